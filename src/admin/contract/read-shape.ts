@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { shortened } from '../../base/text/foreign-text.ts'
-import type { Fields } from '../../base/values.ts'
+import { type Fields, isRecord } from '../../base/values.ts'
 
 /** The keywords of the schemas here; others only describe. */
 interface Shape {
@@ -17,7 +17,7 @@ interface Shape {
 }
 
 const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
-  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  object: isRecord,
   array: Array.isArray,
   string: (value) => typeof value === 'string',
   number: Number.isFinite,
@@ -55,15 +55,14 @@ function copy(shape: Shape, value: unknown, at: string, clean: (text: string) =>
   if (Array.isArray(value)) {
     return value.slice(0, maxItems).map((item) => copy(items, item, `${at}[]`, clean))
   }
-  if (typeof value !== 'object' || value === null) return value
-  const fields = value as Fields
+  if (!isRecord(value)) return value
   const below = at === '' ? '' : `${at}.`
-  const missing = shape.required?.find((key) => !Object.hasOwn(fields, key))
+  const missing = shape.required?.find((key) => !Object.hasOwn(value, key))
   if (missing !== undefined) throw new ShapeError(`${below}${missing} is missing`)
   return Object.fromEntries(
-    shapesIn(shape, fields).map(([key, inner]) => [
+    shapesIn(shape, value).map(([key, inner]) => [
       key,
-      copy(inner, fields[key], below + key, clean),
+      copy(inner, value[key], below + key, clean),
     ]),
   )
 }
