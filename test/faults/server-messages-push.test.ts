@@ -152,21 +152,24 @@ it.each([
   await hears(client, said(elicit))
 })
 
-it.each(['abort: { status: 503 }', 'rateLimit: { retryAfter: 1s }', 'unauthorized: {}'])(
-  'does not count %s on the response of a client, which passes',
-  async (fault) => {
-    app = await PushApp.open([oneFault(fault, ELICITED)])
-    const client = await app.listen('a')
-    app.say(said(elicit))
-    await client.sees('elicitation')
-    const answered = await app.stage.exchange(post(accepted, '', '/message?sessionId=a'))
-    expect(answered.responses[0]!.status).toBe(202)
-    await gets(1)
-    expect(posted().map((body): unknown => JSON.parse(body))).toEqual([accepted])
-    expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 0, not_applicable: 1 })
-    expect(app.faults.notApplicable[0]).toMatchObject({ reason: 'no_response' })
-  },
-)
+it.each([
+  ['abort: { status: 503 }', 503],
+  ['rateLimit: { retryAfter: 1s }', 429],
+  ['unauthorized: {}', 401],
+])('%s rejects the response of a client, which the server never gets', async (fault, status) => {
+  app = await PushApp.open([oneFault(fault, ELICITED)])
+  const client = await app.listen('a')
+  app.say(said(elicit))
+  await client.sees('elicitation')
+  const target = '/message?sessionId=a'
+  const rejected = await app.stage.exchange(post(accepted, '', target))
+  expect(rejected.responses[0]!.status).toBe(status)
+  const passed = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  await app.stage.exchange(post(passed, '', target))
+  await gets(1)
+  expect(posted().map((body): unknown => JSON.parse(body))).toEqual([passed])
+  expect(app.faults.counts()).toMatchObject({ matched: 1, injected: 1, not_applicable: 0 })
+})
 
 it.each(['ping', 'tasks/get', 'tasks/result', 'roots/list', 'custom/question'])(
   'matches the response of a client to %s by its kind',

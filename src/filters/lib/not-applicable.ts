@@ -1,7 +1,7 @@
 /** Why a fault could not act, by the word for it in logs, and in a sentence. */
 export const NOT_APPLICABLE = {
   nothing_to_act_on: 'there is nothing for the fault to act on',
-  no_response: 'a notification, or the response of a client, has no response',
+  no_response: 'a notification has no response',
   inexact_id: "a reply could not carry the call's id exactly",
   shared_exchange: 'it would also affect the other calls of the batch',
   shared_stream: "it would also affect the other messages on the session's stream",

@@ -194,8 +194,9 @@ export class CallFaults implements ActiveFaultOwner {
       const hook = (ctx: FaultContext) => active.fault[name]!(ctx)
       const verdict = await active.decide(hook, (wanted) => admit(this, wanted, active), from)
       from = undefined
-      // The upstream waits for the response of a client: a fault's reply replaces it.
-      if (verdict.kind === 'respond' && this.call?.kind === 'response') {
+      // The upstream waits for the response of a client: a message of a fault replaces it.
+      const isMessage = verdict.kind === 'respond' && verdict.reply.kind !== 'http'
+      if (isMessage && this.call?.kind === 'response') {
         active.settle()
         continue
       }

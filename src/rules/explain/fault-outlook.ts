@@ -238,7 +238,6 @@ function cannotOnMessage(
       return isPosted ? undefined : 'headers_sent'
     case 'status':
       if (!isPosted) return 'headers_sent'
-      if (kind === 'response') return 'no_response'
       return shared ? 'shared_exchange' : undefined
     case 'reset':
       if (elsewhere) return 'shared_stream'

@@ -28,9 +28,6 @@ export function checkVerdict(
     return 'no_response'
   }
   if (verdict.kind !== 'respond' || verdict.reply.kind === 'http') {
-    // Its sender waits for nothing; the end of a session is an effect of its own.
-    const isStatus = verdict.kind === 'respond' && verdict.endsSession !== true
-    if (call?.kind === 'response' && isStatus) return 'no_response'
     const isForAll =
       verdict.kind === 'respond' && verdict.reply.kind === 'http' && verdict.reply.forAll === true
     return call !== undefined && shared && !isForAll ? 'shared_exchange' : undefined
