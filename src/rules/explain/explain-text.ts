@@ -1,4 +1,5 @@
 import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
+import { faultText } from '../file/rule-text.ts'
 import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
 import type { ResponseOutlook } from './fault-outlook.ts'
 import type { ResponseKind } from './response-kind.ts'
@@ -104,7 +105,7 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
 
 /** Kinds of responses with the same outlook share a line. What the call can meet stands first. */
 function faultLines({ fault, config, responses }: FaultOutlook): string[] {
-  const lines = wrapped(`${fault} ${JSON.stringify(config)}`, '  ')
+  const lines = wrapped(faultText(fault, config), '  ')
   for (const here of [true, false]) {
     const byText = new Map<string, string[]>()
     for (const each of responses.filter((response) => response.here === here)) {

@@ -1,5 +1,11 @@
+import { DURATION_FORMAT, SIZE_FORMAT } from '../../filters/lib/config-schema.ts'
+import { FAULTS } from '../../filters/index.ts'
+import { sameJson } from '../../base/json/canonical-json.ts'
+import { durationText, sizeText } from '../../base/units.ts'
 import { shortened } from '../../base/text/foreign-text.ts'
 import { fieldsOf, isRecord, listOf } from '../../base/values.ts'
+import { fieldOf, fillDefaults } from './read-values.ts'
+import { branchFor, type SchemaNode } from './schema-node.ts'
 
 /** The length of the longest text: the beginning of a rule says what it is about. */
 const MAX_TEXT = 400
@@ -17,12 +23,41 @@ export function ruleTexts(document: unknown): readonly string[] {
   })
 }
 
+const UNITS: Readonly<Record<string, (value: number) => string>> = {
+  [DURATION_FORMAT]: durationText,
+  [SIZE_FORMAT]: sizeText,
+}
+
+/** Returns a fault as a rule writes it, without the parameters that have their default. */
+export function faultText(fault: string, config: unknown): string {
+  const { schema = {} } = FAULTS.find(({ name }) => name === fault) ?? {}
+  return pairs({ [fault]: asWritten(schema as SchemaNode, config) })
+}
+
+function asWritten(union: SchemaNode, value: unknown): unknown {
+  const node = (union.anyOf && branchFor(union.anyOf, value, undefined)) ?? union
+  if (typeof value === 'number') {
+    const formats = [node, ...(union.anyOf ?? [])].flatMap(({ format = '' }) => UNITS[format] ?? [])
+    return formats[0]?.(value) ?? value
+  }
+  if (Array.isArray(value)) return value.map((each) => asWritten(node.items ?? {}, each))
+  if (!isRecord(value)) return value
+  const defaults = fillDefaults(node)
+  const written = Object.entries(value).filter(
+    ([key, each]) => !sameJson(each, fieldOf(defaults, key)),
+  )
+  return Object.fromEntries(
+    written.map(([key, each]) => [key, asWritten(node.properties?.[key] ?? {}, each)]),
+  )
+}
+
 function flow(value: unknown): string {
   if (typeof value === 'string') {
     return PLAIN.test(value) && !OTHER_VALUE.test(value) ? value : JSON.stringify(value)
   }
   if (Array.isArray(value)) return `[${value.map(item).join(', ')}]`
-  return isRecord(value) ? `{ ${pairs(value)} }` : String(value)
+  if (!isRecord(value)) return String(value)
+  return Object.keys(value).length === 0 ? '{}' : `{ ${pairs(value)} }`
 }
 
 /** An object with one key needs no braces within a list. */

@@ -92,15 +92,15 @@ describe('squall explain', () => {
     expect(text).toMatchInlineSnapshot(`
       "slow: matches, but does not sample this call
         call 1, key 1: sample 0.87, needs less than 0.5
-        delay {"fixed":2000,"max":3600000,"at":"request"}
+        delay: { fixed: 2s }
           JSON, stream: the upstream gets it 2s late
           (HTTP+SSE, batch in JSON, batch by stream: the upstream gets it 2s late)
       lost: matches, and samples this call
-        truncate {"framing":"broken"}
+        truncate: {}
           JSON, stream: its connection ends before the response is whole
           (HTTP+SSE: does not act (responded_elsewhere))
           (batch in JSON, batch by stream: does not act (shared_exchange))
-        stream {"drop":"last"}
+        stream: { drop: last }
           JSON: does not act (nothing_to_act_on)
           stream: its response missing
           (HTTP+SSE, batch by stream: its response missing)

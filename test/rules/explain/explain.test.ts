@@ -173,16 +173,16 @@ describe('an explanation', () => {
       .toMatchInlineSnapshot(`
         "slow: matches, and samples this call
           call 1, key 1: sample 0.1518, needs less than 0.3
-          abort {"toolError":"injected","at":"request"}
+          abort: { toolError: injected }
             JSON, stream: responds with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         stops: matches, and samples this call
-          abort {"toolError":"injected","at":"request"}
+          abort: { toolError: injected }
             JSON, stream: is not reached: slow/abort responds before
             (HTTP+SSE, batch in JSON, batch by stream: is not reached: slow/abort
               responds before)
         late: matches, but stops samples it and says then: stop
-          abort {"toolError":"injected","at":"request"}
+          abort: { toolError: injected }
             JSON, stream: responds with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         elsewhere: does not match

@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest'
+import { faultText } from '../../../src/rules/file/rule-text.ts'
+import { parseRules } from '../../../src/rules/file/parse.ts'
+import { FORMS } from '../../faults/forms.ts'
 import { foundTexts } from '../../../src/rules/file/rules-file.ts'
 import { parseFound } from '../../../src/rules/file/rules-parser.ts'
 
@@ -33,3 +36,18 @@ it('cuts a long rule', () => {
   expect(text).toMatch(/^match: \{ tool: \[a-tool-0, .*…$/)
   expect(text!.length).toBe(401)
 })
+
+it('leaves out what a fault does by default', () => {
+  expect(faultText('delay', { fixed: 1500, max: 3_600_000, at: 'request' })).toBe(
+    'delay: { fixed: 1.5s }',
+  )
+})
+
+it.each(FORMS)(
+  'writes a fault as a rule that means the same: $use.fault $use.config',
+  ({ use }) => {
+    const text = faultText(use.fault, use.config)
+    const read = parseRules(`rules: [{ name: a, faults: [{ ${text} }] }]`)
+    expect(read.ok && read.file.rules[0]!.faults).toEqual([use])
+  },
+)
