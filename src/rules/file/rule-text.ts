@@ -31,7 +31,7 @@ const UNITS: Readonly<Record<string, (value: number) => string>> = {
 /** Returns a fault as a rule writes it, without the parameters that have their default. */
 export function faultText(fault: string, config: unknown): string {
   const { schema = {} } = FAULTS.find(({ name }) => name === fault) ?? {}
-  return pairs({ [fault]: asWritten(schema as SchemaNode, config) })
+  return pairs({ [fault]: asWritten(schema, config) })
 }
 
 function asWritten(union: SchemaNode, value: unknown): unknown {
