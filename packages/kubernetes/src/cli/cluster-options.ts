@@ -4,12 +4,14 @@ import { isKubeError } from '../kube/kube-error.ts'
 import {
   asText,
   type Context,
+  duration,
   type Environment,
   type Given,
   group,
   invalidCombination,
   invalidFile,
   invalidValue,
+  type Kind,
   one,
   percent,
   readTokenFlag,
@@ -205,8 +207,30 @@ export const UNLABELLED_FLAG = group(CLUSTER, {
   unlabelled: toggle('list all pods, also sidecars without the label squall.dev/sidecar'),
 })
 
-/** The options of the commands that wait for pods. */
-export const QUORUM_FLAGS = group('Waiting and output:', {
-  min: percent('percentage of the pods that has to confirm', { min: 1, max: 100 }, '100%'),
-  all: toggle('list each pod, also where there are more than 40'),
-})
+/** Declares the options of a command that waits until sidecars follow, with one of its own. */
+export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
+  help: string,
+  timeout: string,
+  more: More,
+) {
+  return group('Waiting and output:', {
+    timeout: duration(help, { min: 1_000, max: 3_600_000 }, timeout),
+    min: percent('percentage of the pods that has to confirm', { min: 1, max: 100 }, '100%'),
+    all: toggle('list each pod, also where there are more than 40'),
+    ...more,
+    json: toggle('print the outcome as one JSON document'),
+  })
+}
+
+type RolloutFlags = Values<
+  typeof CLUSTER_FLAGS & typeof UNLABELLED_FLAG & ReturnType<typeof waitFlags<{}>>
+> & { readonly dryRun: boolean; readonly environmentLabel: string }
+
+export type RolloutRequest = ReturnType<typeof rolloutOf>
+
+/** Returns the options of a command that waits until sidecars follow. */
+export function rolloutOf(flags: RolloutFlags, context: Context) {
+  const { timeout: timeoutMs, unlabelled, min, all, json, dryRun, environmentLabel } = flags
+  const cluster = clusterOf(flags, context)
+  return { cluster, timeoutMs, unlabelled, min, all, json, dryRun, environmentLabel }
+}

@@ -1,52 +1,40 @@
 import { asStarted } from '#base'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
-import { countedPods, isEnough, type PodProgress } from '../kube/await-rules.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
+import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../kube/stop-sidecars.ts'
-import { podLines } from '../kube/progress-output.ts'
+import { openPodLines } from '../kube/progress-output.ts'
 import type { NamespaceCheck } from '../kube/production-namespaces.ts'
 import type { ProductionCheck } from '#rules'
-import type { ClusterOptions } from './cluster-options.ts'
+import type { RolloutRequest } from './cluster-options.ts'
+import { jsonText, type Rollout } from './rollout.ts'
 
 /** The options of `squall stop` and `squall resume`. */
-export interface StopRequest {
+export interface StopRequest extends RolloutRequest {
   readonly action: 'stop' | 'resume'
-  readonly cluster: ClusterOptions
   readonly allNamespaces: boolean
   readonly configMap: string
   /** Resumes despite the claim of an experiment. */
   readonly force: boolean
-  readonly timeoutMs: number
-  readonly unlabelled: boolean
-  /** The percentage of pods that has to confirm. */
-  readonly min: number
-  /** Lists each pod, however many there are. */
-  readonly all: boolean
-  readonly dryRun: boolean
-  readonly json: boolean
   /** Undefined where no namespace is rejected. */
   readonly production: ProductionCheck | undefined
   /** Selects the namespaces of production; undefined for all namespaces. */
   readonly onlyProduction: NamespaceCheck | undefined
-  readonly environmentLabel: string
 }
 
 /** A run of `squall stop` or `squall resume`, and its results so far. */
-export interface StopRun {
-  readonly client: KubeClient
+export interface StopRun extends Rollout {
   readonly request: StopRequest
-  readonly signal: AbortSignal
-  /** Ends the run: Ctrl-C, or the end of its time. */
-  readonly limit: AbortSignal
+  /** What sidecars confirm. */
+  readonly wanted: 'stopped' | 'resumed'
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
-  readonly warnings: readonly string[]
-  readonly warn: (text: string) => undefined
+  /** The time of the stop. */
+  readonly at: Date
+  /** The name of the user, once it is known. */
+  by: string | undefined
   /** True when some pods, or namespaces of production, are not known. */
   isIncomplete: boolean
-  /** When the command's time is over, by `performance.now()`. */
-  readonly until: number
   /** With `--production`, whether the pods of a namespace are stopped, by its name. */
   readonly isStopped: Map<string, boolean>
   readonly changes: Map<
@@ -72,9 +60,8 @@ function unwritten({ changes }: StopRun): number {
 
 /** Describes a run to people. */
 export function stopText(run: StopRun): string {
-  const { request, namespace, changes, progress } = run
+  const { request, namespace, changes, progress, wanted } = run
   const { dryRun } = request
-  const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
   const lines = [...changes.values()].map(({ ref, change }) => {
     const would = dryRun && change === wanted ? 'would be ' : ''
     const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
@@ -82,18 +69,15 @@ export function stopText(run: StopRun): string {
   })
   const failed = unwritten(run)
   if (failed > 0) lines.unshift(notDone(request, failed, changes.size))
-  const open = [...progress].filter(([, { state }]) => state !== 'gone' && state !== wanted)
-  const counted = countedPods(progress)
-  const count = counted.filter(({ state }) => state === wanted).length
-  const skipped = open.filter(([, { state }]) => state === 'skipped').length
+  const counted = countedPods(progress).length
+  const skipped = countOf(progress, 'skipped')
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   lines.push(
-    dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${counted.length} pods${rest}\n`,
+    dryRun
+      ? DRY_RUN
+      : `${wanted}: confirmed by ${countOf(progress, wanted)} of ${counted} pods${rest}\n`,
     run.signal.aborted ? INTERRUPTED : '',
-    podLines(
-      open.map(([{ pod }, each]) => [`${pod.namespace}/${pod.name}`, each]),
-      request.all,
-    ),
+    openPodLines(progress, wanted, request.all, (pod) => `${pod.namespace}/${pod.name}`),
   )
   if (request.onlyProduction !== undefined && changes.size === 0) {
     return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
@@ -114,7 +98,7 @@ export function stopText(run: StopRun): string {
 /** Describes a run to programs. */
 export function stopJson(run: StopRun): string {
   const { request, namespace, changes, progress, warnings } = run
-  const report = {
+  return jsonText({
     ok: !hasFailed(run),
     action: request.action,
     dryRun: request.dryRun,
@@ -131,8 +115,7 @@ export function stopJson(run: StopRun): string {
       ...each,
     })),
     warnings,
-  }
-  return `${JSON.stringify(report, null, 2)}\n`
+  })
 }
 
 const TEXTS: Readonly<Record<StopChange, string>> = {

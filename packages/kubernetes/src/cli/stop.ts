@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { touchPods } from '../kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
-import { recordEvent, userName } from '../kube/audit.ts'
-import { awaitPods, endingAt, type PodProgress } from '../kube/await-rules.ts'
+import { recordAttached, recordEvent, userName } from '../kube/audit.ts'
+import type { PodProgress } from '../kube/await-rules.ts'
 import { claimText, runningClaim } from '../kube/claimed-rules.ts'
 import { gitOpsWarning } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
@@ -19,10 +19,10 @@ import {
   stopConfigMaps,
   writeStop,
 } from '../kube/stop-sidecars.ts'
-import type { ApplyOutput } from './apply.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
 import { rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
-import { progressOutput } from '../kube/progress-output.ts'
+import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
@@ -31,52 +31,35 @@ const NAME_MS = 500
 /** The pause before writes that failed are repeated. */
 const REPEAT_MS = 1_000
 
-/** Says when a stop was written, and by whom. */
-interface Writer {
-  readonly at: Date
-  readonly by: string | undefined
-}
-
 /** Runs `squall stop` or `squall resume`; returns the exit code. */
 export function stopCommand(
   request: StopRequest,
-  output: ApplyOutput = { out: process.stdout, err: process.stderr },
+  output: Outputs = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   const { cluster, allNamespaces, json, timeoutMs } = request
-  return withClient(
-    cluster,
-    async (client, signal) => {
-      const warnings: string[] = []
-      const until = performance.now() + timeoutMs
-      const run: StopRun = {
-        client,
-        request,
-        signal,
-        limit: endingAt(until, signal),
-        namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
-        warnings,
-        warn: (text) => {
-          warnings.push(text)
-          if (!json) output.err.write(`warning: ${text}\n`)
-        },
-        isIncomplete: false,
-        until,
-        isStopped: new Map(),
-        changes: new Map(),
-        progress: new Map(),
-        touched: new Set(),
-      }
-      await act(run, output).catch((error: unknown) => {
-        if (!run.limit.aborted) throw error
-        if (signal.aborted) return
-        const unknown = run.progress.size === 0 ? ': pods with a sidecar are not known' : ''
-        incomplete(run, `not done after ${timeoutMs / 1000} s${unknown}`)
-      })
-      output.out.write(json ? stopJson(run) : stopText(run))
-      return signal.aborted ? INTERRUPTED : hasFailed(run) ? 1 : 0
-    },
-    timeoutMs,
-  )
+  const stop = async (client: KubeClient, signal: AbortSignal): Promise<number> => {
+    const run: StopRun = {
+      ...startRollout(client, request, output, signal),
+      wanted: request.action === 'stop' ? 'stopped' : 'resumed',
+      namespace: allNamespaces ? undefined : (cluster.namespace ?? client.namespace),
+      at: new Date(),
+      by: undefined,
+      isIncomplete: false,
+      isStopped: new Map(),
+      changes: new Map(),
+      progress: new Map(),
+      touched: new Set(),
+    }
+    await act(run).catch((error: unknown) => {
+      if (!run.limit.aborted) throw error
+      if (signal.aborted) return
+      const unknown = run.progress.size === 0 ? ': pods with a sidecar are not known' : ''
+      incomplete(run, `not done after ${timeoutMs / 1000} s${unknown}`)
+    })
+    output.out.write(json ? stopJson(run) : stopText(run))
+    return signal.aborted ? INTERRUPTED : hasFailed(run) ? FAILED : 0
+  }
+  return withClient(cluster, stop, timeoutMs)
 }
 
 function incomplete(run: StopRun, text: string): undefined {
@@ -84,21 +67,20 @@ function incomplete(run: StopRun, text: string): undefined {
   run.warn(text)
 }
 
-async function act(run: StopRun, output: ApplyOutput): Promise<void> {
+async function act(run: StopRun): Promise<void> {
   const { client, request, limit, namespace, warn } = run
   const { action, onlyProduction, configMap } = request
-  const at = new Date()
   const name = userName(client, { signal: limit }).catch(() => undefined)
   if (namespace !== undefined && action === 'stop' && onlyProduction === undefined) {
     // Before anything is asked: this ConfigMap alone may be all that an ailing API server stores.
-    const early = await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })])
-    await change(run, [{ namespace, name: configMap }], { at, by: early })
+    run.by = await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })])
+    await change(run, [{ namespace, name: configMap }])
   }
-  const writer = { at, by: await name }
+  run.by = await name
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = onlyProduction === undefined ? namespace : undefined
   const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
-    change(run, stopConfigMaps(pods, within, configMap), writer)
+    change(run, stopConfigMaps(pods, within, configMap))
   const list = (): Promise<readonly InjectedPod[] | undefined> =>
     listPods(run, action === 'stop' ? changeFor : undefined)
   const first = await list().catch((error: unknown) =>
@@ -113,14 +95,16 @@ async function act(run: StopRun, output: ApplyOutput): Promise<void> {
   const again = list().catch((error: unknown) =>
     warn(`pods created meanwhile are not known: ${asKubeError(error).message}`),
   )
-  const [pods] = await Promise.all([again, touch(run, first, at)])
-  await changeFor(pods ?? first)
-  begin(run, pods ?? first)
+  const [pods = first] = await Promise.all([again, touch(run, first)])
+  await changeFor(pods)
+  begin(run, pods)
   if (request.dryRun) return
-  await Promise.all([touch(run, pods ?? first, at), record(run, writer.by)])
-  await Promise.all([confirm(run, output), detachAll(run, writer.by), repeatWrites(run, writer)])
+  await Promise.all([touch(run, pods), record(run)])
+  const confirm = (): Promise<void> =>
+    confirmPods(run, run.progress, stopCheck(run.wanted), MAX_POLL_MS)
+  await Promise.all([confirm(), detachAll(run), repeatWrites(run)])
   // Pods whose ConfigMap was written late.
-  await confirm(run, output)
+  await confirm()
 }
 
 /** Takes the pods that have to confirm. */
@@ -133,7 +117,7 @@ function begin(run: StopRun, pods: readonly InjectedPod[]): void {
 
 function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
   const { dryRun, action } = run.request
-  const would = `would be ${action === 'stop' ? 'stopped' : 'resumed'}`
+  const would = `would be ${run.wanted}`
   if (isAttached(pod)) {
     if (action === 'resume') return { state: 'skipped', detail: 'attached: it reads no stop key' }
     if (dryRun) return { state: 'skipped', detail: would }
@@ -152,8 +136,8 @@ function isAttached({ mode }: InjectedPod): boolean {
 }
 
 /** Has the kubelet deliver what was written, once for each pod. */
-async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Promise<void> {
-  const { client, request, limit, warn, touched } = run
+async function touch(run: StopRun, pods: readonly InjectedPod[]): Promise<void> {
+  const { client, request, limit, warn, touched, at } = run
   if (request.dryRun) return
   const open = pods.filter((pod) => needsTouch(run, pod) && !touched.has(refKey(pod)))
   for (const pod of open) touched.add(refKey(pod))
@@ -162,45 +146,20 @@ async function touch(run: StopRun, pods: readonly InjectedPod[], at: Date): Prom
   warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
 }
 
-async function confirm(
-  { client, request, signal, progress, until }: StopRun,
-  { err }: ApplyOutput,
-): Promise<void> {
-  const shown = request.json ? undefined : progressOutput(err, request.all)
-  try {
-    await awaitPods(
-      client,
-      progress,
-      stopCheck(request.action === 'stop' ? 'stopped' : 'resumed'),
-      {
-        until,
-        maxPollMs: MAX_POLL_MS,
-        signal,
-        min: request.min,
-        readToken: request.cluster.readToken,
-        onProgress: (now) => shown?.show(now),
-      },
-    )
-  } finally {
-    shown?.end()
-  }
-}
-
 /** Ends attached sidecars, as squall detach does: they read no stop key. */
-async function detachAll(run: StopRun, by = 'an unknown user'): Promise<void> {
-  const { client, request, limit, progress, until } = run
+async function detachAll(run: StopRun): Promise<void> {
+  const { client, request, limit, progress, until, by = 'an unknown user' } = run
   const { readToken, prefix } = request.cluster
   const attached = [...progress.keys()].filter(({ pod }) => isAttached(pod))
   if (request.action === 'resume') return
   await inParallel(attached, async (each) => {
-    const { namespace, name, uid } = each.pod
+    const { pod } = each
     const options = { timeoutMs: until - performance.now(), signal: limit, readToken }
     try {
-      await detachFromPod(client, { namespace, name }, options)
+      await detachFromPod(client, pod, options)
       progress.set(each, { state: 'stopped', detail: 'detached' })
-      await labelAttached(client, { namespace, name }, prefix, null, limit)
-      const event = { reason: 'SquallDetached', message: `a sidecar was detached by ${by}` }
-      await recordEvent(client, { kind: 'Pod', namespace, name, uid }, event, { signal: limit })
+      await labelAttached(client, pod, prefix, null, limit)
+      await recordAttached(client, pod, 'detached', by, { signal: limit })
     } catch (error) {
       if (!limit.aborted) {
         progress.set(each, { state: 'unconfirmed', detail: asKubeError(error).message })
@@ -210,23 +169,20 @@ async function detachAll(run: StopRun, by = 'an unknown user'): Promise<void> {
 }
 
 /** Repeats writes that failed until the time is over, and has their pods confirm. */
-async function repeatWrites(run: StopRun, writer: Writer): Promise<void> {
+async function repeatWrites(run: StopRun): Promise<void> {
   const { changes, limit, progress } = run
   for (;;) {
     const failed = [...changes.values()].filter(({ change: done }) => mayRepeat(done))
     if (failed.length === 0 || limit.aborted) return
     await sleep(REPEAT_MS, undefined, { signal: limit }).catch(() => undefined)
-    await change(
-      run,
-      failed.map(({ ref }) => ref),
-      writer,
-    )
+    const refs = failed.map(({ ref }) => ref)
+    await change(run, refs)
     const late = [...progress].filter(([{ pod }, { state }]) => {
       return state === 'unconfirmed' && !isAttached(pod)
     })
     for (const [each] of late) progress.set(each, firstProgress(run, each.pod))
     const pods = late.map(([{ pod }]) => pod)
-    await touch(run, pods, writer.at)
+    await touch(run, pods)
   }
 }
 
@@ -283,11 +239,8 @@ async function rejectProductions(
 }
 
 /** Changes the ConfigMaps that were not changed yet. */
-async function change(
-  { client, request, limit, changes, warn }: StopRun,
-  refs: readonly ConfigMapRef[],
-  { at, by }: Writer,
-): Promise<void> {
+async function change(run: StopRun, refs: readonly ConfigMapRef[]): Promise<void> {
+  const { client, request, limit, changes, warn, at, by } = run
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
   const { dryRun, onlyProduction } = request
@@ -350,18 +303,14 @@ function changeOf(
   return rules && changes.get(refKey({ namespace, name: rules.configMap }))?.change
 }
 
-async function record(
-  { client, request, limit, changes, warn }: StopRun,
-  by?: string,
-): Promise<void> {
+async function record(run: StopRun): Promise<void> {
+  const { client, request, limit, changes, warn, by = 'an unknown user', wanted } = run
   const { selector } = request.cluster
   const which = selector === undefined ? 'all pods' : `pods with ${selector}`
-  const reason = request.action === 'stop' ? 'SquallStopped' : 'SquallResumed'
+  const reason = wanted === 'stopped' ? 'SquallStopped' : 'SquallResumed'
   const command = request.onlyProduction === undefined ? request.action : 'stop --production'
-  const message = `squall ${command} for ${which} by ${by ?? 'an unknown user'}`
-  const done = [...changes.values()].filter(
-    (each) => each.change === 'stopped' || each.change === 'resumed',
-  )
+  const message = `squall ${command} for ${which} by ${by}`
+  const done = [...changes.values()].filter((each) => each.change === wanted)
   const troubles = await inParallel(done, ({ ref }) =>
     recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal: limit }),
   )

@@ -15,10 +15,10 @@ import {
 } from '#cli'
 import {
   CLUSTER_FLAGS,
-  clusterOf,
   parseObjectName,
-  QUORUM_FLAGS,
+  rolloutOf,
   UNLABELLED_FLAG,
+  waitFlags,
 } from '../cli/cluster-options.ts'
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
@@ -65,36 +65,22 @@ export const APPLY = defineCommand({
     },
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...group('Waiting and output:', {
-      timeout: duration(
-        'how long to wait until every sidecar has the rules',
-        { min: 1_000, max: 3_600_000 },
-        '120s',
-      ),
-      ...QUORUM_FLAGS,
+    ...waitFlags('how long to wait until every sidecar has the rules', '120s', {
       noWait: toggle('write the ConfigMap and annotate the pods, and do not wait'),
-      json: toggle('print the outcome as one JSON document'),
     }),
   },
   note: `
 The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
 pods are annotated so that the kubelet delivers it at once.`,
   parse: (flags, context) => ({
+    ...rolloutOf(flags, context),
     file: flags.filename,
     configMap: flags.configmap,
     key: flags.key,
-    cluster: clusterOf(flags, context),
     production: productionOf(flags, context.env),
-    environmentLabel: flags.environmentLabel,
     lastsMs: flags.for,
     force: flags.force,
-    dryRun: flags.dryRun,
-    unlabelled: flags.unlabelled,
-    min: flags.min,
-    all: flags.all,
-    timeoutMs: flags.timeout,
     wait: !flags.noWait,
-    json: flags.json,
   }),
   start: async (request) => (await import('../cli/apply.ts')).applyCommand(request),
 })

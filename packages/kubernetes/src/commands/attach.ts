@@ -20,19 +20,13 @@ import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-option
 import { rulesFileFlag } from './apply.ts'
 import { attachedFor } from './attached.ts'
 
-const WAITING = 'Waiting and output:'
-const TIMEOUT = { min: 1_000, max: 600_000 }
 const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
-const JSON_FLAG = group(WAITING, { json: toggle('print the outcome as one JSON document') })
 // The pod is named, so there is no selector.
 const { selector: _selector, ...POD_FLAGS } = CLUSTER_FLAGS
 
 const DETACH_FLAGS = {
   ...POD_FLAGS,
-  ...group(WAITING, {
-    timeout: duration('how long to wait until the sidecar has ended', TIMEOUT, '60s'),
-  }),
-  ...JSON_FLAG,
+  ...waitingFor('how long to wait until the sidecar has ended'),
 }
 
 export const ATTACH = defineCommand({
@@ -66,14 +60,9 @@ export const ATTACH = defineCommand({
     ...POD_FLAGS,
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...group(WAITING, {
-      timeout: duration(
-        'how long to wait until traffic is redirected; a container that starts later does nothing',
-        TIMEOUT,
-        '60s',
-      ),
-    }),
-    ...JSON_FLAG,
+    ...waitingFor(
+      'how long to wait until traffic is redirected; a container that starts later does nothing',
+    ),
   },
   operands: { form: '<pod>', most: 1 },
   note: `
@@ -106,6 +95,13 @@ export const DETACH = defineCommand({
   parse: podOf,
   start: async (request) => (await import('../cli/attach.ts')).detachCommand(request),
 })
+
+function waitingFor(help: string) {
+  return group('Waiting and output:', {
+    timeout: duration(help, { min: 1_000, max: 600_000 }, '60s'),
+    json: toggle('print the outcome as one JSON document'),
+  })
+}
 
 function parsePortName({ text, source }: Given): string {
   if (PORT.test(text)) return text

@@ -3,7 +3,6 @@ import { parseLabelSelector } from '#rules'
 import {
   type Context,
   defineCommand,
-  duration,
   environmentLabelFlag,
   group,
   invalidCombination,
@@ -17,11 +16,11 @@ import {
 } from '#cli'
 import {
   CLUSTER_FLAGS,
-  clusterOf,
   isEveryNamespace,
   parseObjectName,
-  QUORUM_FLAGS,
+  rolloutOf,
   UNLABELLED_FLAG,
+  waitFlags,
 } from '../cli/cluster-options.ts'
 import type { StopRequest } from '../cli/stop-output.ts'
 
@@ -39,15 +38,8 @@ const COMMON_FLAGS = {
       { default: 'squall-rules' },
     ),
   }),
-  ...group('Waiting and output:', {
-    timeout: duration(
-      'how long to wait until every sidecar has confirmed',
-      { min: 1_000, max: 3_600_000 },
-      '30s',
-    ),
-    ...QUORUM_FLAGS,
+  ...waitFlags('how long to wait until every sidecar has confirmed', '30s', {
     dryRun: toggle('validate every change with the API server, and change nothing'),
-    json: toggle('print the outcome as one JSON document'),
   }),
   ...environmentLabelFlag(CLUSTER),
 }
@@ -115,10 +107,8 @@ async function start(request: StopRequest): Promise<number> {
 }
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
-  const { configmap: configMap, timeout: timeoutMs, environmentLabel } = flags
-  const { unlabelled, min, all, dryRun, json } = flags
-  const cluster = clusterOf(flags, context)
-  const { selector } = cluster
+  const common = rolloutOf(flags, context)
+  const { selector } = common.cluster
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
     throw invalidOption(
       '--selector',
@@ -127,16 +117,5 @@ function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
     )
   }
   const allNamespaces = isEveryNamespace(flags, context)
-  return {
-    cluster,
-    allNamespaces,
-    configMap,
-    timeoutMs,
-    unlabelled,
-    min,
-    all,
-    dryRun,
-    json,
-    environmentLabel,
-  }
+  return { ...common, allNamespaces, configMap: flags.configmap }
 }

@@ -96,6 +96,19 @@ export function recordApplied(
   return recordEvent(client, { kind: 'ConfigMap', namespace, name }, event, limits)
 }
 
+/** Records who attached or detached a sidecar; returns the error where that failed. */
+export function recordAttached(
+  client: KubeClient,
+  { namespace, name, uid }: Omit<EventSubject, 'kind'>,
+  action: 'attached' | 'detached',
+  byWhom: string,
+  limits: Limits,
+): Promise<KubeError | undefined> {
+  const reason = action === 'attached' ? 'SquallAttached' : 'SquallDetached'
+  const event = { reason, message: `a sidecar was ${action} by ${byWhom}` }
+  return recordEvent(client, { kind: 'Pod', namespace, name, uid }, event, limits)
+}
+
 /** Records the warnings of pods, which controllers show to nobody; returns the first error. */
 export async function recordWarnings(
   client: KubeClient,

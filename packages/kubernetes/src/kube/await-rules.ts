@@ -42,9 +42,9 @@ export interface AwaitOptions {
   /** The percentage of pods that has to be done; silent pods beyond it are not waited for. */
   readonly min: number
   /** Called after each round. */
-  readonly onProgress: (progress: Progress) => void
+  readonly onProgress: () => void
   /** The longest pause between two rounds; 2,000 ms when left out. */
-  readonly maxPollMs?: number
+  readonly maxPollMs?: number | undefined
 }
 
 export type PodCheck = (
@@ -68,23 +68,15 @@ export function countedPods(progress: Progress): readonly PodProgress[] {
   return [...progress.values()].filter(({ state }) => state !== 'skipped' && state !== 'gone')
 }
 
+export function countOf(progress: Progress, state: PodProgress['state']): number {
+  return [...progress.values()].filter((each) => each.state === state).length
+}
+
 /** Returns whether enough of the pods that count are done. */
 export function isEnough(progress: Progress, min: number): boolean {
   const counted = countedPods(progress)
   const done = counted.filter(({ state }) => DONE.has(state))
   return done.length * 100 >= counted.length * min
-}
-
-/**
- * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached.
- * Throws where the right to ask is missing: waiting would not help.
- */
-export function awaitRules(
-  client: KubeClient,
-  pods: readonly AwaitedPod[],
-  options: AwaitOptions,
-): Promise<Progress> {
-  return awaitPods(client, new Map(pods.map((pod) => [pod, begin(pod)])), look, options)
 }
 
 /** Asks the waiting sidecars until none waits, or the time limit is reached. */
@@ -93,7 +85,7 @@ export async function awaitPods(
   progress: Map<AwaitedPod, PodProgress>,
   ask: PodCheck,
   options: AwaitOptions,
-): Promise<Progress> {
+): Promise<void> {
   const { until, readToken, onProgress, min, maxPollMs = MAX_POLL_MS } = options
   const signal = endingAt(until, options.signal)
   const pods = [...progress.keys()]
@@ -117,13 +109,12 @@ export async function awaitPods(
       if (asked.state === 'waiting' && asked.silent) misses.set(pod, missed + 1)
     })
     await skipLost(client, progress, open.filter(isSilent), signal)
-    onProgress(progress)
+    onProgress()
     if ([...progress.values()].some(({ state }) => state === 'waiting')) {
       const pause = Math.max(0, Math.min(pollMs, until - performance.now()))
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
   }
-  return progress
 }
 
 /** Returns a signal that is aborted at a time, too, by `performance.now()`. */
@@ -162,7 +153,8 @@ async function isNodeReady(client: KubeClient, name: string, limits: Limits): Pr
   )
 }
 
-function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
+/** Returns the first progress towards rules: waiting, or the reason not to wait. */
+export function beginRules({ pod, digest, isReached }: AwaitedPod): PodProgress {
   if (!isReached) return { state: 'skipped', detail: 'no rule is for this pod' }
   if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
   if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not asked yet' }
@@ -170,11 +162,8 @@ function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
   return { state: 'skipped', detail: `its sidecar does not run${later}` }
 }
 
-async function look(
-  client: KubeClient,
-  { pod, digest }: AwaitedPod,
-  options: AskOptions,
-): Promise<PodProgress> {
+/** Checks whether a sidecar has read or rejected rules; throws where nobody may ask it. */
+export const rulesCheck: PodCheck = async (client, { pod, digest }, options) => {
   try {
     const state = await askSidecar(client, pod, API.state, options)
     const last = state.lastReload

@@ -1,20 +1,16 @@
 import { CLEAR_LINE, type LineOutput, plain, redraw } from '#base'
 import { type Problem, problemText } from '#admin-api'
 import type { PodProgress, Progress } from './await-rules.ts'
-
-/** Shows progress: one line that is rewritten on a terminal, else a line for each change. */
-export interface ProgressOutput {
-  show(progress: Progress): void
-  end(): void
-}
+import type { InjectedPod } from './injected-pod.ts'
 
 /** More pods than this are summed up, unless `--all` asks for each. */
 const MANY = 40
 
-export function progressOutput(stream: LineOutput, isAll: boolean): ProgressOutput {
+/** Shows progress: one line that is rewritten on a terminal, else a line for each change. */
+export function progressOutput(stream: LineOutput, isAll: boolean) {
   if (stream.isTTY !== true) return onPlain(stream, isAll)
   return {
-    show: (progress) => {
+    show: (progress: Progress): void => {
       const waiting = [...progress].find(([, { state }]) => state === 'waiting')
       const next = waiting ? `; ${waiting[0].pod.name}: ${plain(waiting[1].detail)}` : ''
       redraw(stream, `${countText(progress)}${next}`)
@@ -28,10 +24,10 @@ function countText(progress: Progress): string {
   return `${done} of ${progress.size} pods`
 }
 
-function onPlain(stream: LineOutput, isAll: boolean): ProgressOutput {
+function onPlain(stream: LineOutput, isAll: boolean) {
   const shown = new Map<unknown, string>()
   return {
-    show: (progress) => {
+    show: (progress: Progress): void => {
       if (progress.size > MANY && !isAll) {
         const count = countText(progress)
         if (shown.get(MANY) !== count) stream.write(`${count}\n`)
@@ -48,15 +44,18 @@ function onPlain(stream: LineOutput, isAll: boolean): ProgressOutput {
   }
 }
 
-/** Lists pods by their names, of many pods the first ones. */
-export function podLines(
-  pods: readonly (readonly [name: string, progress: PodProgress])[],
+/** Lists the pods that are not done by their names, of many pods the first ones. */
+export function openPodLines(
+  progress: Progress,
+  done: PodProgress['state'],
   isAll: boolean,
+  nameOf: (pod: InjectedPod) => string,
 ): string {
+  const pods = [...progress].filter(([, { state }]) => state !== 'gone' && state !== done)
   const shown = isAll ? pods : pods.slice(0, MANY)
   const more = pods.length - shown.length
   const rest = more === 0 ? '' : `  and ${more} more; --all lists them\n`
-  return `${shown.map(([name, each]) => progressLines(name, each)).join('')}${rest}`
+  return `${shown.map(([{ pod }, each]) => progressLines(nameOf(pod), each)).join('')}${rest}`
 }
 
 function progressLines(name: string, progress: PodProgress): string {
