@@ -1,5 +1,4 @@
-import type { ManagedOptions } from '../webhook/managed-certificate.ts'
-import type { PublishOptions } from '../webhook/published-ca.ts'
+import type { CertificateSource } from '../webhook/webhook.ts'
 import {
   asGiven,
   duration,
@@ -62,15 +61,10 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
 
 type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
 
-/** The source of the serving certificate. */
+/** The source of the serving certificate; the namespace of a Secret is not known yet. */
 export type WebhookTls =
-  | {
-      readonly kind: 'mounted'
-      readonly directory: string
-      readonly settleMs: number
-      readonly publish: PublishOptions | undefined
-    }
-  | ({ readonly kind: 'managed' } & Omit<ManagedOptions, 'namespace'>)
+  | Extract<CertificateSource, { kind: 'mounted' }>
+  | Omit<Extract<CertificateSource, { kind: 'managed' }>, 'namespace'>
 
 /** Returns the certificate to use: one source with its options. Throws a `UsageError`. */
 export function webhookTlsOf(flags: CertificateValues): WebhookTls {

@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf } from '#base'
-import { retryConflicts } from '../kube/kube-error.ts'
 import { metadataOf, SECRETS } from '../kube/resources.ts'
-import { ensureBundle } from './ca-bundle.ts'
+import { CaPublisher, type CertificateParts, type PublishOptions } from './ca-publisher.ts'
 import {
   madeAt,
   type ManagedLifetimes,
@@ -11,7 +9,6 @@ import {
   renewed,
   writeManaged,
 } from './managed-secret.ts'
-import type { CertificateParts, PublishOptions } from './published-ca.ts'
 import { CertificateError } from './serving-certificate.ts'
 
 /** Configures where self-managed certificates are kept, and which webhooks trust them. */
@@ -22,7 +19,6 @@ export interface ManagedOptions extends ManagedLifetimes, PublishOptions {
 
 /** CAs of others stay in the bundle for this many checks, until every replica has read it. */
 const CHECKS_KEPT = 10
-const REQUEST_MS = 5_000
 /** The label of Secrets that Squall writes. */
 const OWNER_LABEL = 'app.kubernetes.io/part-of'
 /** The first pause after a failure; later pauses are longer. */
@@ -34,98 +30,52 @@ const RETRY_MS = 500
  * late reads the result of the other. A certificate is served once the webhook configuration trusts
  * its CA.
  */
-export class ManagedCertificate {
-  readonly #options: ManagedOptions
-  readonly #parts: CertificateParts
-  readonly #closing = new AbortController()
+export class ManagedCertificate extends CaPublisher<ManagedOptions> {
   readonly #startedAt: number
   #ca: string | undefined
-  #running: Promise<void> | undefined
 
   constructor(options: ManagedOptions, parts: CertificateParts) {
-    this.#options = options
-    this.#parts = parts
+    super(options, parts)
     this.#startedAt = parts.now()
   }
 
-  /** Manages certificates until closed. Resolves when there is a certificate. */
-  async start(): Promise<void> {
-    const { certificate } = this.#parts
-    await new Promise<void>((resolve) => {
-      this.#running = this.#run(() => {
-        if (certificate.current !== undefined) resolve()
-      }).finally(resolve)
-    })
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.#running
-  }
-
-  async #run(done: () => void): Promise<void> {
-    const { certificate } = this.#parts
-    const { checkMs } = this.#options
-    for (let failures = 0; !this.#closing.signal.aborted;) {
-      try {
-        await this.#once()
-        failures = 0
-        done()
-      } catch (error) {
-        if (this.#closing.signal.aborted) return
-        failures++
-        certificate.reject((error as Error).message)
-      }
-      // The jitter spreads the replicas.
-      const pause =
-        failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
-      const jitter = 0.75 + Math.random() / 2
-      await sleep(pause * jitter, undefined, this.#waiting).catch(() => undefined)
-    }
-  }
-
-  get #waiting(): { signal: AbortSignal; ref: boolean } {
-    return { signal: this.#closing.signal, ref: false }
-  }
-
-  async #once(): Promise<void> {
-    const { certificate, now } = this.#parts
-    const { settleMs, checkMs } = this.#options
+  protected override async check(): Promise<boolean> {
+    const { certificate, now } = this.parts
+    const { settleMs, checkMs } = this.options
     const state = await this.#stored()
     const { cert } = state.ca
     // Older replicas may serve a certificate of another CA, or of another mode.
     const since = Math.max(madeAt(cert), this.#startedAt)
     const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
-    await this.#retried((limits) =>
-      ensureBundle(
-        this.#parts.client,
-        {
-          configuration: this.#options.configuration,
-          validating: this.#options.validating,
-          bundle: state.bundle,
-          keepOthers,
-          now: now(),
-        },
-        limits,
-      ),
-    )
+    await this.publish(state.bundle, keepOthers)
     // Another replica may have published the CA a moment ago.
-    if (this.#ca !== undefined && this.#ca !== cert) {
-      await sleep(settleMs, undefined, this.#waiting)
-    }
+    if (this.#ca !== undefined && this.#ca !== cert) await this.settle()
     this.#ca = cert
     certificate.offer(state.serving)
+    return certificate.current !== undefined
+  }
+
+  protected override failed(message: string): void {
+    this.parts.certificate.reject(message)
+  }
+
+  protected override pauseMs(failures: number): number {
+    const { checkMs } = this.options
+    const pause =
+      failures === 0 ? checkMs : Math.min(checkMs, RETRY_MS * 2 ** Math.min(failures, 6))
+    // The jitter spreads the replicas.
+    return pause * (0.75 + Math.random() / 2)
   }
 
   /** Returns the state in the Secret, renewed when it is time. */
   #stored(): Promise<ManagedState> {
-    const { client, logger, now } = this.#parts
-    const { secret, namespace } = this.#options
+    const { client, logger, now } = this.parts
+    const { secret, namespace } = this.options
     const ref = { kind: SECRETS, namespace, name: secret }
-    return this.#retried(async (limits) => {
+    return this.retried(async (limits) => {
       const found = await client.find(ref, limits)
       const before = found === undefined ? undefined : readManaged(found)
-      const state = renewed(before, this.#options, now())
+      const state = renewed(before, this.options, now())
       if (state === before) return state
       if (found !== undefined && before === undefined) rejectForeign(found, secret)
       const data = writeManaged(state)
@@ -141,14 +91,6 @@ export class ManagedCertificate {
       logger.info({ secret, namespace, what }, 'certificates issued')
       return state
     })
-  }
-
-  /** Retries after conflicts with other replicas. */
-  #retried<Result>(
-    action: (limits: { signal: AbortSignal; timeoutMs: number }) => Promise<Result>,
-  ): Promise<Result> {
-    const { signal } = this.#closing
-    return retryConflicts(() => action({ signal, timeoutMs: REQUEST_MS }))
   }
 }
 

@@ -13,7 +13,8 @@ import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
-import { PublishedCa, type PublishOptions } from './published-ca.ts'
+import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
+import { PublishedCa } from './published-ca.ts'
 import { BodyRoom } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
 import { readSurroundings } from './surroundings.ts'
@@ -57,7 +58,7 @@ export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap
 }
 
 /** The source of the certificate. */
-type CertificateSource =
+export type CertificateSource =
   | {
       readonly kind: 'mounted'
       readonly directory: string
@@ -161,7 +162,7 @@ export async function startWebhook(
     const known = version
     const [, followed] = await Promise.all([
       version.start(),
-      follow(options.certificate, certificate, { kube, logger, now, stop }),
+      follow(from, kube, { certificate, logger, now }, stop),
     ])
     source = followed
     const pair = certificate.current
@@ -213,15 +214,11 @@ export async function startWebhook(
 
 async function follow(
   source: CertificateSource,
-  certificate: ServingCertificate,
-  parts: {
-    readonly kube: KubeClient | undefined
-    readonly logger: Logger
-    readonly now: () => number
-    readonly stop: AbortSignal
-  },
+  client: KubeClient | undefined,
+  parts: Omit<CertificateParts, 'client'>,
+  stop: AbortSignal,
 ): Promise<{ close(): void | Promise<void> }> {
-  const { kube: client, logger, now, stop } = parts
+  const { certificate } = parts
   if (source.kind === 'mounted' && source.publish === undefined) {
     const { directory, settleMs } = source
     return new MountedCertificate(directory, certificate, { trustMs: settleMs })
@@ -229,13 +226,8 @@ async function follow(
   if (client === undefined) throw new CertificateError('there is no access to the API server')
   const publisher =
     source.kind === 'managed'
-      ? new ManagedCertificate(source, { client, certificate, logger, now })
-      : new PublishedCa(join(source.directory, CA), source.publish!, {
-          client,
-          certificate,
-          logger,
-          now,
-        })
+      ? new ManagedCertificate(source, { ...parts, client })
+      : new PublishedCa(join(source.directory, CA), source.publish!, { ...parts, client })
   const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
   await publisher.start()
