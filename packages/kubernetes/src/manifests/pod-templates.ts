@@ -25,17 +25,24 @@ export interface KubeObject {
 }
 
 const TEMPLATE = ['spec', 'template'] as const
-const TEMPLATES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ['Pod', []],
-  ['Deployment', TEMPLATE],
-  ['StatefulSet', TEMPLATE],
-  ['DaemonSet', TEMPLATE],
-  ['ReplicaSet', TEMPLATE],
-  ['ReplicationController', TEMPLATE],
-  ['Rollout', TEMPLATE],
-  ['Job', TEMPLATE],
-  ['CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
-  ['PodTemplate', ['template']],
+/**
+ * The kinds with a pod: the keys that lead to it, the resource where the webhook checks it, and the
+ * kind that creates the pods where that is another.
+ */
+export const WORKLOADS: ReadonlyMap<
+  string,
+  readonly [path: readonly string[], resource?: string, owner?: string]
+> = new Map([
+  ['Pod', [[]]],
+  ['Deployment', [TEMPLATE, 'apps/deployments', 'ReplicaSet']],
+  ['StatefulSet', [TEMPLATE, 'apps/statefulsets']],
+  ['DaemonSet', [TEMPLATE, 'apps/daemonsets']],
+  ['ReplicaSet', [TEMPLATE, 'apps/replicasets']],
+  ['ReplicationController', [TEMPLATE]],
+  ['Rollout', [TEMPLATE]],
+  ['Job', [TEMPLATE, 'batch/jobs']],
+  ['CronJob', [['spec', 'jobTemplate', ...TEMPLATE], 'batch/cronjobs', 'Job']],
+  ['PodTemplate', [['template']]],
 ])
 const MOST_NESTED = 8
 
@@ -57,7 +64,7 @@ export function objectsOf(
 
 /** Where an object holds a pod; undefined where it holds none. */
 export function podOf({ path, kind, name, namespace, value }: KubeObject): PodTemplate | undefined {
-  const way = TEMPLATES.get(kind)
+  const [way] = WORKLOADS.get(kind) ?? []
   if (way === undefined) return undefined
   let found: unknown = value
   for (const key of way) found = isRecord(found) ? found[key] : undefined

@@ -12,6 +12,7 @@ interface CheckedKeys {
   readonly appliedAt: number
 }
 
+const NOTHING: CheckedKeys = { lines: [], canAct: false, appliedAt: -Infinity }
 const MOST_WAITING = 32
 
 /** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
@@ -24,19 +25,10 @@ export class RulesChecker {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Checks all keys together, as a sidecar reads them, or each by itself. */
-  check(keys: ConfigMapKeys, separate: boolean): Promise<CheckedKeys> {
-    return this.inTurn((signal) => checkKeys(keys, separate, signal))
-  }
-
   /** Runs checks in order. The time limit of a review includes its wait. */
   async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= MOST_WAITING) {
-      throw new DecideError(
-        'overload',
-        'too many checks of rules are waiting; try again',
-        undefined,
-      )
+      throw new DecideError('overload', 'too many checks of rules are waiting; try again')
     }
     const signal = AbortSignal.timeout(this.#timeoutMs)
     this.#waiting++
@@ -50,7 +42,7 @@ export class RulesChecker {
   }
 }
 
-/** Checks all keys together, or each by itself. */
+/** Checks all keys together, as a sidecar reads them, or each by itself. */
 export async function checkKeys(
   keys: ConfigMapKeys,
   separate: boolean,
@@ -58,19 +50,17 @@ export async function checkKeys(
 ): Promise<CheckedKeys> {
   const texts = mountedTexts(keys, WHOLE_MOUNT)
   if (texts.length > MAX_FILES && !separate) {
-    return {
-      lines: [`has more than ${MAX_FILES} rules files`],
-      canAct: false,
-      appliedAt: -Infinity,
-    }
+    return { ...NOTHING, lines: [`has more than ${MAX_FILES} rules files`] }
   }
   const groups = separate ? texts.map((text) => [text]) : [texts]
-  const found = { lines: [] as string[], canAct: false, appliedAt: -Infinity }
+  let found = NOTHING
   for (const group of groups) {
     const one = await checkTexts(group, !separate, signal)
-    found.lines.push(...one.lines)
-    found.canAct ||= one.canAct
-    found.appliedAt = Math.max(found.appliedAt, one.appliedAt)
+    found = {
+      lines: [...found.lines, ...one.lines],
+      canAct: found.canAct || one.canAct,
+      appliedAt: Math.max(found.appliedAt, one.appliedAt),
+    }
   }
   return found
 }
@@ -88,10 +78,10 @@ async function checkTexts(
     return { lines: [], canAct: canAct(version), appliedAt: Math.max(-Infinity, ...times) }
   }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
-  return { lines, canAct: false, appliedAt: -Infinity }
+  return { ...NOTHING, lines }
 }
 
 /** Returns the error for rules that took too long. */
 export function tooSlow(): DecideError {
-  return new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
+  return new DecideError('slow_rules', 'the rules could not be checked in time')
 }

@@ -3,7 +3,7 @@ import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { configMapKeys, serverTime } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
-import type { RulesChecker } from './check-rules.ts'
+import { checkKeys, type RulesChecker } from './check-rules.ts'
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
@@ -22,7 +22,10 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     const { oldObject } = review
     const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
     if (isSame && hasSameData(object, oldObject)) return notChecked('unchanged')
-    const checked = await parts.checker.check(configMapKeys(object), label === SEPARATE_KEYS)
+    const keys = configMapKeys(object)
+    const checked = await parts.checker.inTurn((signal) =>
+      checkKeys(keys, label === SEPARATE_KEYS, signal),
+    )
     if (checked.lines.length > 0) {
       const [first = '', ...rest] = checked.lines
       return denied('invalid_rules', first, rest)

@@ -1,6 +1,7 @@
 import { type Fields, fieldsOf, sameJson, textsOf } from '#base'
 import { parsePod } from '../injector/parse-pod.ts'
 import { metadataOf } from '../kube/resources.ts'
+import { WORKLOADS } from '../manifests/pod-templates.ts'
 import {
   accepted,
   type DecideParts,
@@ -13,56 +14,41 @@ import {
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
-interface Kind {
-  readonly name: string
-  /** The kind that creates the pods. */
-  readonly owner: string
-  readonly path: readonly string[]
-}
-
-const TEMPLATE = ['spec', 'template']
-const KINDS: Readonly<Record<string, Kind>> = {
-  'apps/deployments': { name: 'Deployment', owner: 'ReplicaSet', path: TEMPLATE },
-  'apps/statefulsets': { name: 'StatefulSet', owner: 'StatefulSet', path: TEMPLATE },
-  'apps/daemonsets': { name: 'DaemonSet', owner: 'DaemonSet', path: TEMPLATE },
-  'apps/replicasets': { name: 'ReplicaSet', owner: 'ReplicaSet', path: TEMPLATE },
-  'batch/jobs': { name: 'Job', owner: 'Job', path: TEMPLATE },
-  'batch/cronjobs': { name: 'CronJob', owner: 'Job', path: ['spec', 'jobTemplate', ...TEMPLATE] },
-}
-
 /** Decides about a workload: denies it where its pods would be denied, with the same message. */
 export function decideWorkload(review: Review, parts: DecideParts): Promise<Decision> {
   return guarded('this workload', async () => {
     const { object, oldObject, resource, operation } = review
-    const kind = Object.hasOwn(KINDS, resource) ? KINDS[resource] : undefined
-    if (kind === undefined || !['CREATE', 'UPDATE'].includes(operation)) {
+    const found = [...WORKLOADS].find(([, [, checked]]) => checked === resource)
+    if (found === undefined || !['CREATE', 'UPDATE'].includes(operation)) {
       return notMeant(review, 'CREATE and UPDATE of workloads')
     }
     if (object === undefined) return denied('no_object', 'the review holds no workload')
-    const template = templateOf(object, kind)
+    const [name, [path, , owner = name]] = found
+    const template = templateOf(object, path)
     if (!isMarked(template, parts.settings.prefix)) return notChecked('not_requested')
     // Controllers and the garbage collector have to finish the deletion.
     if (metadataOf(object).isTerminating) return notChecked('leaving')
     if (review.owner !== 'Pod') return notChecked('controlled')
-    if (oldObject !== undefined && sameJson(template, templateOf(oldObject, kind))) {
+    if (oldObject !== undefined && sameJson(template, templateOf(oldObject, path))) {
       return notChecked('unchanged')
     }
-    return judged(template, kind, review, parts)
+    const who = `${name} "${review.podName}"`
+    return judged(template, who, owner, review.namespace, parts)
   })
 }
 
 async function judged(
   template: Fields,
-  kind: Kind,
-  { namespace: name, podName }: Review,
+  who: string,
+  owner: string,
+  namespace: string,
   parts: DecideParts,
 ): Promise<Decision> {
-  const who = `${kind.name} "${podName}"`
   const parsed = parsePod({ metadata: template['metadata'], spec: template['spec'] })
   if (!parsed.ok)
     return denied('invalid_pod', `the pods of ${who} would be denied: ${parsed.message}`)
   const isAsked = asks(template, parts.settings.prefix)
-  const outcome = await injectionOf(parsed.pod, kind.owner, name, parts, isAsked)
+  const outcome = await injectionOf(parsed.pod, owner, namespace, parts, isAsked)
   switch (outcome.kind) {
     case 'denied':
       return denied(outcome.reason, `the pods of ${who} would be denied: ${outcome.message}`)
@@ -76,7 +62,7 @@ async function judged(
   }
 }
 
-function templateOf(object: Fields, { path }: Kind): Fields {
+function templateOf(object: Fields, path: readonly string[]): Fields {
   return path.reduce((at, key) => fieldsOf(at[key]), object)
 }
 

@@ -39,7 +39,7 @@ export class DecideError extends Error {
   readonly code = 'SQUALL_DECIDE'
   readonly reason: string
 
-  constructor(reason: string, message: string, cause: unknown) {
+  constructor(reason: string, message: string, cause?: unknown) {
     super(message, { cause })
     this.reason = reason
   }
