@@ -10,6 +10,7 @@ import {
 } from '#rules'
 import {
   WHOLE_MOUNT,
+  changeConfigMap,
   type ConfigMapKeys,
   configMapKeys,
   lastChange,
@@ -143,32 +144,20 @@ async function writeKey(
   if (before !== undefined && fieldsOf(before['data'])[key] === text) {
     return { change: 'unchanged', kept: before }
   }
-  const ref = { kind: CONFIG_MAPS, namespace, name: configMap }
-  const data = { [key]: text }
   const label = `${prefix}${RULES_LABEL}`
+  const known = metadataOf(before ?? {}).labels[label]
+  const labels = { [label]: before === undefined ? ALL_KEYS : (known ?? labelFor(before, target)) }
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
-  if (before === undefined) {
-    const metadata = {
-      name: configMap,
-      namespace,
-      labels: { 'app.kubernetes.io/part-of': 'squall', [label]: ALL_KEYS },
-      annotations,
-    }
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-    return { change: 'created', kept: await client.create(ref, body, limits) }
-  }
-  const { labels: given, resourceVersion } = metadataOf(before)
-  const known = given[label]
-  const labels = { [label]: known ?? labelFor(before, target) }
-  const patch = { metadata: { resourceVersion, labels, annotations }, data }
-  return { change: 'changed', kept: await client.patch(ref, 'merge', patch, limits) }
+  const change = { labels, annotations, data: { [key]: text } }
+  const kept = await changeConfigMap(client, { namespace, name: configMap }, before, change, limits)
+  return { change: before === undefined ? 'created' : 'changed', kept }
 }
 
 /**
  * Returns the label that makes the webhook check the keys together, unless together they are
  * invalid.
  */
-function labelFor(before: Fields | undefined, target: RulesTarget): string {
+function labelFor(before: Fields, target: RulesTarget): string {
   const { kind } = parseKeys(keysWith(before, target), WHOLE_MOUNT)
   return kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
 }

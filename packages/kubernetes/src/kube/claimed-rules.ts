@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, foreign, sha256Of, textOf, textsOf } from '#base'
-import { textBefore } from './config-map-rules.ts'
+import { changeConfigMap, textBefore } from './config-map-rules.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, jsonOf, retryConflicts } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits, metadataOf } from './resources.ts'
@@ -106,15 +106,7 @@ export function writeClaimed(
     const backup: Backup = { text: first?.before ?? null, existed: found !== undefined }
     const annotations = { [annotationOf(target)]: JSON.stringify(whole) }
     const data = { [key]: text, ...(isFirst && { [BACKUP_KEY]: JSON.stringify(backup) }) }
-    if (found === undefined) {
-      const labels = { 'app.kubernetes.io/part-of': 'squall' }
-      const metadata = { name, namespace, labels, annotations }
-      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-      return client.create(refOf(target), body, limits)
-    }
-    const { resourceVersion } = metadataOf(found)
-    const body = { metadata: { resourceVersion, annotations }, data }
-    return client.patch(refOf(target), 'merge', body, limits)
+    return changeConfigMap(client, { namespace, name }, found, { annotations, data }, limits)
   })
 }
 
@@ -143,9 +135,8 @@ export function restoreClaimed(
       return 'restored'
     }
     const data = { [BACKUP_KEY]: null, ...(isOurs && { [claim.key]: backup.text }) }
-    const body = { metadata: { resourceVersion, annotations }, data }
     try {
-      await client.patch(refOf(target), 'merge', body, limits)
+      await changeConfigMap(client, refOf(target), found, { annotations, data }, limits)
     } catch (error) {
       if (!isKubeError(error, 'not_found')) throw error
       return 'gone'

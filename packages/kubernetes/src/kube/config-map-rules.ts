@@ -1,14 +1,50 @@
 import { posix } from 'node:path'
 import { type Fields, fieldsOf, foreign, instantText, listOf, textOf, textsOf } from '#base'
 import { digestOf, isRulesFileName, type RulesText } from '#rules'
-import { metadataOf } from './resources.ts'
+import type { KubeClient } from './kube-client.ts'
+import { CONFIG_MAPS, metadataOf, type WriteLimits } from './resources.ts'
 import type { RulesConfigMap } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
+/** New values; null removes a key. */
+interface ConfigMapChange {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string | null>>
+  readonly data: Readonly<Record<string, string | null>>
+}
+
 /** Selects all keys, as a sidecar without a configured key does. */
 export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
+
+/** Returns a new ConfigMap. */
+export function newConfigMap(
+  ref: { readonly namespace: string; readonly name: string },
+  { labels, annotations, data }: ConfigMapChange,
+): Fields {
+  const { namespace, name } = ref
+  const owned = { 'app.kubernetes.io/part-of': 'squall', ...labels }
+  const metadata = { name, namespace, labels: owned, annotations }
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
+}
+
+/** Changes a ConfigMap unless another client has changed it meanwhile, or creates it. */
+export function changeConfigMap(
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  before: Fields | undefined,
+  change: ConfigMapChange,
+  limits: WriteLimits,
+): Promise<Fields> {
+  const ref = { kind: CONFIG_MAPS, namespace, name }
+  if (before === undefined)
+    return client.create(ref, newConfigMap({ namespace, name }, change), limits)
+  const { data, ...metadata } = change
+  const { resourceVersion } = metadataOf(before)
+  const body = { metadata: { resourceVersion, ...metadata }, data }
+  return client.patch(ref, 'merge', body, limits)
+}
 
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
   const texts = Object.entries(textsOf(configMap['data'])).map(

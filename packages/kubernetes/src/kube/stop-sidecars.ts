@@ -6,7 +6,8 @@ import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError, retryConflicts } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
-import { CONFIG_MAPS, type Limits, metadataOf, type WriteLimits } from './resources.ts'
+import { CONFIG_MAPS, type WriteLimits } from './resources.ts'
+import { changeConfigMap, newConfigMap } from './config-map-rules.ts'
 
 /** A ConfigMap that sidecars read. */
 export interface ConfigMapRef {
@@ -80,18 +81,25 @@ export function writeStop(
 ): Promise<StopChange> {
   return retryConflicts(async () => {
     let stops: readonly Stop[] = [stop]
-    let version: string | undefined
+    let found: Fields | undefined
     if (stop.selector !== undefined || keepStopped) {
-      const before = await readStops(client, ref, limits)
+      found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
+      const before = stopsOf(found)
       // A stop of all pods covers these.
-      const coversAll = before.stops?.some(({ selector }) => selector === undefined) !== false
+      const coversAll = before?.some(({ selector }) => selector === undefined) !== false
       if (coversAll) return 'unchanged'
-      const others = before.stops?.filter(({ selector }) => selector !== stop.selector) ?? []
-      stops = [...others, stop]
-      version = before.version
+      stops = [...before.filter(({ selector }) => selector !== stop.selector), stop]
     }
-    const body = { metadata: { resourceVersion: version, annotations }, data: stopData(stops) }
-    onWritten(await patchOrCreate(client, ref, body, limits))
+    const change = { annotations, data: { [STOP_KEY]: stopsText(stops) } }
+    // Without a version where the ConfigMap was not read: a stop is written over any change.
+    const kept = await changeConfigMap(client, ref, found ?? {}, change, limits).catch(
+      (error: unknown) => {
+        if (!isKubeError(error, 'not_found')) throw error
+        const { namespace } = ref
+        return client.create({ kind: CONFIG_MAPS, namespace }, newConfigMap(ref, change), limits)
+      },
+    )
+    onWritten(kept)
     return 'stopped'
   })
 }
@@ -124,10 +132,9 @@ export function liftStop(
     if (first !== stopsText(stops ?? [])) throw stoppedAgain(stops)
     const left = selector === undefined ? [] : stops?.filter((each) => each.selector !== selector)
     if (left === undefined || (isWritten && left.length === stops?.length)) return 'others'
-    const { resourceVersion } = metadataOf(found)
     // Sidecars remember a stop whose key is absent.
-    const body = { metadata: { resourceVersion, annotations }, data: stopData(left) }
-    await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
+    const change = { annotations, data: { [STOP_KEY]: stopsText(left) } }
+    await changeConfigMap(client, ref, found, change, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
 }
@@ -173,36 +180,4 @@ export function stopCheck(wanted: 'stopped' | 'resumed'): PodCheck {
       return waitingDespite(error, options, 'stopped waiting')
     }
   }
-}
-
-async function patchOrCreate(
-  client: KubeClient,
-  ref: ConfigMapRef,
-  body: { readonly metadata: Fields; readonly data: Fields },
-  limits: WriteLimits,
-): Promise<Fields> {
-  const { namespace, name } = ref
-  try {
-    return await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
-  } catch (error) {
-    if (!isKubeError(error, 'not_found')) throw error
-    const labels = { 'app.kubernetes.io/part-of': 'squall' }
-    const metadata = { ...body.metadata, resourceVersion: undefined, name, namespace, labels }
-    const whole = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: body.data }
-    return client.create({ kind: CONFIG_MAPS, namespace }, whole, limits)
-  }
-}
-
-async function readStops(
-  client: KubeClient,
-  ref: ConfigMapRef,
-  limits: Limits,
-): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
-  const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
-  const version = metadataOf(found ?? {}).resourceVersion
-  return { stops: stopsOf(found), version }
-}
-
-function stopData(stops: readonly Stop[]): Fields {
-  return { [STOP_KEY]: stopsText(stops) }
 }
