@@ -1,6 +1,7 @@
 import {
   caSource,
   containerName,
+  cpu,
   duration,
   faults,
   guardRate,
@@ -8,6 +9,8 @@ import {
   like,
   maxActive,
   maxDuration,
+  memory,
+  memoryRequest,
   objectName,
   oneOf,
   paths,
@@ -15,14 +18,39 @@ import {
   ports,
   tools,
   upstreamHost,
+  type ValueCheck,
 } from './value-checks.ts'
-import { RESOURCE_ANNOTATIONS } from './resource-annotations.ts'
 import { outboundProblem } from './outbound.ts'
-import type { AnnotationSpec, AnnotationTable } from './annotation-spec.ts'
 import { HOST_NAME } from '#protocol'
 import { rollbackConditionsProblem } from '#rules'
 
-const BOOLEAN = { form: '`true`, `false`', check: oneOf('true', 'false') }
+/** The objects with a key. Keys of a namespace are defaults for its pods. */
+export type AnnotationTarget = 'pod' | 'namespace'
+
+/** One key, without its prefix. */
+export interface AnnotationSpec {
+  readonly key: string
+  readonly targets: readonly AnnotationTarget[]
+  /** The form of the value. */
+  readonly form: string
+  /** The default; empty for none. */
+  readonly fallback: string
+  readonly meaning: string
+  readonly check: ValueCheck
+}
+
+/** The annotations by key; those without targets are for both, and those without a default have none. */
+type AnnotationTable = Readonly<
+  Record<
+    string,
+    Omit<AnnotationSpec, 'key' | 'targets' | 'fallback'> &
+      Partial<Pick<AnnotationSpec, 'targets' | 'fallback'>>
+  >
+>
+
+const BOOLEAN = words('true', 'false')
+const OBJECT_NAME = { form: 'a name', check: objectName }
+const CPU = { form: 'a quantity', check: cpu }
 
 const TABLE = {
   inject: {
@@ -44,10 +72,9 @@ const TABLE = {
     check: containerName,
   },
   mode: {
-    form: '`auto`, `redirect`, `port`, `bind`',
+    ...words('auto', 'redirect', 'port', 'bind'),
     fallback: '`auto`',
     meaning: 'how traffic reaches the sidecar',
-    check: oneOf('auto', 'redirect', 'port', 'bind'),
   },
   outbound: {
     targets: ['pod'],
@@ -58,10 +85,9 @@ const TABLE = {
     check: outboundProblem,
   },
   rules: {
-    form: 'a name',
+    ...OBJECT_NAME,
     fallback: '`squall-rules`',
     meaning: 'ConfigMap of the same namespace with the rules; it may be missing',
-    check: objectName,
   },
   'rules-key': {
     form: 'a key',
@@ -79,10 +105,9 @@ const TABLE = {
     check: upstreamHost,
   },
   'upstream-tls': {
-    form: '`verify`, `insecure-skip-verify`',
+    ...words('verify', 'insecure-skip-verify'),
     fallback: 'your MCP server speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
     meaning: 'use TLS with your MCP server, on all taken ports; needs `tls-secret`',
-    check: oneOf('verify', 'insecure-skip-verify'),
   },
   'upstream-ca': {
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
@@ -96,11 +121,10 @@ const TABLE = {
     check: like(HOST_NAME, 'write a DNS name, such as mcp-server.shop.svc'),
   },
   'tls-secret': {
-    form: 'a name',
+    ...OBJECT_NAME,
     fallback: 'clients are served plain HTTP',
     meaning:
       'Secret of the same namespace with `tls.crt` and `tls.key` for the listeners of the sidecar',
-    check: objectName,
   },
   environment: {
     form: 'a name',
@@ -181,22 +205,19 @@ const TABLE = {
     check: image,
   },
   'log-level': {
-    form: '`debug`, `info`, `warn`, `error`',
+    ...words('debug', 'info', 'warn', 'error'),
     fallback: '`info`',
     meaning: 'log level of the sidecar',
-    check: oneOf('debug', 'info', 'warn', 'error'),
   },
   'log-injections': {
-    form: '`all`, `sample`, `off`',
+    ...words('all', 'sample', 'off'),
     fallback: '`all`',
     meaning: 'injected faults that the sidecar logs; `sample` logs at most ten a second',
-    check: oneOf('all', 'sample', 'off'),
   },
   'call-log': {
-    form: '`-`',
+    ...words('-'),
     fallback: 'calls are not logged',
     meaning: 'log each call that has ended as a line of JSON on the standard output of the sidecar',
-    check: oneOf('-'),
   },
   tasks: {
     ...BOOLEAN,
@@ -210,12 +231,37 @@ const TABLE = {
       'count errors that another sidecar injected as `injected_elsewhere`, as `squall run --trust-markers` does; for a pod whose `outbound` destinations have a sidecar, too (`squall inject` sets it where its files show this)',
   },
   'compat-api': {
-    form: '`chaos-monkey`',
+    ...words('chaos-monkey'),
     fallback: 'there is no further API',
     meaning: 'further API on the admin port, as by `squall run --compat-api`; needs its token',
-    check: oneOf('chaos-monkey'),
   },
-  ...RESOURCE_ANNOTATIONS,
+  qos: {
+    ...words('guaranteed', 'burstable'),
+    fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
+    meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
+  },
+  'cpu-request': {
+    ...CPU,
+    fallback: '`10m`',
+    meaning: 'CPU request of the sidecar',
+  },
+  'cpu-limit': {
+    ...CPU,
+    fallback: '`1`',
+    meaning: 'CPU limit of the sidecar',
+  },
+  'memory-request': {
+    form: 'a quantity',
+    fallback: '`32Mi`',
+    meaning: 'memory request of the sidecar',
+    check: memoryRequest,
+  },
+  'memory-limit': {
+    form: 'a quantity',
+    fallback: '`256Mi`',
+    meaning: 'memory limit of the sidecar, which also bounds the heap of Node',
+    check: memory,
+  },
   'allow-production': {
     targets: ['namespace'],
     ...BOOLEAN,
@@ -236,3 +282,8 @@ export const ANNOTATIONS: readonly (AnnotationSpec & { readonly key: AnnotationK
     ...spec,
     key: key as AnnotationKey,
   }))
+
+/** Returns the form and the check of a value that is one of the words. */
+function words(...all: readonly string[]): { form: string; check: ValueCheck } {
+  return { form: all.map((word) => `\`${word}\``).join(', '), check: oneOf(...all) }
+}

@@ -1,6 +1,10 @@
 import { nearestName, quoted } from '#base'
-import type { AnnotationSpec, AnnotationTarget } from './annotation-spec.ts'
-import { type AnnotationKey, ANNOTATIONS } from './annotations.ts'
+import {
+  type AnnotationKey,
+  ANNOTATIONS,
+  type AnnotationSpec,
+  type AnnotationTarget,
+} from './annotations.ts'
 import { belowCeiling } from './ceilings.ts'
 import { INJECTION_LABEL, OUTPUT_KEYS } from './injected-names.ts'
 import { Denial, type InjectionContext } from './injection.ts'

@@ -1,4 +1,5 @@
 import { type Fields, isRecord, pointerTo, sameJson } from '#base'
+import { commonPairs } from './common-pairs.ts'
 
 /** One of the used operations of JSON Patch (RFC 6902). */
 export type PatchOperation =
@@ -53,7 +54,7 @@ function compareLists(
     if (!sameJson(before, after)) into.push({ op: 'replace', path, value: after })
     return
   }
-  const kept = commonPairs(before, after)
+  const kept = commonPairs(before, after, isSame)
   const staying = new Set(kept.map(([i]) => i))
   for (let i = before.length - 1; i >= 0; i--) {
     if (!staying.has(i)) into.push({ op: 'remove', path: `${path}/${i}` })
@@ -64,31 +65,6 @@ function compareLists(
     if (partner === undefined) into.push({ op: 'add', path: `${path}/${j}`, value })
     else compare(before[partner], value, `${path}/${j}`, into)
   })
-}
-
-/** Returns the index pairs of the longest common sequence. */
-function commonPairs(
-  before: readonly unknown[],
-  after: readonly unknown[],
-): readonly (readonly [number, number])[] {
-  const best = Array.from({ length: before.length + 1 }, () => Array.from(after, () => 0).concat(0))
-  const same = before.map((one) => after.map((other) => isSame(one, other)))
-  for (let i = before.length - 1; i >= 0; i--) {
-    for (let j = after.length - 1; j >= 0; j--) {
-      best[i]![j] = same[i]![j]!
-        ? best[i + 1]![j + 1]! + 1
-        : Math.max(best[i + 1]![j]!, best[i]![j + 1]!)
-    }
-  }
-  const pairs: (readonly [number, number])[] = []
-  let i = 0
-  let j = 0
-  while (i < before.length && j < after.length) {
-    if (same[i]![j]!) pairs.push([i++, j++])
-    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++
-    else j++
-  }
-  return pairs
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -1,3 +1,5 @@
+import { commonPairs } from '../injector/common-pairs.ts'
+
 /** Comparing more lines than this with as many others takes too long. */
 const MOST_PAIRS = 4_000_000
 
@@ -52,26 +54,15 @@ function pairs(
   let end = 0
   const most = Math.min(one.length, other.length) - start
   while (end < most && one[one.length - 1 - end] === other[other.length - 1 - end]) end++
-  const rows = one.length - start - end
-  const columns = other.length - start - end
-  if (rows * columns > MOST_PAIRS) return undefined
-  const found: (readonly [number, number])[] = []
-  for (let i = 0; i < start; i++) found.push([i, i])
-  const width = columns + 1
-  const best = new Uint32Array((rows + 1) * width)
-  for (let i = rows - 1; i >= 0; i--) {
-    for (let j = columns - 1; j >= 0; j--) {
-      best[i * width + j] =
-        one[start + i] === other[start + j]
-          ? best[(i + 1) * width + j + 1]! + 1
-          : Math.max(best[(i + 1) * width + j]!, best[i * width + j + 1]!)
-    }
-  }
-  for (let i = 0, j = 0; i < rows && j < columns;) {
-    if (one[start + i] === other[start + j]) found.push([start + i++, start + j++])
-    else if (best[(i + 1) * width + j]! >= best[i * width + j + 1]!) i++
-    else j++
-  }
-  for (let k = end; k > 0; k--) found.push([one.length - k, other.length - k])
-  return found
+  const [ours, theirs] = [one, other].map((lines) => lines.slice(start, lines.length - end))
+  if (ours!.length * theirs!.length > MOST_PAIRS) return undefined
+  const middle = commonPairs(ours!, theirs!, (line, fresh) => line === fresh)
+  return [
+    ...Array.from({ length: start }, (_, i) => [i, i] as const),
+    ...middle.map(([i, j]) => [start + i, start + j] as const),
+    ...Array.from(
+      { length: end },
+      (_, k) => [one.length - end + k, other.length - end + k] as const,
+    ),
+  ]
 }
