@@ -1,6 +1,5 @@
 import { asStarted, durationText, plain } from '#base'
 import {
-  type AttachedContainer,
   attachToPod,
   awaitAttached,
   detachFromPod,
@@ -88,7 +87,12 @@ async function attach(
   const report = { namespace, pod, container, ports, probePaths }
   const notice = (line: string): void => void (json || output.err.write(`${where}: ${line}\n`))
   notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
-  for (const line of notesOf(made)) notice(line)
+  if (made.unlabelled !== undefined) {
+    notice(`squall stop finds it with --unlabelled only: ${made.unlabelled.message}`)
+  }
+  if (probePaths.length > 0) {
+    notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
+  }
   try {
     const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
     const trouble = await record(client, ref, 'attached', `, until ${until}`, signal)
@@ -106,14 +110,6 @@ async function attach(
     notice(`${plain(error.message)}; see ${look}, and end it with ${undo}`)
     return FAILED
   }
-}
-
-function notesOf({ unlabelled, probePaths }: AttachedContainer): readonly string[] {
-  const paths = probePaths.join(', ')
-  return [
-    ...(unlabelled ? [`squall stop finds it with --unlabelled only: ${unlabelled.message}`] : []),
-    ...(paths === '' ? [] : [`no rule acts on ${paths}, the paths of probes`]),
-  ]
 }
 
 /** Runs `squall detach`: ends the attached sidecar of a pod; returns the exit code. */

@@ -192,7 +192,7 @@ async function readManifests(paths: readonly string[]): Promise<readonly Manifes
   for (const path of paths) {
     const text = await readText(path, MAX_MANIFEST, quoted(path))
     try {
-      files.push(readFile({ file: path === '-' ? 'standard input' : path, text }))
+      files.push(readFile(path === '-' ? 'standard input' : path, text))
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
       throw invalidFile(error.message, 'fix the manifest')

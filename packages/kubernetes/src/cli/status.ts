@@ -59,9 +59,8 @@ async function readStatus(
   namespace: string | undefined,
   signal: AbortSignal,
 ): Promise<Status> {
-  const { selector, prefix, readToken } = cluster
-  const scope = { namespace, selector, prefix, readToken }
-  const overview = await sidecarOverview(client, scope, { signal })
+  const { prefix } = cluster
+  const overview = await sidecarOverview(client, { ...cluster, namespace }, { signal })
   const armed = new Map<string, number>()
   for (const { pod, state } of overview.reports) {
     if (state?.armed !== true || state.dryRun) continue

@@ -11,15 +11,6 @@ import {
   rewriteProbes,
 } from './rewrite-probes.ts'
 
-/** The changed containers of the upstream. */
-export interface ChangedContainers {
-  readonly containers: readonly Container[]
-  readonly initContainers: readonly Container[]
-  readonly probes: Readonly<Record<string, AppProbe>>
-  readonly undo: Pick<Undo, 'probes' | 'ports'>
-  readonly warnings: readonly string[]
-}
-
 /** The limits of the sidecar. */
 const MOST_PROBES = 64
 const LONGEST_PROBES = 60 * 1024
@@ -29,7 +20,7 @@ export function changeContainers(
   { spec }: Pod,
   { mode, ports, options, settings }: Pick<Plan, 'mode' | 'ports' | 'options' | 'settings'>,
   kept: Readonly<Record<string, Handler>> = {},
-): ChangedContainers {
+) {
   const probes: Record<string, AppProbe> = {}
   const originals: NonNullable<Undo['probes']> & Record<string, unknown> = { ...kept }
   const names: Record<string, string> = {}

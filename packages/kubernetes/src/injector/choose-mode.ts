@@ -6,12 +6,6 @@ import type { TakenPort } from './taken-ports.ts'
 import { POD_IP } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** The chosen mode, with the reason. */
-export interface ChosenMode {
-  readonly mode: Mode
-  readonly why: string
-}
-
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
 /** Returns the requested mode if it can work, or chooses one. */
@@ -20,7 +14,7 @@ export function chooseMode(
   options: InjectionOptions,
   ports: readonly TakenPort[],
   context: InjectionContext,
-): ChosenMode {
+): { readonly mode: Mode; readonly why: string } {
   const { prefix } = context.settings
   if (pod.spec?.hostNetwork === true) {
     throw new Denial(
@@ -65,22 +59,20 @@ export function rejectOutbound(
   )
 }
 
-interface Obstacle {
-  readonly reason: 'pod_security' | 'mesh'
-  readonly why: string
-  readonly fix: string
-}
-
-function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefined {
+function againstRedirect(pod: Pod, context: InjectionContext) {
   const level = context.namespace.labels[ENFORCE]
   if (level !== undefined && level !== '' && level !== 'privileged') {
     const why = `the namespace enforces the Pod Security level ${quoted(level)}, which forbids NET_ADMIN`
-    return { reason: 'pod_security', why, fix: `use a namespace with ${ENFORCE}=privileged` }
+    return {
+      reason: 'pod_security' as const,
+      why,
+      fix: `use a namespace with ${ENFORCE}=privileged`,
+    }
   }
   const mesh = meshOf(pod, context)
   if (mesh === undefined) return undefined
   const why = `${mesh}, which redirects the same traffic`
-  return { reason: 'mesh', why, fix: 'take the pod out of the mesh' }
+  return { reason: 'mesh' as const, why, fix: 'take the pod out of the mesh' }
 }
 
 /** Rejects the address of the pod, on which the sidecar listens in this mode. */

@@ -1,7 +1,7 @@
 import type { Container, Handler } from './pod-types.ts'
 
 /** A probe or hook of a container. */
-export interface HandlerField {
+interface HandlerField {
   /** The last part of the path at which the admin port performs it. */
   readonly word: string
   read(container: Container): Handler | null | undefined

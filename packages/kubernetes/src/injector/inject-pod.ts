@@ -274,7 +274,7 @@ const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
  * Returns the name of the workload that a person would name: the Deployment, not its ReplicaSet,
  * and the CronJob, not one of its Jobs. A pod without an owner is its own workload.
  */
-export function workloadOf(
+function workloadOf(
   { metadata }: Pod,
   { workload }: Pick<InjectionContext, 'workload'>,
 ): string | undefined {

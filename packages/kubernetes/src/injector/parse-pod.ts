@@ -1,10 +1,6 @@
 import { isRecord, quoted } from '#base'
 import type { Pod } from './pod-types.ts'
 
-/** A pod, or its error. */
-type ParsedPod =
-  { readonly ok: true; readonly pod: Pod } | { readonly ok: false; readonly message: string }
-
 /** Returns the error of a value; undefined for a valid value. */
 type Shape = (value: unknown, path: string) => string | undefined
 
@@ -14,7 +10,9 @@ const MOST_PORTS = 1024
 const MOST_OWNERS = 1024
 
 /** Checks the types of the fields that injection reads. The API server checks all other fields. */
-export function parsePod(value: unknown): ParsedPod {
+export function parsePod(
+  value: unknown,
+): { readonly ok: true; readonly pod: Pod } | { readonly ok: false; readonly message: string } {
   const message = POD(value, '')
   return message === undefined ? { ok: true, pod: value as Pod } : { ok: false, message }
 }

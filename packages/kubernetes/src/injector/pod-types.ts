@@ -73,7 +73,8 @@ export interface Handler {
   readonly httpGet?: HttpGetAction | null
   /** Passes when the connection is accepted. */
   readonly tcpSocket?: { readonly port: number | string; readonly host?: string } | null
-  readonly grpc?: GrpcAction | null
+  /** A call of the gRPC health service. */
+  readonly grpc?: { readonly port: number; readonly service?: string | null } | null
   readonly exec?: { readonly command?: readonly string[] } | null
 }
 
@@ -93,12 +94,6 @@ export interface HttpGetAction {
   readonly host?: string
   readonly scheme?: string
   readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[] | null
-}
-
-/** A call of the gRPC health service. */
-export interface GrpcAction {
-  readonly port: number
-  readonly service?: string | null
 }
 
 /** A variable: its value, or its source. */

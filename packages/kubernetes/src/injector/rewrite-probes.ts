@@ -4,15 +4,6 @@ import type { Mode } from './injection.ts'
 import type { Container, Handler, Probe } from './pod-types.ts'
 import type { TakenPort } from './taken-ports.ts'
 
-/** A container whose probes avoid the faults. */
-export interface RewrittenProbes {
-  readonly container: Container
-  /** The original handlers, by `container/probe`, to restore them. */
-  readonly originals: Readonly<Record<string, Handler>>
-  /** The probes that the sidecar performs instead, by the same keys. */
-  readonly probes: Readonly<Record<string, AppProbe>>
-}
-
 /** A probe of the upstream that the sidecar performs: one action, with a port number. */
 export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
 
@@ -25,12 +16,11 @@ interface Aim {
 /** The longest timeout of a check by the sidecar. */
 const MAX_SECONDS = 3600
 
-/** Replaces probes of taken ports, which would meet faults, by requests to the admin port. */
-export function rewriteProbes(
-  before: Container,
-  ports: readonly TakenPort[],
-  adminPort: number,
-): RewrittenProbes {
+/**
+ * Replaces probes of taken ports, which would meet faults, by requests to the admin port. The
+ * sidecar performs `probes` instead; `originals` restores them. Both are by `container/probe`.
+ */
+export function rewriteProbes(before: Container, ports: readonly TakenPort[], adminPort: number) {
   const probes: Record<string, AppProbe> = {}
   const rest = eachAim(before, ports, (handler, aim, key) => {
     probes[key] = askedBySidecar(aim, handler)
@@ -43,13 +33,12 @@ export function rewriteProbes(
  * Replaces port names in probes by numbers. In mode `port` the name moves to the sidecar, and the
  * kubelet looks for the name in the container of the probe.
  */
-export function numberProbes(before: Container, ports: readonly TakenPort[]): RewrittenProbes {
-  const rest = eachAim(before, ports, (handler, { kind, action, number }) =>
+export function numberProbes(before: Container, ports: readonly TakenPort[]) {
+  return eachAim(before, ports, (handler, { kind, action, number }) =>
     typeof action.port === 'number' || /^\d+$/.test(action.port)
       ? undefined
       : withActions(handler, { ...actionsOf(handler), [kind]: { ...action, port: number } }),
   )
-  return { ...rest, probes: {} }
 }
 
 /**
@@ -69,7 +58,7 @@ export function restoreProbes(
     const original = Object.hasOwn(originals, key) ? originals[key] : undefined
     const current = field.read(before)
     if (original === undefined || !current) continue
-    const restored = restoredHandler(current, original, { key, adminPort, container: before })
+    const restored = restoredHandler(current, original, key, adminPort, before)
     if (restored !== undefined) container = field.write(container, restored)
     else if (current.httpGet?.path === `${APP_HEALTH}/${key}`) kept[key] = original
   }
@@ -92,16 +81,12 @@ export function keptProbes(
   return probes
 }
 
-interface RestoreContext {
-  readonly key: string
-  readonly adminPort: number | undefined
-  readonly container: Container
-}
-
 function restoredHandler(
   current: Handler,
   original: Handler,
-  { key, adminPort, container }: RestoreContext,
+  key: string,
+  adminPort: number | undefined,
+  container: Container,
 ): Handler | undefined {
   const asked = current.httpGet
   // A mesh requests the same paths at its own port.
@@ -137,7 +122,7 @@ function eachAim(
   before: Container,
   ports: readonly TakenPort[],
   change: (handler: Handler, aim: Aim, key: string) => Handler | undefined,
-): Pick<RewrittenProbes, 'container' | 'originals'> {
+) {
   let container = before
   const originals: Record<string, Handler> = {}
   for (const field of HANDLER_FIELDS) {

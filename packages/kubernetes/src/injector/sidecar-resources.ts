@@ -98,7 +98,7 @@ const LEAST: Readonly<Record<Kind, number>> = { cpu: 0.001, memory: 128 * 2 ** 2
 /**
  * Returns true when all containers have equal requests and limits, which makes a pod Guaranteed.
  */
-export function isGuaranteed({ spec }: Pod): boolean {
+function isGuaranteed({ spec }: Pod): boolean {
   const all: readonly Container[] = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
   return all.length > 0 && all.every(({ resources }) => isEqual(resources))
 }
@@ -112,7 +112,7 @@ function isEqual(resources: Resources | null | undefined): boolean {
 }
 
 /** Returns true for a pod with pod-level resources, which its containers share. */
-export function hasOwnResources({ spec }: Pod): boolean {
+function hasOwnResources({ spec }: Pod): boolean {
   return KINDS.some(
     (kind) =>
       amount(spec?.resources?.limits, kind) !== undefined ||
@@ -124,7 +124,7 @@ export function hasOwnResources({ spec }: Pod): boolean {
  * Fits the sidecar into the resources of a pod: its limits are at most those of the pod, and where
  * the containers already request all that the pod has, the sidecar requests nothing and shares.
  */
-export function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
+function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
   const result = { ...resources }
   const containers: readonly Container[] = [
     ...(spec?.containers ?? []),

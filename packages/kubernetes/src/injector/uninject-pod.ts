@@ -69,12 +69,8 @@ function restoredMeta(metadata: ObjectMeta, undo: Undo, prefix: string): ObjectM
   const labels = Object.entries(metadata.labels ?? {}).filter(
     ([key]) => key !== `${prefix}${SIDECAR_LABEL}`,
   )
-  const result = withRest(metadata, 'annotations', entries(annotations), undo)
-  return withRest(result, 'labels', entries(labels), undo)
-}
-
-function entries(left: readonly (readonly [string, string])[]): object | false {
-  return left.length > 0 && Object.fromEntries(left)
+  const result = withRest(metadata, 'annotations', Object.fromEntries(annotations), undo)
+  return withRest(result, 'labels', Object.fromEntries(labels), undo)
 }
 
 function restoredSpec(spec: PodSpec, back: Back): PodSpec {
@@ -83,18 +79,18 @@ function restoredSpec(spec: PodSpec, back: Back): PodSpec {
   const volumes = without(spec.volumes, VOLUMES)
   const containers = without(spec.containers, CONTAINERS)?.map((each) => restored(each, back))
   let result: PodSpec = { ...spec, ...(containers && { containers }) }
-  result = withRest(result, 'initContainers', notEmpty(init), undo)
-  return withRest(result, 'volumes', notEmpty(volumes), undo)
+  result = withRest(result, 'initContainers', init, undo)
+  return withRest(result, 'volumes', volumes, undo)
 }
 
 /** Keeps the rest of a list or map; restores the original value when nothing is left. */
 function withRest<Holder extends ObjectMeta | PodSpec>(
   holder: Holder,
   key: Emptiable & keyof Holder,
-  rest: unknown,
+  rest: object | undefined,
   { empty = {} }: Undo,
 ): Holder {
-  if (rest) return { ...holder, [key]: rest }
+  if (rest && Object.keys(rest).length > 0) return { ...holder, [key]: rest }
   if (Object.hasOwn(empty, key)) return { ...holder, [key]: empty[key] }
   const { [key]: _, ...others } = holder
   return others as unknown as Holder
@@ -112,8 +108,4 @@ function without<Item extends { readonly name: string }>(
   names: readonly string[],
 ): readonly Item[] | undefined {
   return items?.filter(({ name }) => !names.includes(name))
-}
-
-function notEmpty<Item>(items: readonly Item[] | undefined): readonly Item[] | false {
-  return items !== undefined && items.length > 0 && items
 }

@@ -121,10 +121,6 @@ export const paths = list(
 
 function isPort(text: string): boolean {
   if (/^\d+$/.test(text)) return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65535
-  return isPortName(text)
-}
-
-function isPortName(text: string): boolean {
   return /^(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$/.test(text) && !text.includes('--')
 }
 

@@ -32,17 +32,11 @@ export interface Attachment {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A container to add, and the ports that it takes over. */
-export interface AttachContainer {
-  readonly name: string
-  readonly container: Fields
-  readonly ports: readonly TakenPort[]
-  /** The paths of probes, where no rule acts. */
-  readonly probePaths: readonly string[]
-}
-
-/** Makes the container for a pod, or throws a `KubeError` with the reason why not. */
-export function attachContainer(pod: Fields, attachment: Attachment): AttachContainer {
+/**
+ * Makes the container for a pod, or throws a `KubeError` with the reason why not. Returns also the
+ * ports that it takes over, and the paths of probes, where no rule acts.
+ */
+export function attachContainer(pod: Fields, attachment: Attachment) {
   checkPod(pod)
   const typed = pod as Pod
   const ports = portsOf(typed, attachment.port)
@@ -60,17 +54,12 @@ export function attachContainer(pod: Fields, attachment: Attachment): AttachCont
 }
 
 /** Makes the container that ends the redirect of an attached sidecar. */
-export function detachContainer(
-  pod: Fields,
-  attached: Fields,
-): { name: string; container: Fields } {
+export function detachContainer(pod: Fields, attached: Fields) {
   const name = nextName(pod, DETACH)
   const image = textOf(attached['image']) ?? ''
-  const args = ['redirect', '--release']
-  return {
-    name,
-    container: redirectContainer(name, image, textOf(attached['imagePullPolicy']), args),
-  }
+  const pullPolicy = textOf(attached['imagePullPolicy'])
+  const container = redirectContainer(name, image, pullPolicy, ['redirect', '--release'])
+  return { name, container }
 }
 
 /** Returns the containers of attached sidecars that have not ended. */

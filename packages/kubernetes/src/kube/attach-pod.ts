@@ -5,7 +5,6 @@ import { SIDECAR_LABEL } from '../injector/injected-names.ts'
 import { digestOf } from '#rules'
 import {
   attachContainer,
-  type AttachContainer,
   ATTACHED_ADMIN_PORT,
   attachedContainers,
   type Attachment,
@@ -22,14 +21,9 @@ export interface PodRef {
   readonly name: string
 }
 
-export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
+interface WaitOptions extends Pick<AskOptions, 'readToken'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-}
-
-export interface AttachedContainer extends AttachContainer {
-  /** The reason why the pod was not labelled. */
-  readonly unlabelled: KubeError | undefined
 }
 
 const POLL_MS = 250
@@ -39,13 +33,14 @@ const TROUBLES =
 
 /**
  * Adds a sidecar to a running pod, by one change that the API server accepts or rejects as a whole.
+ * `unlabelled` is the reason why the pod was not labelled.
  */
 export async function attachToPod(
   client: KubeClient,
   ref: PodRef,
   { prefix, ...attachment }: Attachment & { readonly prefix: string },
   { signal }: WaitOptions,
-): Promise<AttachedContainer> {
+) {
   const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const made = attachContainer(pod, attachment)
   // Before it can act: squall stop finds it by the label.
@@ -182,29 +177,18 @@ export function podSecurityError(level: string): KubeError {
   )
 }
 
-interface ContainerState {
-  readonly kind: 'waiting' | 'running' | 'ended'
-  readonly code?: unknown
-  readonly detail: string
-}
-
-async function containerState(
-  client: KubeClient,
-  ref: PodRef,
-  name: string,
-  signal: AbortSignal,
-): Promise<ContainerState> {
+async function containerState(client: KubeClient, ref: PodRef, name: string, signal: AbortSignal) {
   const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const state = ephemeralState(pod, name)
   if ('terminated' in state) {
     const { exitCode, message, reason } = fieldsOf(state['terminated'])
     const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')
-    return { kind: 'ended', code: exitCode, detail }
+    return { kind: 'ended' as const, code: exitCode, detail }
   }
-  if ('running' in state) return { kind: 'running', detail: 'it runs' }
+  if ('running' in state) return { kind: 'running' as const, detail: 'it runs' }
   const { reason, message } = fieldsOf(state['waiting'])
   const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
   if (TROUBLES.test(textOf(reason) ?? ''))
     throw new KubeError('response', `it cannot start: ${detail}`)
-  return { kind: 'waiting', detail }
+  return { kind: 'waiting' as const, detail }
 }

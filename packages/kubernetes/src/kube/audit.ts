@@ -35,7 +35,7 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
   }
 }
 
-export interface EventSubject {
+interface EventSubject {
   readonly kind: 'ConfigMap' | 'Pod'
   readonly namespace: string
   readonly name: string
@@ -43,22 +43,18 @@ export interface EventSubject {
   readonly uid?: string | undefined
 }
 
-export interface AuditEvent {
-  readonly reason: string
-  readonly message: string
-  readonly type?: 'Normal' | 'Warning'
-  /** A name, so that the event is recorded once as long as the API server keeps it. */
-  readonly name?: string
-}
-
-/** Records an event; returns the error where that failed. */
+/**
+ * Records an event; returns the error where that failed. One with a name is recorded once, as long as
+ * the API server keeps it.
+ */
 export async function recordEvent(
   client: KubeClient,
   subject: EventSubject,
-  { reason, message, type = 'Normal', name }: AuditEvent,
+  event: { reason: string; message: string; type?: 'Normal' | 'Warning'; name?: string },
   limits: Limits,
 ): Promise<KubeError | undefined> {
   const { namespace } = subject
+  const { reason, message, type = 'Normal', name } = event
   const now = new Date().toISOString()
   const body = {
     apiVersion: 'v1',

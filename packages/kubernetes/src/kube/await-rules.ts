@@ -1,4 +1,4 @@
-import { fieldsOf, listOf, shortDigest, endingAfter } from '#base'
+import { shortDigest, endingAfter } from '#base'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
@@ -6,7 +6,7 @@ import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { clockProblem } from './node-clock.ts'
 import { API, type Problem, type State } from '#admin-api'
-import { type Limits, NODES } from './resources.ts'
+import { reportsReady, NODES } from './resources.ts'
 import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** The progress of a pod towards new rules. */
@@ -134,23 +134,16 @@ async function skipLost(
   const lost = new Set<string | undefined>()
   await inParallel(nodes, async (name) => {
     if (signal.aborted) return
-    // Without the right to read nodes, their pods count.
-    const isReady = await isNodeReady(client, name, { signal, timeoutMs: NODE_MS }).catch(
-      () => true,
-    )
-    if (!isReady) lost.add(name)
+    const limits = { signal, timeoutMs: NODE_MS }
+    try {
+      if (!reportsReady(await client.find({ kind: NODES, name }, limits))) lost.add(name)
+    } catch {
+      // Without the right to read nodes, their pods count.
+    }
   })
   for (const each of silent.filter(({ pod }) => lost.has(pod.node))) {
     progress.set(each, { state: 'skipped', detail: `its node ${each.pod.node} is not ready` })
   }
-}
-
-/** Returns false also for a node that was deleted. */
-async function isNodeReady(client: KubeClient, name: string, limits: Limits): Promise<boolean> {
-  const node = await client.find({ kind: NODES, name }, limits)
-  return listOf(fieldsOf(node?.['status'])['conditions']).some(
-    ({ type, status }) => type === 'Ready' && status === 'True',
-  )
 }
 
 /** Returns the first progress towards rules: waiting, or the reason not to wait. */

@@ -6,12 +6,8 @@ import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
 import { type Limits, SERVICES } from './resources.ts'
 
-/** The Services that lead past sidecars. */
-export interface Bypasses {
-  readonly warnings: ReadonlyMap<InjectedPod, readonly string[]>
-  /** The reason why Services could not be read. */
-  readonly trouble: string | undefined
-}
+/** The warnings of Services that lead past sidecars, and why Services could not be read. */
+export type Bypasses = Awaited<ReturnType<typeof findBypasses>>
 
 /** Returns the warnings of the injector, and of Services that lead past the sidecar now. */
 export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
@@ -29,7 +25,7 @@ export async function findBypasses(
   pods: readonly InjectedPod[],
   prefix: string,
   limits: Limits,
-): Promise<Bypasses> {
+) {
   const byName = pods.filter(({ mode }) => mode === 'port')
   const namespaces = [...new Set(byName.map(({ namespace }) => namespace))]
   let trouble: string | undefined

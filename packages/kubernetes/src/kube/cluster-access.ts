@@ -1,12 +1,6 @@
 import { NoSmallFileError, readSmallFile } from '#base'
 import { KubeError } from './kube-error.ts'
 
-export interface ClusterTls {
-  readonly ca?: string | undefined
-  readonly servername?: string | undefined
-  readonly insecure: boolean
-}
-
 export interface Credentials {
   readonly token?: string | undefined
   readonly cert?: string | undefined
@@ -21,7 +15,11 @@ export interface CredentialSource {
 
 export interface ClusterAccess {
   readonly server: URL
-  readonly tls: ClusterTls
+  readonly tls: {
+    readonly ca?: string | undefined
+    readonly servername?: string | undefined
+    readonly insecure: boolean
+  }
   readonly credentials: CredentialSource
   /** The namespace of requests that name none. */
   readonly namespace: string

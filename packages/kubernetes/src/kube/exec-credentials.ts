@@ -10,17 +10,7 @@ import {
 } from './cluster-access.ts'
 import { KubeError } from './kube-error.ts'
 
-/** A program that prints credentials, as a kubeconfig describes it. */
-export interface ExecSpec {
-  readonly command: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  readonly apiVersion: string
-  readonly hint: string | undefined
-  readonly interactive: boolean
-  /** The source, for messages. */
-  readonly where: string
-}
+type ExecSpec = ReturnType<typeof readExecSpec>
 
 /** Describes the cluster to programs that ask for it. */
 export interface ExecCluster extends Pick<ClusterAccess, 'server' | 'tls'> {
@@ -33,7 +23,8 @@ const MAX_OUTPUT = 1024 * 1024
 /** Credentials that expire within this time are renewed. */
 const MARGIN_MS = 10_000
 
-export function readExecSpec(fields: Fields, directory: string, where: string): ExecSpec {
+/** Returns the program that prints credentials, as a kubeconfig describes it in `where`. */
+export function readExecSpec(fields: Fields, directory: string, where: string) {
   const command = textOf(fields['command'])
   const apiVersion = textOf(fields['apiVersion'])
   if (command === undefined) throw configError(`${where}: exec has no command`)

@@ -31,15 +31,6 @@ interface KubeconfigPart {
 
 type Parts = ReadonlyMap<string, KubeconfigPart>
 
-/** Several files merged; of two parts with one name the first counts. */
-export interface Kubeconfig {
-  readonly files: readonly string[]
-  readonly currentContext: string | undefined
-  readonly clusters: Parts
-  readonly users: Parts
-  readonly contexts: Parts
-}
-
 /** Returns the given file, else the files of KUBECONFIG, else the file in the home directory. */
 export function kubeconfigPaths(
   given: string | undefined,
@@ -52,8 +43,11 @@ export function kubeconfigPaths(
   return home === undefined ? [] : [join(home, '.kube', 'config')]
 }
 
-/** Reads the files. Absent files are left out, unless the user gave the file. */
-export function readKubeconfig(paths: readonly string[], isGiven: boolean): Kubeconfig {
+/**
+ * Reads and merges the files; of two parts with one name the first counts. Absent files are left
+ * out, unless the user gave the file.
+ */
+export function readKubeconfig(paths: readonly string[], isGiven: boolean) {
   const files = isGiven ? paths : paths.filter((path) => existsSync(path))
   if (files.length === 0) {
     const looked = paths.length === 0 ? '' : ` (looked for ${paths.join(', ')})`
@@ -61,7 +55,8 @@ export function readKubeconfig(paths: readonly string[], isGiven: boolean): Kube
       `there is no kubeconfig${looked}; set KUBECONFIG, or name one with --kubeconfig`,
     )
   }
-  const maps = { clusters: new Map(), users: new Map(), contexts: new Map() } as const
+  const parts = (): Map<string, KubeconfigPart> => new Map()
+  const maps = { clusters: parts(), users: parts(), contexts: parts() }
   let currentContext: string | undefined
   for (const file of files) {
     const document = parsed(file)
@@ -102,7 +97,10 @@ function parsed(file: string): Fields {
 /**
  * Returns the access that a context of a kubeconfig gives; the current context when none is named.
  */
-export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined): ClusterAccess {
+export function kubeconfigAccess(
+  config: ReturnType<typeof readKubeconfig>,
+  wanted: string | undefined,
+): ClusterAccess {
   const { contexts, currentContext, files } = config
   const invalid = (message: string): KubeError =>
     configError(`kubeconfig ${files.join(', ')}: ${message}`)

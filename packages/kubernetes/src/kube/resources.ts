@@ -1,10 +1,4 @@
-import { type Fields, fieldsOf, textOf, textsOf } from '#base'
-
-export interface ResourceKind {
-  readonly plural: string
-  readonly group: string
-  readonly namespaced: boolean
-}
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '#base'
 
 export const CONFIG_MAPS = resourceKind('configmaps')
 export const SECRETS = resourceKind('secrets')
@@ -23,7 +17,7 @@ export const VALIDATING_WEBHOOKS = resourceKind('validatingwebhookconfigurations
 
 /** Names one resource; without a name all of a namespace, without both all of the cluster. */
 export interface ObjectRef {
-  readonly kind: ResourceKind
+  readonly kind: ReturnType<typeof resourceKind>
   readonly namespace?: string | undefined
   readonly name?: string | undefined
 }
@@ -38,17 +32,7 @@ export interface WriteLimits extends Limits {
   readonly dryRun?: boolean | undefined
 }
 
-export interface Metadata {
-  readonly name: string
-  readonly namespace: string | undefined
-  readonly uid: string | undefined
-  readonly resourceVersion: string | undefined
-  readonly labels: Readonly<Record<string, string>>
-  readonly annotations: Readonly<Record<string, string>>
-  readonly isTerminating: boolean
-}
-
-export function metadataOf(thing: Fields): Metadata {
+export function metadataOf(thing: Fields) {
   const metadata = fieldsOf(thing['metadata'])
   return {
     name: textOf(metadata['name']) ?? '',
@@ -84,6 +68,13 @@ function encoded(name: string): string {
   return name === '.' || name === '..' ? encodeURIComponent(`${name}/`) : encodeURIComponent(name)
 }
 
-function resourceKind(plural: string, group = '', namespaced = true): ResourceKind {
+function resourceKind(plural: string, group = '', namespaced = true) {
   return { plural, group, namespaced }
+}
+
+/** Returns whether a pod or node is ready. */
+export function reportsReady(thing: Fields | undefined): boolean {
+  return listOf(fieldsOf(thing?.['status'])['conditions']).some(
+    ({ type, status }) => type === 'Ready' && status === 'True',
+  )
 }

@@ -25,29 +25,22 @@ export interface SidecarReport {
   readonly warnings: readonly string[]
 }
 
-export interface SidecarOverview {
-  readonly reports: readonly SidecarReport[]
-  /** The reason why Services could not be read. */
-  readonly servicesTrouble: string | undefined
-}
-
-export interface OverviewScope extends Omit<PodScope, 'unlabelled'> {
-  readonly readToken?: string | undefined
-}
-
-/** Asks every sidecar of a namespace, or of all, for its state and rules. */
+/**
+ * Asks every sidecar of a namespace, or of all, for its state and rules. `servicesTrouble` is the
+ * reason why Services could not be read.
+ */
 export async function sidecarOverview(
   client: KubeClient,
-  { namespace, selector, prefix, readToken }: OverviewScope,
+  scope: Omit<PodScope, 'unlabelled'> & Pick<AskOptions, 'readToken'>,
   { signal }: Limits,
-): Promise<SidecarOverview> {
+) {
   // Pods that should have a sidecar and have none have no label either.
-  const scope = { namespace, selector, prefix, unlabelled: true }
-  const pods = await listInjectedPods(client, scope, { signal })
+  const pods = await listInjectedPods(client, { ...scope, unlabelled: true }, { signal })
   const expected = expectedDigests(client, { signal })
-  const bypasses = await findBypasses(client, pods, prefix, { signal })
+  const bypasses = await findBypasses(client, pods, scope.prefix, { signal })
+  const options = { signal, readToken: scope.readToken }
   const reports = await inParallel(pods, async (pod) => ({
-    ...(await report(client, pod, await expected(pod), { signal, readToken })),
+    ...(await report(client, pod, await expected(pod), options)),
     warnings: podWarnings(pod, bypasses),
   }))
   return { reports, servicesTrouble: bypasses.trouble }

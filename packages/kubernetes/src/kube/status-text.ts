@@ -2,10 +2,10 @@ import { asStarted, plain, shortDigest } from '#base'
 import { problemLine } from './progress-output.ts'
 import { armedText } from './await-rules.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
-import type { SidecarOverview, SidecarReport } from './sidecar-overview.ts'
+import type { sidecarOverview, SidecarReport } from './sidecar-overview.ts'
 
 /** The sidecars, and the namespaces of production in which some are armed. */
-export interface Status extends SidecarOverview {
+export interface Status extends Awaited<ReturnType<typeof sidecarOverview>> {
   readonly production: readonly ArmedProduction[]
   /** The reason why labels of namespaces could not be read. */
   readonly productionTrouble: string | undefined

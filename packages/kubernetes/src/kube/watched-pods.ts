@@ -5,7 +5,7 @@ import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
-import { type Limits, metadataOf, PODS } from './resources.ts'
+import { type Limits, metadataOf, PODS, reportsReady } from './resources.ts'
 import { ASK_MS, askSidecar } from './sidecar-api.ts'
 
 /** A pod with a sidecar at the time of a look. */
@@ -78,11 +78,7 @@ export class WatchedPods {
     }))
   }
 
-  #read(
-    fields: Fields,
-    prefix: string,
-    now: number,
-  ): Pick<WatchedPod, 'pod' | 'isReady' | 'isTerminating' | 'firstSeen' | 'containers'>[] {
+  #read(fields: Fields, prefix: string, now: number) {
     const { isTerminating } = metadataOf(fields)
     const metadata = { ...fieldsOf(fields['metadata']), deletionTimestamp: undefined }
     const pod = readInjectedPod({ ...fields, metadata }, prefix)
@@ -90,12 +86,9 @@ export class WatchedPods {
     const id = podId(pod)
     const firstSeen = this.#firstSeen.get(id) ?? now
     this.#firstSeen.set(id, firstSeen)
-    const isReady =
-      !isTerminating &&
-      listOf(fieldsOf(fields['status'])['conditions']).some(
-        ({ type, status }) => type === 'Ready' && status === 'True',
-      )
-    return [{ pod, isReady, isTerminating, firstSeen, containers: containersOf(fields, id) }]
+    const containers = containersOf(fields, id)
+    const isReady = !isTerminating && reportsReady(fields)
+    return [{ pod, isReady, isTerminating, firstSeen, containers }]
   }
 
   /** Asks a sidecar, and one that did not respond ever more rarely: it delays the look. */

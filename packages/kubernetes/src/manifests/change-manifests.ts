@@ -8,31 +8,25 @@ import { type KubeObject, objectsOf, podOf, type PodTemplate } from './pod-templ
 /** The output format; undefined for the format of the input. */
 export type ManifestFormat = 'yaml' | 'json' | undefined
 
-/** A file as it was read. */
-export interface ManifestText {
-  readonly file: string
-  readonly text: string
-}
-
 /** The documents of a file, each with the objects in it. */
 export interface ManifestFile {
   readonly documents: readonly (ManifestDocument & { readonly objects: readonly KubeObject[] })[]
 }
 
 /** Reads the documents of a file. Throws `ManifestError`. */
-export function readFile({ file, text }: ManifestText): ManifestFile {
+export function readFile(file: string, text: string): ManifestFile {
   // Some editors put a byte order mark in front that is no part of the text.
   const documents = readManifest(text.replace(/^\uFEFF/, ''), file)
   return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
 }
 
-/** Returns the changed pod; the same value when nothing changes. */
-export type ChangePod = (template: PodTemplate) => unknown
-
-/** The text of manifests after a change to the pods in them. */
+/**
+ * The text of manifests after a change to the pods in them. `change` returns the changed pod, or the
+ * same value.
+ */
 export function changeManifests(
   files: readonly ManifestFile[],
-  change: ChangePod,
+  change: (template: PodTemplate) => unknown,
   format: ManifestFormat,
 ): string {
   const changed = files.map(({ documents }) =>

@@ -28,17 +28,8 @@ export function editDocument(
   return marker + (body.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text)
 }
 
-interface Edited {
-  /** The document as it is written without any change. */
-  readonly before: string
-  readonly after: string
-}
-
-function tryEdit(
-  body: string,
-  patch: readonly PatchOperation[],
-  layout: object,
-): Edited | undefined {
+/** Returns the document as it is written without any change, and with the changes. */
+function tryEdit(body: string, patch: readonly PatchOperation[], layout: object) {
   try {
     const document = editable(body)
     const before = document.toString(layout)

@@ -1,18 +1,7 @@
 import { fieldsOf, textsOf } from '#base'
 import { selects, servicePorts } from '../injector/check-services.ts'
-import type { InjectionContext, NamespaceFacts, ServicePorts } from '../injector/injection.ts'
+import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import { type KubeObject } from './pod-templates.ts'
-
-/** Facts from the manifests about the place where their pods will run. */
-export interface ManifestFacts {
-  namespace(name: string): NamespaceFacts
-  /**
-   * Undefined when the manifests hold no Service of the namespace: others may be in the cluster.
-   */
-  services(namespace: string): InjectionContext['services']
-  /** Returns the Services that select some of the pods, all of them with a sidecar. */
-  injectedServices(pods: readonly SelectablePod[]): ReadonlySet<string>
-}
 
 interface SelectablePod {
   readonly namespace: string
@@ -20,15 +9,12 @@ interface SelectablePod {
   readonly isInjected: boolean
 }
 
-/** Facts from flags about a namespace that no manifest contains. */
-export type GivenFacts = Pick<NamespaceFacts, 'labels' | 'annotations'>
-
-/** Collects namespaces and Services from what the manifests hold. */
+/** Collects facts from the manifests about the place where their pods will run; `given` are flags. */
 export function manifestFacts(
   objects: readonly KubeObject[],
-  given: GivenFacts,
+  given: Pick<NamespaceFacts, 'labels' | 'annotations'>,
   defaultNamespace: string,
-): ManifestFacts {
+) {
   const namespaces = new Map<string, NamespaceFacts>()
   const services = new Map<string, ServicePorts[]>()
   for (const { kind, name, namespace = defaultNamespace, value } of objects) {
@@ -45,9 +31,11 @@ export function manifestFacts(
     }
   }
   return {
-    namespace: (name) => namespaces.get(name) ?? { name, ...given },
-    services: (namespace) => services.get(namespace),
-    injectedServices: (pods) => {
+    namespace: (name: string): NamespaceFacts => namespaces.get(name) ?? { name, ...given },
+    /** Undefined without a Service of the namespace: others may be in the cluster. */
+    services: (namespace: string): readonly ServicePorts[] | undefined => services.get(namespace),
+    /** Returns the Services that select some of the pods, all of them with a sidecar. */
+    injectedServices: (pods: readonly SelectablePod[]): ReadonlySet<string> => {
       const places = [...services].flatMap(([namespace, list]) =>
         list.flatMap(({ name, selector, ports }) => {
           const selected = pods.filter(

@@ -26,15 +26,6 @@ export interface OutboundPlan {
   readonly apiServer: readonly Excluded[]
 }
 
-/** The rules by chain. */
-export interface OutboundRules {
-  readonly raw: readonly string[]
-  readonly output: readonly string[]
-  readonly postrouting: readonly string[]
-  readonly input: readonly string[]
-  readonly captured: readonly string[]
-}
-
 /** Link-local addresses, which have the metadata of clouds, and the IPv6 address of metadata. */
 const METADATA: readonly Excluded[] = networks('169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254').map(
   (network) => ({ network, port: undefined }),
@@ -48,16 +39,11 @@ export function isUncapturable(network: AddressRange): boolean {
 }
 
 /**
- * Returns the rules that capture connections. `dnat` leads them to the pod's own address, because
+ * Returns the rules that capture connections, by chain. `dnat` leads them to the pod's own address, because
  * responses from loopback have no route, and `snat` writes the original destination into the source
  * address, where the listener reads it.
  */
-export function outboundRules({
-  captures,
-  uids,
-  exemptGid,
-  apiServer,
-}: OutboundPlan): OutboundRules {
+export function outboundRules({ captures, uids, exemptGid, apiServer }: OutboundPlan) {
   const excluded = [...METADATA, ...apiServer]
   const named = captures.filter((capture) => excluded.some((each) => names(capture, each)))
   const others = captures.filter((capture) => !named.includes(capture))

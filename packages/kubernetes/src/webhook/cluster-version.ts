@@ -4,9 +4,6 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import type { Logger } from '#sidecar'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** The source of the version of the cluster. */
-type VersionSource = 'api_server' | 'flag' | 'unknown'
-
 /** Configures how the cluster's version is determined. */
 interface ClusterVersionOptions {
   /** Undefined without access to the API server. */
@@ -29,7 +26,7 @@ export class ClusterVersion {
   readonly #options: ClusterVersionOptions
   readonly #closing = new AbortController()
   #minor: number | undefined
-  #source: VersionSource
+  #source: 'api_server' | 'flag' | 'unknown'
   #complaint: string | undefined
   #running: Promise<void> = Promise.resolve()
 

@@ -41,14 +41,11 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
   })
 }
 
-/** A ConfigMap that requests the check, with the value of its label. */
-interface LabelledRules {
-  readonly object: Fields
-  readonly label: string
-}
-
 /** Returns the labelled ConfigMap of a review, or the decision about any other review. */
-export function labelledRules(review: Review, parts: RulesParts): LabelledRules | Decision {
+export function labelledRules(
+  review: Review,
+  parts: RulesParts,
+): { readonly object: Fields; readonly label: string } | Decision {
   const { object, resource, operation } = review
   if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
     return notMeant(review, 'CREATE and UPDATE of ConfigMaps')

@@ -14,9 +14,9 @@ import type { Review } from './review.ts'
 /** Reads facts about namespaces and Services beyond the review. */
 export interface Surroundings {
   /** Returns labels and annotations; none without the right to read them. */
-  namespace(name: string): Promise<InjectionContext['namespace']>
+  readonly namespace: (name: string) => Promise<InjectionContext['namespace']>
   /** Returns undefined without the right to read them. */
-  services(namespace: string): Promise<readonly ServicePorts[] | undefined>
+  readonly services: (namespace: string) => Promise<readonly ServicePorts[] | undefined>
 }
 
 /** Knows only the facts in the review. */

@@ -51,7 +51,7 @@ const SERVER_USAGE = derBits(Buffer.from([0b1000_0000]), 7)
 export function createCa(name: string, validity: Validity): Issuer {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = keyId(publicKey)
-  const cert = certificate({ issuer: name, subject: name, validity, publicKey, privateKey }, [
+  const cert = certificate(name, validity, publicKey, { name, privateKey }, [
     extension(BASIC_CONSTRAINTS, 'critical', derSequence(derTrue(), derInteger(Buffer.from([0])))),
     extension(KEY_USAGE, 'critical', CA_USAGE),
     extension(SUBJECT_KEY, 'optional', derOctets(id)),
@@ -67,8 +67,7 @@ export function issueServer(
 ): CertificatePair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = hosts[0].slice(0, MAX_COMMON_NAME)
-  const parts = { issuer: issuer.name, subject, validity, publicKey, privateKey: issuer.privateKey }
-  const cert = certificate(parts, [
+  const cert = certificate(subject, validity, publicKey, issuer, [
     extension(BASIC_CONSTRAINTS, 'critical', derSequence()),
     extension(KEY_USAGE, 'critical', SERVER_USAGE),
     extension(EXTENDED_KEY_USAGE, 'optional', derSequence(derObject(SERVER_AUTH))),
@@ -83,28 +82,25 @@ export function issueServer(
   return { cert, key: pemOfKey(privateKey) }
 }
 
-interface Parts {
-  readonly issuer: string
-  readonly subject: string
-  readonly validity: Validity
-  readonly publicKey: KeyObject
-  readonly privateKey: KeyObject
-}
-
-function certificate(parts: Parts, extensions: readonly Buffer[]): string {
-  const { issuer, subject, validity, publicKey, privateKey } = parts
+function certificate(
+  subject: string,
+  validity: Validity,
+  publicKey: KeyObject,
+  issuer: Pick<Issuer, 'name' | 'privateKey'>,
+  extensions: readonly Buffer[],
+): string {
   const version3 = derTagged(0, 'values', derInteger(Buffer.from([2])))
   const contents = derSequence(
     version3,
     derInteger(randomBytes(16)),
     ECDSA_WITH_SHA256,
-    commonName(issuer),
+    commonName(issuer.name),
     derSequence(derTime(validity.from), derTime(validity.until)),
     commonName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     derTagged(3, 'values', derSequence(...extensions)),
   )
-  const signature = sign('sha256', contents, privateKey)
+  const signature = sign('sha256', contents, issuer.privateKey)
   return pem('CERTIFICATE', derSequence(contents, ECDSA_WITH_SHA256, derBits(signature)))
 }
 

@@ -24,9 +24,6 @@ function isDeeperThan(bytes: Uint8Array, most: number): boolean {
   return false
 }
 
-/** The reason why a body is not a valid review. */
-type InvalidReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
-
 /** The used parts of an AdmissionReview. */
 export interface Review {
   readonly uid: string
@@ -51,17 +48,12 @@ export interface Review {
   readonly owner: string
 }
 
-/** A review, or its error. */
-type ParsedReview =
-  | { readonly ok: true; readonly review: Review }
-  | { readonly ok: false; readonly reason: InvalidReviewReason; readonly message: string }
-
 /** Pods nest about fifteen levels deep, with managed fields a few more. */
 const MAX_DEPTH = 100
 const MAX_UID = 256
 
 /** Reads an AdmissionReview of version v1. Never throws. */
-export function parseReview(bytes: Uint8Array): ParsedReview {
+export function parseReview(bytes: Uint8Array) {
   if (isDeeperThan(bytes, MAX_DEPTH)) {
     return invalid('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
   }
@@ -83,7 +75,7 @@ export function parseReview(bytes: Uint8Array): ParsedReview {
   if (uid === undefined || uid.length > MAX_UID) {
     return invalid('no_request', 'the review has no request with a uid')
   }
-  return { ok: true, review: read(uid, fields) }
+  return { ok: true as const, review: read(uid, fields) }
 }
 
 function read(uid: string, request: Fields): Review {
@@ -122,6 +114,6 @@ function ownerOf(references: unknown): string {
   return textOf(controller?.['kind']) ?? 'Pod'
 }
 
-function invalid(reason: InvalidReviewReason, message: string): ParsedReview {
-  return { ok: false, reason, message }
+function invalid(reason: string, message: string) {
+  return { ok: false as const, reason, message }
 }

@@ -29,7 +29,7 @@ export interface WebhookMetrics {
 /** Registers the webhook's metrics, in the order of their table, and those of Node. */
 export function createWebhookMetrics(version: string): WebhookMetrics {
   const registry = new Registry()
-  const declared = (name: WebhookMetric): Declared => {
+  const declared = (name: WebhookMetric) => {
     const spec: MetricSpec | undefined = WEBHOOK_METRICS.find((metric) => metric.name === name)
     const { help = '', labels = [], buckets = [] } = spec ?? {}
     return { name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] }
@@ -75,17 +75,6 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
       return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
     },
   }
-}
-
-/**
- * The configuration that counters, gauges and histograms share; only histograms read the buckets.
- */
-interface Declared {
-  readonly name: WebhookMetric
-  readonly help: string
-  readonly labelNames: string[]
-  readonly buckets: number[]
-  readonly registers: Registry[]
 }
 
 const EXPECTED = [

@@ -1,4 +1,4 @@
-import { type DecideParts, NO_SURROUNDINGS, type Surroundings, decide } from './decide.ts'
+import { type DecideParts, NO_SURROUNDINGS, decide } from './decide.ts'
 import type { RulesParts } from './decide-rules.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
@@ -175,7 +175,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            surroundings: surroundingsOf(options, kube, now),
+            surroundings: kube ? readSurroundings(kube, options, now) : NO_SURROUNDINGS,
           },
           options.reviewTimeoutMs,
         ),
@@ -238,13 +238,4 @@ async function follow(
     isPublished: () => publisher.isPublished(),
   })
   return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
-}
-
-function surroundingsOf(
-  { readNamespaces, readServices }: WebhookOptions,
-  client: KubeClient | undefined,
-  now: () => number,
-): Surroundings {
-  if (client === undefined || !(readNamespaces || readServices)) return NO_SURROUNDINGS
-  return readSurroundings({ client, readNamespaces, readServices, now })
 }
