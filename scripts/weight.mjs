@@ -19,7 +19,7 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 6908 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14505 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 28781 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]

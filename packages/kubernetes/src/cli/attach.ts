@@ -57,19 +57,13 @@ export async function attachCommand(request: AttachRequest): Promise<number> {
   }
   return inNamespace(request, output, ENDING, async (client, namespace, signal) => {
     await rejectNamespace(client, namespace, request, signal)
-    return attach({ client, request, output, signal }, namespace, text)
+    return attach(request, { client, output, signal }, namespace, text)
   })
 }
 
 async function attach(
-  {
-    client,
-    request,
-    output,
-    signal,
-  }: Pick<Rollout, 'client' | 'output' | 'signal'> & {
-    readonly request: AttachRequest
-  },
+  request: AttachRequest,
+  { client, output, signal }: Pick<Rollout, 'client' | 'output' | 'signal'>,
   namespace: string,
   text: string,
 ): Promise<number> {

@@ -44,8 +44,8 @@ interface EventSubject {
 }
 
 /**
- * Records an event; returns the error where that failed. One with a name is recorded once, as long as
- * the API server keeps it.
+ * Records an event; returns the error where that failed. An event with a name is
+ * recorded once as long as the API server keeps it.
  */
 export async function recordEvent(
   client: KubeClient,
