@@ -142,7 +142,7 @@ export const PLANTS = [
   {
     name: 'exit-code-of-experiment',
     fault: '`squall experiment run` exits with 0 when the experiment is inconclusive',
-    file: 'packages/experiments/src/runs/run.ts',
+    file: 'packages/experiments/src/operations/run.ts',
     from: "return result.verdict === 'passed' ? 0 : FAILED",
     to: "return result.verdict === 'failed' ? FAILED : 0",
     tests: ['packages/experiments/test/experiment/exit-code.test.ts'],

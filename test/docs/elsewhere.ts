@@ -108,7 +108,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/agents.md',
     command: /squall (mcp|approve)/,
-    because: 'packages/experiments/test/control runs both, with real clients before a real sidecar',
+    because:
+      'packages/experiments/test/mcp-server runs both, with real clients before a real sidecar',
   },
   {
     page: 'docs/guides/policy.md',

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import type { KubeClient } from '../../packages/kubernetes/src/kube/kube-client.ts'
-import type { WebhookOptions } from '../../packages/kubernetes/src/webhook/webhook.ts'
+import type { WebhookOptions } from '../../packages/kubernetes/src/webhook/start-webhook.ts'
 import { assemble, type Running } from '../../src/sidecar/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { type Api, adminApi, type ApiSetup } from '../admin/api-setup.ts'

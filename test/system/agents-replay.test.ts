@@ -10,7 +10,7 @@ import {
   openAgent,
   propose,
   type ToolResult,
-} from '../../packages/experiments/test/control/agent.ts'
+} from '../../packages/experiments/test/mcp-server/agent.ts'
 import type { Open } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/program.ts'

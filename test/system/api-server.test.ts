@@ -8,7 +8,7 @@ import type { WebhookRequest } from '../../packages/kubernetes/src/cli/webhook.t
 import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
 import { connectKube } from '../../packages/kubernetes/src/kube/connect.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
-import { startWebhook, type Webhook } from '../../packages/kubernetes/src/webhook/webhook.ts'
+import { startWebhook, type Webhook } from '../../packages/kubernetes/src/webhook/start-webhook.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Admission, admissionOf, ASKS } from './admission.ts'

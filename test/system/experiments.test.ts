@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { CATALOG } from '../../packages/experiments/src/experiment/catalog.ts'
+import { READY_PLANS } from '../../packages/experiments/src/experiment/ready-plans.ts'
 import type { ExperimentResult } from '../../packages/experiments/src/experiment/experiment-result.ts'
 import type { HistoryEntry } from '../../packages/experiments/src/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
@@ -45,7 +45,7 @@ function at(name: string): string {
 const SHORT = { stages: ['20%'], hold: '1s', slo: { success: '10%' }, abortOn: { errors: '99%' } }
 
 function readyText(wanted: string): string {
-  return CATALOG.find(({ name }) => name === wanted)!.text
+  return READY_PLANS.find(({ name }) => name === wanted)!.text
 }
 
 /** A ready plan as it stands, but for where things are and for how long it takes. */
@@ -67,7 +67,9 @@ async function ready(text: string, changes: Readonly<Record<string, unknown>>): 
 }
 
 /** The plans with a server or an alert of their own run in ready-plans.test.ts. */
-const FOR_EXAMPLE = CATALOG.filter(({ name }) => !/^(dependency-blocked|held-sessions)$/.test(name))
+const FOR_EXAMPLE = READY_PLANS.filter(
+  ({ name }) => !/^(dependency-blocked|held-sessions)$/.test(name),
+)
 
 test.each(FOR_EXAMPLE)('the ready plan $name comes to a verdict', async ({ name, text }) => {
   const plan = await ready(text, { hold: name === 'process-kill' ? '5s' : '2s' })

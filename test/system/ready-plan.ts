@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { parse } from 'yaml'
-import { CATALOG } from '../../packages/experiments/src/experiment/catalog.ts'
+import { READY_PLANS } from '../../packages/experiments/src/experiment/ready-plans.ts'
 import type { ExperimentResult } from '../../packages/experiments/src/experiment/experiment-result.ts'
 import { type Changes, mergePlans } from '../../packages/experiments/test/experiment/stage.ts'
 import { startProgram } from '../support/program.ts'
@@ -17,7 +17,7 @@ export async function runReady(
   directory: string,
   changes: Changes,
 ): Promise<ExperimentResult> {
-  const { text } = CATALOG.find(({ name }) => name === wanted)!
+  const { text } = READY_PLANS.find(({ name }) => name === wanted)!
   const placed = Object.entries(addresses).reduce((all, [from, to]) => {
     expect(all).toContain(from)
     return all.replaceAll(from, to)

@@ -118,7 +118,7 @@ export const EXPERIMENT_RUN = defineCommand({
     if (path === undefined) throw noPlan('run')
     return { plan: { kind: 'file' as const, path }, ...runRequest(flags, context) }
   },
-  start: async (request) => (await import('../runs/run.ts')).runPlan(request),
+  start: async (request) => (await import('../operations/run.ts')).runPlan(request),
 })
 
 export const EXPERIMENT_AGAIN = defineCommand({
@@ -133,7 +133,7 @@ export const EXPERIMENT_AGAIN = defineCommand({
     const id = runOf(context.operands)
     return { plan: { kind: 'again' as const, id }, ...runRequest(flags, context) }
   },
-  start: async (request) => (await import('../runs/run.ts')).runPlan(request),
+  start: async (request) => (await import('../operations/run.ts')).runPlan(request),
 })
 
 function runRequest(flags: Values<typeof RUN_FLAGS>, given: Context) {
@@ -224,7 +224,7 @@ export const EXPERIMENT_RESTORE = defineCommand({
   parse: ({ configmap, force, json, ...flags }, context) => {
     return { cluster: clusterOf(flags, context), configMap: configmap, force, json }
   },
-  start: async (request) => (await import('../runs/restore.ts')).restoreRules(request),
+  start: async (request) => (await import('../operations/restore.ts')).restoreRules(request),
 })
 
 export const EXPERIMENT_VALIDATE = defineCommand({
@@ -239,7 +239,7 @@ export const EXPERIMENT_VALIDATE = defineCommand({
     // The result does not depend on the environment of the command.
     return { paths, json, policy, production: productionOf(productionNames, {}) }
   },
-  start: async (request) => (await import('../runs/read-plans.ts')).validatePlans(request),
+  start: async (request) => (await import('../operations/read-plans.ts')).validatePlans(request),
 })
 
 /** Ignores NODE_ENV, because the plan names the environment. */

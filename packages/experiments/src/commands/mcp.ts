@@ -102,7 +102,7 @@ export const MCP = defineCommand({
       audit: flags.audit,
     }
   },
-  start: async (request) => (await import('../control/serve.ts')).serveControl(request),
+  start: async (request) => (await import('../mcp-server/serve.ts')).serveControl(request),
 })
 
 export const APPROVE = defineCommand({
@@ -116,7 +116,7 @@ export const APPROVE = defineCommand({
     if (id === undefined) throw missing('no proposal', 'name the id that run_experiment returned')
     return { id, stateDirectory: stateOf(stateDir, env) }
   },
-  start: async (request) => (await import('../control/approve.ts')).approveProposal(request),
+  start: async (request) => (await import('../mcp-server/approve.ts')).approveProposal(request),
 })
 
 function targetsOf(given: readonly Given[]): readonly URL[] {

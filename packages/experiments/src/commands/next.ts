@@ -74,7 +74,7 @@ export const EXPERIMENT_NEXT = defineCommand({
       monitorToken: env['SQUALL_MONITOR_TOKEN'],
     }
   },
-  start: async (request) => (await import('../runs/next.ts')).showNext(request),
+  start: async (request) => (await import('../operations/next.ts')).showNext(request),
 })
 
 function parseAdmin({ text }: Given) {

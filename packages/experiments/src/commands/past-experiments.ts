@@ -42,7 +42,7 @@ export const EXPERIMENT_LIST = defineCommand({
     ...JSON_OUT,
   },
   parse: (flags) => flags,
-  start: async (request) => (await import('../runs/list.ts')).listExperiments(request),
+  start: async (request) => (await import('../operations/list.ts')).listExperiments(request),
 })
 
 export const EXPERIMENT_SHOW = defineCommand({
@@ -54,7 +54,7 @@ export const EXPERIMENT_SHOW = defineCommand({
   operands: RUN_OPERAND,
   flags: { ...EXPERIMENTS, ...JSON_OUT },
   parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),
-  start: async (request) => (await import('../runs/past.ts')).showExperiment(request),
+  start: async (request) => (await import('../operations/past.ts')).showExperiment(request),
 })
 
 const MOST_COMPARED = 10
@@ -77,7 +77,7 @@ export const EXPERIMENT_COMPARE = defineCommand({
     if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
     return { ids, ...flags }
   },
-  start: async (request) => (await import('../runs/past.ts')).compareExperiments(request),
+  start: async (request) => (await import('../operations/past.ts')).compareExperiments(request),
 })
 
 export const EXPERIMENT_CATALOG = defineCommand({
@@ -88,5 +88,5 @@ export const EXPERIMENT_CATALOG = defineCommand({
   operands: { form: '[name]', most: 1 },
   flags: {},
   parse: (_flags, { operands: [name] }) => name,
-  start: async (name) => (await import('../runs/list.ts')).showCatalog(name),
+  start: async (name) => (await import('../operations/list.ts')).showCatalog(name),
 })

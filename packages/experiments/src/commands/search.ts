@@ -107,7 +107,7 @@ for a usage error or an invalid plan, 130 when it was interrupted.`,
     }
     return { search: { kind: 'new' as const, path, settings }, ...rest }
   },
-  start: async (request) => (await import('../runs/search.ts')).searchLimit(request),
+  start: async (request) => (await import('../operations/search.ts')).searchLimit(request),
 })
 
 function asRanges(given: readonly Given[]): readonly string[] {

@@ -57,7 +57,7 @@ invalid plan, 130 when it was interrupted.`,
     if (path === undefined) throw missing('no plan', 'name a plan, such as plan.yaml')
     return { path, ...flags }
   },
-  start: async (request) => (await import('../runs/simulate.ts')).simulatePlan(request),
+  start: async (request) => (await import('../operations/simulate.ts')).simulatePlan(request),
 })
 
 /** Parses an integer, also in exponential form. */

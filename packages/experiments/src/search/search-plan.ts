@@ -5,7 +5,7 @@ import { MAX_FACTOR, stagesTo, widest } from '#rules'
 import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 import type { Magnitudes } from './bisection.ts'
 import type { Condition } from './condition.ts'
-import type { Span } from './staircase.ts'
+import type { Span } from './limit-search.ts'
 import { type Variation, valuesAt, variedRules } from './variation.ts'
 
 /** A plan whose magnitudes are varied until a condition is true. */

@@ -4,7 +4,7 @@ import { fieldsOf, listOf, readBounded } from '#base'
 import { isKeptPlan } from '../experiment/kept-plan.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
-import type { Step } from './staircase.ts'
+import type { Step } from './limit-search.ts'
 
 export const SEARCH_SCHEMA = 'squall.search/1'
 const MAX_BYTES = 8 * 1024 * 1024

@@ -2,7 +2,7 @@ import { percentage } from '#base'
 import type { Limit, Magnitudes, Point } from './bisection.ts'
 import { magnitudeAt, positionOf, type Range } from './range.ts'
 import type { SearchResult } from './search-result.ts'
-import type { Step } from './staircase.ts'
+import type { Step } from './limit-search.ts'
 import { nameOf, type Variation } from './variation.ts'
 
 const WIDTH = 40

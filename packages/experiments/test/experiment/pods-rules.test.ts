@@ -1,6 +1,6 @@
 // part: slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { restoreRules, type RestoreRequest } from '../../src/runs/restore.ts'
+import { restoreRules, type RestoreRequest } from '../../src/operations/restore.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import { asked } from '../../../../test/support/asked.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'

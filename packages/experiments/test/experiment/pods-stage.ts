@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { PodSidecars } from '../../src/runs/pods/pod-sidecars.ts'
+import { PodSidecars } from '../../src/operations/pods/pod-sidecars.ts'
 import { armedText } from '../../src/experiment/armed-rules.ts'
 import type { ExperimentEvent, ExperimentOptions } from '../../src/experiment/context.ts'
 import type { ExperimentResult, PhaseResult } from '../../src/experiment/experiment-result.ts'

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { armedText } from '../../src/experiment/armed-rules.ts'
-import { CATALOG } from '../../src/experiment/catalog.ts'
+import { READY_PLANS } from '../../src/experiment/ready-plans.ts'
 import { readPlan, type ReadPlan } from '../../src/experiment/read-plan.ts'
 import type { Plan } from '../../src/experiment/plan.ts'
 import { METRICS } from '../../src/load/results/slo.ts'
@@ -224,7 +224,7 @@ test('rules may match the headers of the plan', async () => {
   expect(await rejections(text)).toEqual([])
 })
 
-test.each(CATALOG)('the ready plan $name is valid', async ({ text, name }) => {
+test.each(READY_PLANS)('the ready plan $name is valid', async ({ text, name }) => {
   expect(await rejections(text)).toEqual([])
   expect((parse(text) as { name: string }).name).toBe(name)
 })

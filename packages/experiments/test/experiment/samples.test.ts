@@ -1,7 +1,7 @@
 // part: slow
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readAsked } from '../../src/runs/read-plans.ts'
+import { readAsked } from '../../src/operations/read-plans.ts'
 import { readAndKeep } from '../../src/experiment/read-plan.ts'
 import { experimentMarkdown, writeReports } from '../../src/experiment/experiment-report.ts'
 import { addToHistory } from '../../src/experiment/history.ts'

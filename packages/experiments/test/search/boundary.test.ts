@@ -1,7 +1,7 @@
 // part: slow
 import { expect, it } from 'vitest'
 import type { Magnitudes } from '../../src/search/bisection.ts'
-import { type Settings, Staircase, type Step } from '../../src/search/staircase.ts'
+import { type Settings, LimitSearch, type Step } from '../../src/search/limit-search.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 import { search2, usual } from './searched.ts'
 import { type System2, SYSTEMS2, trueLimit } from './systems.ts'
@@ -61,8 +61,8 @@ const unclear = { batches: [{ calls: 100, failed: 5 }] }
 function steps(
   isBroken: (magnitude: number, second: number) => boolean,
   settings = SETTINGS,
-): readonly [Staircase, readonly Required<Magnitudes>[]] {
-  const staircase = new Staircase(settings)
+): readonly [LimitSearch, readonly Required<Magnitudes>[]] {
+  const staircase = new LimitSearch(settings)
   const asked: Required<Magnitudes>[] = []
   for (;;) {
     const place = staircase.next()
@@ -124,7 +124,7 @@ it('a boundary beyond the ranges is reported as such', () => {
 })
 
 it('pairs that stay undecided are left, and the search ends', () => {
-  const staircase = new Staircase(SETTINGS)
+  const staircase = new LimitSearch(SETTINGS)
   let runs = 0
   for (; runs < 500; runs++) {
     const place = staircase.next()
@@ -140,11 +140,11 @@ it('a resumed search goes on where it ended', () => {
   const isBroken = (magnitude: number, second: number): boolean => magnitude * second >= 5000
   const [whole, asked] = steps(isBroken)
   for (const made of [1, 5, 20]) {
-    const resumed = new Staircase(SETTINGS, whole.points.slice(0, made))
+    const resumed = new LimitSearch(SETTINGS, whole.points.slice(0, made))
     expect(resumed.next()).toEqual(asked[made])
   }
   // A point of another range says nothing.
-  const other = new Staircase(SETTINGS, [{ ...whole.points[0]!, second: 77 }])
+  const other = new LimitSearch(SETTINGS, [{ ...whole.points[0]!, second: 77 }])
   expect(other.next()).toEqual(asked[0])
 })
 

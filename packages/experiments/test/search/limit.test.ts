@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../../../src/base/seeded-random.ts'
 import { decide } from '../../src/search/sequential-test.ts'
-import { type Settings, Staircase } from '../../src/search/staircase.ts'
+import { type Settings, LimitSearch } from '../../src/search/limit-search.ts'
 import { search } from './searched.ts'
 import { SYSTEMS, trueLimit } from './systems.ts'
 
@@ -86,8 +86,8 @@ const SETTINGS: Settings = {
 }
 
 /** Searches with runs of 1,000 calls that fail from a magnitude on; returns all magnitudes. */
-function steps(settings: Settings, limit: number): [Staircase, readonly number[]] {
-  const bisection = new Staircase(settings)
+function steps(settings: Settings, limit: number): [LimitSearch, readonly number[]] {
+  const bisection = new LimitSearch(settings)
   const asked: number[] = []
   for (;;) {
     const { magnitude } = bisection.next() ?? {}
@@ -141,7 +141,7 @@ it('a limit beyond the range is reported as such', () => {
 })
 
 it('a single failure names no plan that fails, where no magnitude of the range fails', () => {
-  const single = new Staircase(SETTINGS)
+  const single = new LimitSearch(SETTINGS)
   single.add({ magnitude: 3 }, { batches: [{ calls: 1000, failed: 500 }] })
   for (let runs = 0; runs < 40; runs++) {
     const place = single.next()
@@ -175,7 +175,7 @@ it('no magnitude follows that is too far above those that passed', () => {
 })
 
 it('a magnitude that stays undecided is left, and the search ends', () => {
-  const bisection = new Staircase(SETTINGS)
+  const bisection = new LimitSearch(SETTINGS)
   let runs = 0
   for (; runs < 100; runs++) {
     const place = bisection.next()
@@ -187,7 +187,7 @@ it('a magnitude that stays undecided is left, and the search ends', () => {
 })
 
 it('an event decides without a count of calls', () => {
-  const bisection = new Staircase(SETTINGS)
+  const bisection = new LimitSearch(SETTINGS)
   bisection.add(bisection.next()!, { batches: [], code: 'TARGET_LOST' })
   expect(bisection.points).toMatchObject([{ decision: 'failed', code: 'TARGET_LOST', runs: 1 }])
 })

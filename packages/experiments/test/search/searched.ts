@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../../src/base/seeded-random.ts'
 import type { Limit } from '../../src/search/bisection.ts'
 import type { Range } from '../../src/search/range.ts'
-import { type Settings, Staircase, type Step } from '../../src/search/staircase.ts'
+import { type Settings, LimitSearch, type Step } from '../../src/search/limit-search.ts'
 import type { System, System2 } from './systems.ts'
 
 const MOST_RUNS = 300
@@ -29,7 +29,7 @@ export interface Searched extends Limit {
 /** Searches the limit of a simulated system. */
 export function search({ range, limit, name, run }: System, seed: number): Searched {
   const random = seededRandom(seed, name)
-  const search1 = new Staircase(usual(range, limit))
+  const search1 = new LimitSearch(usual(range, limit))
   const runs = runAll(search1, ({ magnitude }) => run(magnitude, random))
   return { ...search1.result, runs }
 }
@@ -38,18 +38,18 @@ export function search({ range, limit, name, run }: System, seed: number): Searc
 export function search2(
   { range, second, limit, name, at }: System2,
   seed: number,
-): { readonly boundary: readonly Step[]; readonly runs: number; readonly staircase: Staircase } {
+): { readonly boundary: readonly Step[]; readonly runs: number; readonly staircase: LimitSearch } {
   const random = seededRandom(seed, name)
   const beside = { range: second, widest: threeTimes(second) }
-  const staircase = new Staircase({ ...usual(range, limit), precision: 0.25, second: beside })
+  const staircase = new LimitSearch({ ...usual(range, limit), precision: 0.25, second: beside })
   const runs = runAll(staircase, (place) => at(place.second!).run(place.magnitude, random))
   return { boundary: staircase.boundary!, runs, staircase }
 }
 
 /** Runs a search to its end; returns the number of runs. */
 function runAll(
-  staircase: Staircase,
-  run: (place: NonNullable<ReturnType<Staircase['next']>>) => ReturnType<System['run']>,
+  staircase: LimitSearch,
+  run: (place: NonNullable<ReturnType<LimitSearch['next']>>) => ReturnType<System['run']>,
 ): number {
   let runs = 0
   for (; runs < MOST_RUNS; runs++) {

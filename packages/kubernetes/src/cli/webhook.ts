@@ -3,7 +3,7 @@ import { BindError, createLogger, type LogFormat, type Logger, type LogLevel } f
 import { asKubeError } from '../kube/kube-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { CertificateError } from '../webhook/serving-certificate.ts'
-import { startWebhook, type Webhook, type WebhookOptions } from '../webhook/webhook.ts'
+import { startWebhook, type Webhook, type WebhookOptions } from '../webhook/start-webhook.ts'
 import { clientFor } from './cluster-options.ts'
 import {
   drainSignal,

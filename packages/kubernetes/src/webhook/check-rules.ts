@@ -1,6 +1,6 @@
 import { WHOLE_MOUNT, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
 import { canAct, foundTexts, MAX_FILES, parseWherever, problemLines, type RulesText } from '#rules'
-import { DecideError } from './decide.ts'
+import { DecideError } from './decide-pod.ts'
 
 /** The result of checking all keys of a ConfigMap. */
 interface CheckedKeys {

@@ -6,7 +6,7 @@ import { checkKeys, tooSlow } from './check-rules.ts'
 import { labelledRules, type RulesParts } from './decide-rules.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
-import { accepted, guarded, notChecked } from './decide.ts'
+import { accepted, guarded, notChecked } from './decide-pod.ts'
 
 /**
  * Decides about a labelled ConfigMap before its check: adds `appliedAt` to rules without it.

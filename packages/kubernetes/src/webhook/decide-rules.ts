@@ -4,7 +4,7 @@ import { isAhead, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { configMapKeys, serverTime } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { checkKeys, type RulesChecker } from './check-rules.ts'
-import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide.ts'
+import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 

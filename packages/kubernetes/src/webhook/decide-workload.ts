@@ -10,7 +10,7 @@ import {
   injectionOf,
   notChecked,
   notMeant,
-} from './decide.ts'
+} from './decide-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 

@@ -3,7 +3,7 @@ import type { Logger, RareLog } from '#sidecar'
 import { type Decision, type Subject, reviewResponse } from './decision.ts'
 import { type Review, parseReview } from './review.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { DecideError } from './decide.ts'
+import type { DecideError } from './decide-pod.ts'
 import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 

@@ -1,7 +1,7 @@
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
 import { NAMESPACES, metadataOf } from '../kube/resources.ts'
-import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
+import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide-pod.ts'
 
 /** Below the five seconds that an API server waits for a webhook. */
 const TIMEOUT_MS = 2_500

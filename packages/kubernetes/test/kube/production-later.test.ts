@@ -1,6 +1,6 @@
 // part: slow
 import { expect, test } from 'vitest'
-import { namespaceLabels } from '../../../experiments/src/runs/run-here.ts'
+import { namespaceLabels } from '../../../experiments/src/operations/run-here.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import type { Shop } from './shop.ts'
 import { startSquall } from '../../../../test/support/squall.ts'

@@ -6,7 +6,7 @@ import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
 import type { KubeClient } from '../../src/kube/kube-client.ts'
 import { createLogger } from '../../../../src/telemetry/log.ts'
 import { type CertificatePair, createCa, issueServer } from '../../src/webhook/issue-certificate.ts'
-import { startWebhook, type Webhook, type WebhookOptions } from '../../src/webhook/webhook.ts'
+import { startWebhook, type Webhook, type WebhookOptions } from '../../src/webhook/start-webhook.ts'
 import { metricOf } from '../../../../test/support/metric.ts'
 
 /** The CA of the tests. */

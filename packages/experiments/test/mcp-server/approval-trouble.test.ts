@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
-import { Proposals } from '../../src/control/proposals.ts'
+import { Proposals } from '../../src/mcp-server/proposals.ts'
 import { BEFORE } from '../experiment/stage.ts'
 import { startProgram } from '../../../../test/support/program.ts'
 import { type Agent, controlFlags, openAgent, propose } from './agent.ts'

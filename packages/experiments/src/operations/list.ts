@@ -1,6 +1,6 @@
 import { nearestName, plain, quoted, shortDigest } from '#base'
 import { type HistoryEntry, readHistory } from '../experiment/history.ts'
-import { CATALOG } from '../experiment/catalog.ts'
+import { READY_PLANS } from '../experiment/ready-plans.ts'
 import { schemaLine, UsageError } from '#cli'
 
 /** The options of `squall experiment list`. */
@@ -53,15 +53,15 @@ export function showCatalog(
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): number {
   if (name === undefined) {
-    for (const { name: each, about } of CATALOG) write(`${each.padEnd(20)}${about}\n`)
+    for (const { name: each, about } of READY_PLANS) write(`${each.padEnd(20)}${about}\n`)
     return 0
   }
-  const found = CATALOG.find((each) => each.name === name)
+  const found = READY_PLANS.find((each) => each.name === name)
   if (found !== undefined) {
     write(`${schemaLine('experiment', '.')}${found.text}`)
     return 0
   }
-  const names = CATALOG.map((each) => each.name)
+  const names = READY_PLANS.map((each) => each.name)
   const near = nearestName(name, names)
   const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
   throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)

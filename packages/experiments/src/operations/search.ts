@@ -15,7 +15,7 @@ import {
   type SearchResult,
 } from '../search/search-result.ts'
 import { limitText, searchText } from '../search/search-text.ts'
-import { Staircase } from '../search/staircase.ts'
+import { LimitSearch } from '../search/limit-search.ts'
 import { placeText } from '../search/variation.ts'
 import { INTERRUPTED, print, readVersion } from '#cli'
 import type { RunAccess } from './run-here.ts'
@@ -119,7 +119,7 @@ export async function runSearch(
   const { settings, variations, condition, kept } = search
   const { precision, confidence, runsAtOne } = settings
   const [first, second] = variations
-  const staircase = new Staircase(
+  const limits = new LimitSearch(
     {
       ...spanOf(first!),
       maxFailedShare: condition.limit,
@@ -142,7 +142,7 @@ export async function runSearch(
   let made = 0
   const callsBefore = calls
   const keep = async (end: SearchEnd): Promise<SearchResult> => {
-    const { failing, boundary } = staircase
+    const { failing, boundary } = limits
     const file = failing === undefined ? null : join(request.experiments, id, 'failing-plan.yaml')
     const result: SearchResult = {
       schema: SEARCH_SCHEMA,
@@ -153,9 +153,9 @@ export async function runSearch(
       startedAt,
       endedAt: new Date().toISOString(),
       settings,
-      ...staircase.result,
+      ...limits.result,
       ...(boundary !== undefined && { boundary }),
-      points: staircase.points,
+      points: limits.points,
       runs,
       calls,
       end,
@@ -171,7 +171,7 @@ export async function runSearch(
   const resume = resumes ? `; ${command} goes on` : ''
   onProgress(`search ${id}`)
   for (;;) {
-    const place = staircase.next()
+    const place = limits.next()
     if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
     if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
@@ -187,7 +187,7 @@ export async function runSearch(
         policy,
         stop,
         condition,
-        decide: (batches) => staircase.preview(batches),
+        decide: (batches) => limits.preview(batches),
       })
     } catch (error) {
       if (!(error instanceof RejectedError)) throw error
@@ -199,7 +199,7 @@ export async function runSearch(
     calls += point.calls
     longestMs = Math.max(longestMs, performance.now() - runBegan)
     mostCalls = Math.max(mostCalls, point.calls)
-    if (point.measurement !== undefined) staircase.add(place, point.measurement)
+    if (point.measurement !== undefined) limits.add(place, point.measurement)
     const result = await keep({ code: 'RUNNING', why: `it is not over${resume}` })
     const at = placeText(variations, place)
     onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variations, place)}`)

@@ -13,7 +13,7 @@ sidecar:
   rulesFile: ./rules.yaml # the --rules of squall run`
 
 /** Lists the ready plans. */
-export const CATALOG: readonly ReadyPlan[] = [
+export const READY_PLANS: readonly ReadyPlan[] = [
   {
     name: 'latency',
     about: 'a tool becomes slow',

@@ -1,4 +1,4 @@
-import { type DecideParts, NO_SURROUNDINGS, decide } from './decide.ts'
+import { type DecideParts, NO_SURROUNDINGS, decide } from './decide-pod.ts'
 import type { RulesParts } from './decide-rules.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'

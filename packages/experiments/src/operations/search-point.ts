@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy-schema.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
 import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
-import type { Measurement } from '../search/staircase.ts'
+import type { Measurement } from '../search/limit-search.ts'
 import { filesOf } from './open-search.ts'
 import type { AskedPlan } from './read-plans.ts'
 import {

@@ -1,5 +1,5 @@
 import type { ProductionCheck } from '#rules'
-import type { RunAccess } from '../runs/run-here.ts'
+import type { RunAccess } from '../operations/run-here.ts'
 import type { PlanBounds } from './plan-bounds.ts'
 import type { Proposals } from './proposals.ts'
 import type { RunningExperiments } from './running.ts'

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Proposals } from '../../src/control/proposals.ts'
+import { Proposals } from '../../src/mcp-server/proposals.ts'
 import { BEFORE, type Changes, type ExperimentStage } from '../experiment/stage.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { startSquall } from '../../../../test/support/squall.ts'

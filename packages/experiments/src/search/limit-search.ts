@@ -44,7 +44,7 @@ const MAX_EVIDENCE = 50
  * staircase, because more of either parameter is never better. A pair that fails thus counts for
  * all stronger columns, and a pair that passes for all milder ones.
  */
-export class Staircase {
+export class LimitSearch {
   readonly #settings: Settings
   readonly #seconds: readonly (number | undefined)[]
   readonly #columns: readonly Bisection[]
