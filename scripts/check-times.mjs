@@ -21,7 +21,7 @@ const FILES = [
   'packages/kubernetes/src/injector/inject-pod.ts',
   'packages/experiments/src/experiment/plan.ts',
   'packages/experiments/src/commands/simulate.ts',
-  'test/support/raw-client.ts',
+  'test/support/wire/raw-client.ts',
   'test/listener/limits.test.ts',
   'docs/guides/load.md',
 ]

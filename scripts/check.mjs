@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 /** Lets the compiler check again only what a change affects. */
 const BUILD_INFO = 'build/check.tsbuildinfo'
 /** These start the built program: `npm test` builds it first. */
-const NEEDS_BUILD = /support\/(program|sidecar-process)\.ts'/
+const NEEDS_BUILD = /\bstartProgram\b|support\/wire\/sidecar-process\.ts'/
 
 function git(...args) {
   return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
@@ -35,7 +35,7 @@ const SIZES = 'test/architecture/sizes.test.ts'
  * themselves.
  */
 function testsOf(changed) {
-  const modules = new Set(changed.map((file) => resolve(ROOT, file)))
+  const modules = new Set([...changed, ...changed.map(doorOf)].map((file) => resolve(ROOT, file)))
   const names = new Set(changed.map(nameOf))
   const all = git('ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts')
   const there = all.filter((file) => existsSync(`${ROOT}${file}`))
@@ -55,6 +55,11 @@ function testsOf(changed) {
   const tests = mayRun.slice(0, Math.max(MOST_TESTS, own.length))
   const slow = there.filter((file) => changed.includes(file) && !ours.includes(file))
   return { tests, skipped: [...built, ...mayRun.slice(tests.length)], slow }
+}
+
+/** The module by which tests import a module of `test/support`. */
+function doorOf(file) {
+  return file.replace(/^(test\/support\/\w+)\/.*/, '$1.ts')
 }
 
 /** `rules/parse` for `src/rules/file/parse.ts` and for `test/rules/parse.test.ts`; also in packages. */

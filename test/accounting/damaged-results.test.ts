@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { chunk } from '../support/raw-app.ts'
+import { chunk } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 import { json, LAST_CHUNK, post, request, result, Stage, streamHead, type Counts } from './stage.ts'
 

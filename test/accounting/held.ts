@@ -1,4 +1,4 @@
-import type { AppExchange } from '../support/raw-app.ts'
+import type { AppExchange } from '../support/wire.ts'
 
 /** Exchanges that the upstream has begun and the test continues, in the order of arrival. */
 export class Held {

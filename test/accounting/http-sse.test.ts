@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { response, chunk, type AppExchange } from '../support/raw-app.ts'
-import type { RawClient } from '../support/raw-client.ts'
+import { type AppExchange, chunk, type RawClient, response } from '../support/wire.ts'
 import {
   event,
   failure,

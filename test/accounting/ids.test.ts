@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { chunk, type AppExchange } from '../support/raw-app.ts'
+import { type AppExchange, chunk } from '../support/wire.ts'
 import { Held } from './held.ts'
 import { event, get, post, posted, request, result, Stage, streamHead } from './stage.ts'
 

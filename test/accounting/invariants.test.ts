@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient } from '../support/wire.ts'
 import { Random, seedOfRun } from '../support/random.ts'
 import { MANNERS, MixedApp } from './mix.ts'
 import { get, post, request, result, Stage, type Counts } from './stage.ts'

@@ -1,7 +1,6 @@
 import { afterEach, test } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
-import { chunk, response, type AppExchange, type Script } from '../support/raw-app.ts'
-import type { RawClient } from '../support/raw-client.ts'
+import { type AppExchange, chunk, type RawClient, response, type Script } from '../support/wire.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   event,

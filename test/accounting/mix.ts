@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { afterReads, response, chunk, type AppExchange } from '../support/raw-app.ts'
-import { valueOf } from '../support/wire.ts'
+import { afterReads, type AppExchange, chunk, response, valueOf } from '../support/wire.ts'
 import { event, failure, json, LAST_CHUNK, result, streamHead } from './stage.ts'
 
 /** A behaviour of an upstream, and the outcome of the call when its client waits. */

@@ -7,10 +7,9 @@ import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { Pipeline, type PipelineOptions } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { ENGINE_UNDER_TEST, RawClient } from '../support/wire.ts'
 import { Held } from './held.ts'
 import { get, json, POLL, post, request, result, Stage } from './stage.ts'
-import { ENGINE_UNDER_TEST } from '../support/engine.ts'
 
 const closers: (() => Promise<void> | void)[] = []
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { response, type Script } from '../support/raw-app.ts'
+import { response, type Script } from '../support/wire.ts'
 import {
   event,
   failure,

@@ -2,8 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
 import { PushApp } from '../faults/push-app.ts'
-import { chunk } from '../support/raw-app.ts'
-import type { StartOptions } from '../support/sidecar.ts'
+import { chunk, type StartOptions } from '../support/wire.ts'
 import {
   failure,
   json,

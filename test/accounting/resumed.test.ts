@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { AppExchange } from '../support/raw-app.ts'
+import type { AppExchange } from '../support/wire.ts'
 import {
   event,
   failure,

@@ -1,13 +1,16 @@
 // part: slow
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import type { InteropClient } from '../support/interop-client.ts'
-import { startSidecar, type StartOptions } from '../support/sidecar.ts'
+import {
+  type InteropClient,
+  openClient,
+  type StartOptions,
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
 import { familyIn } from '../telemetry/exposition.ts'
 import { oneFault } from '../faults/one-fault.ts'
 import { POLL } from './stage.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 // A hang could read as zero errors: what a client that ran out of patience left behind counted as
 // cancelled.

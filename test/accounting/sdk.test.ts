@@ -1,9 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { openClient, type RunningSidecar, startSidecar, startUpstream } from '../support/wire.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { POLL, type Counts } from './stage.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {

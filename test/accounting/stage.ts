@@ -1,8 +1,16 @@
 import { expect } from 'vitest'
-import { response, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
-import { metricOf } from '../support/metric.ts'
+import {
+  type AppExchange,
+  chunk,
+  metricOf,
+  type RawApp,
+  RawClient,
+  response,
+  type Script,
+  type ScriptedSidecar,
+  type StartOptions,
+  startSidecar,
+} from '../support/wire.ts'
 import { familyIn, type Line } from '../telemetry/exposition.ts'
 
 /** Numbers by what they count. Zeroes are left out. */

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { chunk, type AppExchange } from '../support/raw-app.ts'
+import { type AppExchange, chunk } from '../support/wire.ts'
 import {
   event,
   failure,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { askAdmin } from '../../src/admin/contract/api-client.ts'
 import { API } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const opened = closers()
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Api, type LogLine, TOKEN } from './api-setup.ts'
 import { rounds } from '../support/rounds.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 let api: Api
 let locked: Api

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { HeaderFaults } from '../../src/rules/select/header-faults.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { type Api, type ApiSetup, AT, NOW, RULES, TOKEN } from './api-setup.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const open: Api[] = []
 

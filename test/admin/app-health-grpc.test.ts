@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { startSquall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startSquall } from '../support/commands.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const closers: (() => unknown)[] = []
 

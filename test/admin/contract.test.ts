@@ -11,8 +11,8 @@ import { createAdmin } from '../../src/admin/server.ts'
 import { closers } from '../support/closers.ts'
 import { type Api, type ApiSetup, AT, NOW, RULES } from './api-setup.ts'
 import { type EventReader, readEvents, readTap } from './event-reader.ts'
-import { startSquall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startSquall } from '../support/commands.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const opened = closers()
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })

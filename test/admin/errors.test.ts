@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import type { Errors } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { call } from '../support/http-call.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { call } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

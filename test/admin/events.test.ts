@@ -6,7 +6,7 @@ import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { NOW } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const MOST = 16

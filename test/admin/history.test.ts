@@ -4,7 +4,7 @@ import { TrafficHistory } from '../../src/admin/traffic-history.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'
 import { closers } from '../support/closers.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const BOUNDS = Float64Array.of(1, 2)

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { askRules, askState } from '../../packages/experiments/src/experiment/sidecar-admin.ts'
 import { topOnce } from '../../packages/tools/src/top/top.ts'
-import { askedAs } from '../support/asked-as.ts'
+import { askedAs } from './asked-as.ts'
 import { closers } from '../support/closers.ts'
 import { RULES, TOKEN } from './api-setup.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const READ_TOKEN = 'a-read-token:of-tests'

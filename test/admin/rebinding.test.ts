@@ -8,10 +8,10 @@
 import { expect, it } from 'vitest'
 import { serveMetrics } from '../../packages/experiments/src/load/results/metrics-server.ts'
 import { isTrustedHost } from '../../src/http/trusted-host.ts'
-import { askedAs } from '../support/asked-as.ts'
+import { askedAs } from './asked-as.ts'
 import { closers } from '../support/closers.ts'
 import { RULES, TOKEN, type ApiSetup } from './api-setup.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const READS = ['/', '/metrics', '/api/state', '/api/rules', '/api/injections', '/api/events']

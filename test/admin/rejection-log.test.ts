@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { closers } from '../support/closers.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const REJECTED = 'rejected a change on the admin port'

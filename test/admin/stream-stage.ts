@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { AdminResponse } from '../../src/admin/admin-response.ts'
 import type { Open } from '../support/closers.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { RawClient, startUpstream } from '../support/wire.ts'
 
 /** A reader of a stream, with the server's side of its connection. */
 export interface StreamReader {

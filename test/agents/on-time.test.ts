@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 import { FAILED, watched } from './agents.ts'
 
 const WINDOW_MS = 200

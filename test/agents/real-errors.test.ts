@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { callMessage } from '../support/http-call.ts'
+import { callMessage } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { parseCommandLine } from '../support/commands.ts'
+import { parseCommandLine } from '../support/commands/command-line.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { blocksOf, commandsOf, pages, ROOT } from '../docs/blocks.ts'
 import { ELSEWHERE, RUN_HERE, RUN_LONG, type Elsewhere } from '../docs/elsewhere.ts'

@@ -5,7 +5,21 @@ import { expect, it } from 'vitest'
 import { testSources } from './source-files.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const MAX_DOORS = 9
+const DOORS = ['wire', 'commands', 'cluster'].map((name) => `test/support/${name}.ts`)
+/** The most functions that the doors may have to start something. */
+const MAX_STARTS = 9
+/** Modules behind the doors that tests import as well, each with the reason. The list only shrinks. */
+const DEEP: Readonly<Record<string, string>> = {
+  'test/support/cluster/shop.ts': 'loads every command',
+  'test/support/commands/command-line.ts': 'loads every command',
+  'test/support/wire/rules.ts': 'loads the planner of the proxy',
+  'test/support/wire/servers/conformance-server.ts': 'loads an SDK',
+  'test/support/wire/servers/event-store.ts': 'loads an SDK',
+  'test/support/wire/sidecar-process.ts': 'loads the injector',
+}
+/** What takes long to load: a door loads it when a test starts something. */
+const HEAVY =
+  /^@modelcontextprotocol\/|^src\/(cli|listener|sidecar)\/|^packages\/\w+\/src\/(cli|commands)\//
 /** Matches imports of the Node modules that can start a process or create a server. */
 const NODE_IMPORT =
   /^import \{([^}]*)\} from 'node:(child_process|cluster|http|https|http2|net|tls|worker_threads)'/gm
@@ -27,7 +41,26 @@ for (const path of await testSources()) {
   modules.set(path, readModule(path, await readFile(ROOT + path, 'utf8')))
 }
 const contributing = await readFile(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
-const doors = [...contributing.matchAll(/^ {2}- `(\w+)`/gm)].map(([, name]) => name!)
+/** Where a name of a door is declared: by `door name`. */
+const homes = new Map<string, string>()
+for (const door of DOORS) {
+  const { text } = modules.get(door)!
+  for (const [, list = '', from = ''] of text.matchAll(
+    /^export (?:type )?\{([^}]*)\} from '([^']+)'/gm,
+  )) {
+    for (const [name] of namesIn(list.replaceAll('type ', ''))) {
+      homes.set(`${door} ${name}`, join(dirname(door), from))
+    }
+  }
+}
+const starting = [...homes.keys()]
+  .map((key) => key.split(' ')[1]!)
+  .filter((name) => /^(?:start|open)[A-Z]/.test(name))
+
+/** Returns the module that declares a name of another, which may be a door. */
+function homeOf(from: string, name: string): string {
+  return homes.get(`${from} ${name}`) ?? from
+}
 
 function namesIn(list: string): readonly (readonly [name: string, local: string])[] {
   const each = list.split(',').map((one) => one.trim())
@@ -89,19 +122,64 @@ function starts(module: Module, self: string, code: string, known: ReadonlySet<s
   if (own.some((name) => known.has(`${module.path} ${name}`) && calls(code, name))) return true
   return [...module.imports].some(
     ([local, { from, name }]) =>
-      !doors.includes(name) && known.has(`${from} ${name}`) && calls(code, local),
+      !starting.includes(name) && known.has(`${homeOf(from, name)} ${name}`) && calls(code, local),
   )
 }
 
-it('CONTRIBUTING.md names fewer than ten doors, and test/support exports each once', () => {
-  expect(doors.length).toBeGreaterThan(0)
-  expect(doors.length, 'add an option to one of them').toBeLessThanOrEqual(MAX_DOORS)
-  for (const door of doors) {
-    const homes = [...modules.values()].filter(({ text }) =>
-      new RegExp(`^export (?:async )?(?:function|const) ${door}\\b`, 'm').test(text),
-    )
-    expect(homes.map(({ path }) => dirname(path))).toEqual(['test/support'])
+/** Returns the paths and packages that a module loads with itself. */
+function loadedBy(path: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(path)) return found
+  found.add(path)
+  for (const [, from = ''] of modules
+    .get(path)
+    ?.text.matchAll(/^(?:import|export) (?:\{[^}]*\} from )?'([^']+)'/gm) ?? []) {
+    if (from.startsWith('.')) loadedBy(join(dirname(path), from), found)
+    else found.add(from)
   }
+  return found
+}
+
+/** Returns the modules that a module imports, also as types and later. */
+function importsOf({ path, text }: Module): readonly string[] {
+  return [...text.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, from = '']) =>
+    join(dirname(path), from),
+  )
+}
+
+it('the doors start things by fewer than ten functions, each declared once behind its door', () => {
+  expect(starting.length).toBeGreaterThan(0)
+  expect(starting.length, 'add an option to one of them').toBeLessThanOrEqual(MAX_STARTS)
+  for (const [key, home] of homes) {
+    const [door = '', name = ''] = key.split(' ')
+    expect(home.startsWith(door.replace('.ts', '/')), key).toBe(true)
+    if (!starting.includes(name)) continue
+    expect(contributing).toContain(`\`${name}\``)
+    const declaring = [...modules.values()].filter(({ text }) =>
+      new RegExp(`^export (?:async )?(?:function|const) ${name}\\b`, 'm').test(text),
+    )
+    expect(declaring.map(({ path }) => path)).toEqual([home])
+  }
+})
+
+it('tests import what is behind the doors by the doors', () => {
+  const passing: string[] = []
+  const deep = new Set<string>()
+  for (const module of modules.values()) {
+    if (module.path.startsWith('test/support/')) continue
+    for (const from of importsOf(module)) {
+      if (/^test\/support\/\w+\//.test(from)) deep.add(from)
+    }
+    for (const { from, name } of module.imports.values()) {
+      const door = DOORS.find((path) => homes.get(`${path} ${name}`) === from)
+      if (door !== undefined) passing.push(`${module.path}: ${name} is in ${door}`)
+    }
+  }
+  expect(passing).toEqual([])
+  expect([...deep].toSorted()).toEqual(Object.keys(DEEP).toSorted())
+})
+
+it.each(DOORS)('%s loads no SDK, command or proxy', (door) => {
+  expect([...loadedBy(door)].filter((path) => HEAVY.test(path))).toEqual([])
 })
 
 it('tests start processes and servers by these doors alone', () => {
@@ -112,8 +190,9 @@ it('tests start processes and servers by these doors alone', () => {
     if (!module.path.endsWith('.test.ts')) continue
     if (startsItself(module, module.text)) passing.push(`${module.path}: starts something itself`)
     for (const { from, name } of module.imports.values()) {
-      if (!doors.includes(name) && starters.has(`${from} ${name}`))
-        passing.push(`${module.path}: ${name} of ${from}`)
+      const home = homeOf(from, name)
+      if (!starting.includes(name) && starters.has(`${home} ${name}`))
+        passing.push(`${module.path}: ${name} of ${home}`)
     }
   }
   expect(passing).toEqual([])

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { COMMANDS } from '../support/commands.ts'
+import { COMMANDS } from '../support/commands/command-line.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/generate-reference.mjs', import.meta.url))

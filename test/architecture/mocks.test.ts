@@ -27,7 +27,8 @@ const RULES: readonly Rule[] = [
     ],
     unless: {
       'test/faults/parses.test.ts': 'counts the calls of JSON.parse, which parses as ever',
-      'test/support/here.ts': 'keeps what a command in this process prints to standard output',
+      'test/support/commands/here.ts':
+        'keeps what a command in this process prints to standard output',
     },
   },
   {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { benchModule } from './bench-modules.ts'
 import { closers } from '../support/closers.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const { openLoop, summary } = await benchModule('lib/open-loop.mjs')
 const { workload } = await benchModule('lib/workloads.mjs')

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Program, startProgram } from '../support/program.ts'
+import { type Program, startProgram } from '../support/commands.ts'
 
 const TOKEN = 'a-token-of-the-admin-port-of-tests'
 const RULES = 'rules: [{ name: r, faults: [abort: { status: 503 }] }]\n'

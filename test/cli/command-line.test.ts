@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Environment, namedFlags } from '../../src/base/flags/flag.ts'
 import { RUN_FLAGS, type RunOptions } from '../../src/sidecar/run-options.ts'
-import { parseCommandLine } from '../support/commands.ts'
+import { asked, parseCommandLine } from '../support/commands/command-line.ts'
 import { UsageError } from '../../src/base/flags/usage-error.ts'
-import { asked } from '../support/asked.ts'
 
 function options(args: string, env: Environment = {}): RunOptions {
   const words = args === '' ? [] : args.split(' ')

@@ -1,9 +1,9 @@
 // part: slow
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { COMMANDS } from '../support/commands.ts'
+import { COMMANDS } from '../support/commands/command-line.ts'
 import { completionScript, SHELLS } from '../../src/cli/commands/completion.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 const hasBash = spawnSync('bash', ['-c', 'complete -p']).status !== null
 

@@ -3,14 +3,22 @@ import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { metricOf } from '../support/metric.ts'
-import { portOf, startProgram, type Program } from '../support/program.ts'
-import { response, chunk, type AppExchange, type RawApp } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { handshake, tlsFile } from '../support/tls.ts'
-import { valueOf } from '../support/wire.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  type AppExchange,
+  chunk,
+  handshake,
+  metricOf,
+  OPEN_STREAM,
+  type RawApp,
+  RawClient,
+  response,
+  startUpstream,
+  STREAM_HEAD,
+  tlsFile,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
+import { portOf, type Program, startProgram } from '../support/commands.ts'
 
 const opened = closers()
 const CALLS = 500

@@ -8,18 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { portOf, startProgram, type Program } from '../support/program.ts'
 import {
-  response,
-  chunk,
   type AppConnection,
   type AppExchange,
+  chunk,
+  OPEN_STREAM,
   type RawApp,
-} from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { valueOf } from '../support/wire.ts'
-import { startUpstream } from '../support/upstream.ts'
+  RawClient,
+  response,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
+import { portOf, type Program, startProgram } from '../support/commands.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { FAMILIES, PROGRAM, SECTIONS } from '../../src/cli/catalog.ts'
-import { COMMANDS, parseCommandLine } from '../support/commands.ts'
+import { COMMANDS, parseCommandLine } from '../support/commands/command-line.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FAMILY_EXAMPLES = [PROGRAM, ...Object.values(FAMILIES)].flatMap(({ examples }) => examples)

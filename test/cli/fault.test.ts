@@ -2,11 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
-import { type HttpApp, responding } from '../support/http-app.ts'
-import { startProgram } from '../support/program.ts'
-import { type Squall, startSquall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, type HttpApp, responding, startUpstream } from '../support/wire.ts'
+import { type Squall, startProgram, startSquall } from '../support/commands.ts'
 
 const SQUALL_ADMIN_TOKEN = 'a-token-of-the-admin-port-of-tests'
 

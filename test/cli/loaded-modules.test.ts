@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
-const LISTER = new URL('../support/list-modules.mjs', import.meta.url)
+const LISTER = new URL('./list-modules.mjs', import.meta.url)
 const RULES = 'rules: [{ name: a, match: { tool: b }, faults: [delay: { fixed: 1ms }] }]\n'
 const HERE = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 test('a rules file that is not there yet does not end the program before it listens', async () => {
   const rules = join(tmpdir(), `squall-none-${process.pid}`, 'rules.yaml')

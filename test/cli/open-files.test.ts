@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { metricOf } from '../support/metric.ts'
-import { portOf, startProgram } from '../support/program.ts'
-import { response, type AppExchange } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  type AppExchange,
+  metricOf,
+  RawClient,
+  response,
+  startUpstream,
+  toolCall,
+} from '../support/wire.ts'
+import { portOf, startProgram } from '../support/commands.ts'
 
 const opened = closers()
 const OPEN_FILES = 256

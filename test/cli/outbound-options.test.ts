@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/base/flags/usage-error.ts'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
-import { asked } from '../support/asked.ts'
+import { asked } from '../support/commands/command-line.ts'
 
 const options = (args: string): RunOptions => asked(['run', ...args.split(' ')]) as RunOptions
 

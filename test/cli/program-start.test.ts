@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 const RULE = 'match: { tool: b }, faults: [delay: { fixed: 1ms }]'
 

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startProgram, type Finished, type Program } from '../support/program.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type Finished, type Program, startProgram } from '../support/commands.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 const fixture = (name: string): string =>

@@ -7,7 +7,7 @@ import { readPlan } from '../../packages/experiments/src/experiment/read-plan.ts
 import { parseSlo } from '../../packages/experiments/src/load/results/slo.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import type { Rule } from '../../src/rules/file/schema.ts'
-import { askedBy } from '../support/asked.ts'
+import { askedBy } from '../support/commands/command-line.ts'
 
 type Read = (text: string) => unknown
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { asked } from '../support/asked.ts'
-import { startProgram } from '../support/program.ts'
+import { asked } from '../support/commands/command-line.ts'
+import { startProgram } from '../support/commands.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-rules-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Finished, startProgram } from '../support/program.ts'
+import { type Finished, startProgram } from '../support/commands.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 

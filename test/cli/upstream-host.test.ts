@@ -1,11 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
-import { asked } from '../support/asked.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { responding } from '../support/http-app.ts'
-import { startSquall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { asked } from '../support/commands/command-line.ts'
+import { call, callMessage, responding, startUpstream } from '../support/wire.ts'
+import { startSquall } from '../support/commands.ts'
 
 const routes = (...flags: readonly string[]) =>
   (asked(['run', ...flags]) as RunOptions).pairs.map(({ upstream }) =>

@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { planConnections, type PlannedConnection } from '../support/exchange-generator.ts'
+import { planConnections, type PlannedConnection } from './exchange-generator.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { type RawApp } from '../support/raw-app.ts'
-import { RawClient, type ClientResponse } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { valueOf, type WireMessage } from '../support/wire.ts'
+import {
+  type ClientResponse,
+  type RawApp,
+  RawClient,
+  type ScriptedSidecar,
+  startSidecar,
+  valueOf,
+  type WireMessage,
+} from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
 const COUNT = rounds(50, 2000)

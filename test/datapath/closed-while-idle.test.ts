@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { type AppExchange, response } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { type AppExchange, RawClient, response, startSidecar, toolCall } from '../support/wire.ts'
 
 /** Longer than a connection may rest before Squall looks whether it has ended. */
 const REST = 1_100

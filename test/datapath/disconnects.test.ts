@@ -1,9 +1,18 @@
 import { afterEach, expect, test } from 'vitest'
-import { median, OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  chunk,
+  median,
+  OPEN_STREAM,
+  type RawApp,
+  type RawAppOptions,
+  RawClient,
+  response,
+  type ScriptedSidecar,
+  startSidecar,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 
 /** The promise is 50 ms; busy machines get more. The median must still keep it. */
 const PROMISE = 50

@@ -9,7 +9,7 @@ import { afterEach, expect, it } from 'vitest'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
 import { markerIn } from '../../packages/experiments/src/load/clients/markers.ts'
 import { json, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
-import { chunk } from '../support/raw-app.ts'
+import { chunk } from '../support/wire.ts'
 
 let stage: Stage
 afterEach(() => stage.close())

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { response, type RawApp } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
+import {
+  type RawApp,
+  RawClient,
+  response,
+  type ScriptedSidecar,
+  startSidecar,
+} from '../support/wire.ts'
 
 let app: RawApp
 let squall: ScriptedSidecar

@@ -8,17 +8,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callWith, HOSTILE_VALUES, PACKED, posted, resultWith } from '../support/hostile.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { response, type RawApp } from '../support/raw-app.ts'
-import { exchange } from '../support/raw-client.ts'
+import { callWith, HOSTILE_VALUES, PACKED, posted, resultWith } from './hostile.ts'
 import {
-  INJECTED_LIMIT,
-  INJECTED_NODE_OPTIONS,
+  exchange,
+  metricValue,
+  type RawApp,
+  response,
   type SidecarProcess,
-} from '../support/sidecar-process.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { startSidecar } from '../support/sidecar.ts'
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
+import { INJECTED_LIMIT, INJECTED_NODE_OPTIONS } from '../support/wire/sidecar-process.ts'
 
 const SIZE = 4_194_000
 const JSON_TYPE = ['Content-Type', 'application/json']

@@ -9,8 +9,7 @@ import { oneFault } from '../faults/one-fault.ts'
 import { jsonApp, resultText, whenAsked } from '../faults/apps.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 
 const opened = closers()
 const KIB = 1024

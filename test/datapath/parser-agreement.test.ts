@@ -1,14 +1,16 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { mutatedRequest } from '../support/head-mutator.ts'
+import { mutatedRequest } from './head-mutator.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { type AppRequest } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { valuesOf } from '../support/wire.ts'
+import {
+  type AppRequest,
+  RawClient,
+  startSidecar,
+  startUpstream,
+  valuesOf,
+} from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 const CASES = rounds(250, 3200)
 const WORKERS = 8

@@ -1,8 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
-import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import {
+  chunk,
+  RawClient,
+  response,
+  type RunningSidecar,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 
 const EVENT = `data: ${'x'.repeat(1000)}\n\n`
 /** More than the buffers on the way hold. */

@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest'
-import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { chunk } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { chunk, RawClient, startSidecar, STREAM_HEAD, toolCall } from '../support/wire.ts'
 
 const CALLS = 20
 

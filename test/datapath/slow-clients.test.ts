@@ -1,8 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
-import { OPEN_STREAM, STREAM_HEAD } from '../support/mcp-bytes.ts'
-import { chunk } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import {
+  chunk,
+  OPEN_STREAM,
+  RawClient,
+  type RunningSidecar,
+  startSidecar,
+  STREAM_HEAD,
+} from '../support/wire.ts'
 
 const MIB = 1024 * 1024
 

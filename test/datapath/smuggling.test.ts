@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { FRAMING_ATTACKS, type Attack } from '../support/attacks.ts'
-import { HEAD_ATTACKS } from '../support/head-attacks.ts'
-import { response, type RawApp } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { valueOf } from '../support/wire.ts'
+import { FRAMING_ATTACKS, type Attack } from './attacks.ts'
+import { HEAD_ATTACKS } from './head-attacks.ts'
+import {
+  exchange,
+  type RawApp,
+  RawClient,
+  response,
+  type ScriptedSidecar,
+  startSidecar,
+  valueOf,
+} from '../support/wire.ts'
 
 /** The wait for the response to an attack that may get none. */
 const SILENCE = 120

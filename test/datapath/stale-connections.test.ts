@@ -2,13 +2,16 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { response as answer } from '../support/raw-app.ts'
-import { RawClient, type ClientResponse } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import {
+  type ClientResponse,
+  type HttpApp,
+  RawClient,
+  response as answer,
+  startSidecar,
+  startUpstream,
+  toolCall,
+} from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
-import type { HttpApp } from '../support/http-app.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 const CALLS = rounds(60, 150)
 // Below two seconds no connection is used again.

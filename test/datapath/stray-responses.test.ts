@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { response, type Script } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { valueOf } from '../support/wire.ts'
+import {
+  RawClient,
+  response,
+  type Script,
+  type ScriptedSidecar,
+  startSidecar,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
 
 const opened = closers()
 const STRAY = response('200 OK', ['X-Stray', 'yes'], 'stray')

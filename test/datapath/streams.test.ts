@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, drained, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
-import { valueOf } from '../support/wire.ts'
+import {
+  chunk,
+  drained,
+  OPEN_STREAM,
+  type RawApp,
+  type RawAppOptions,
+  RawClient,
+  response,
+  type ScriptedSidecar,
+  type StartOptions,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
 
 const MIB = 1024 * 1024
 

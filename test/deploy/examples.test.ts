@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { injectCommand } from '../../packages/kubernetes/src/cli/inject.ts'
 import type { InjectRequest } from '../../packages/kubernetes/src/cli/inject.ts'
-import { parseCommandLine } from '../support/commands.ts'
+import { parseCommandLine } from '../support/commands/command-line.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
 

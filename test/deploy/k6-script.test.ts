@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ExampleServer } from '../examples/example-server.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 // k6 itself is not used: the script runs with stand-ins for its modules, against a real MCP server.
 const run = promisify(execFile)

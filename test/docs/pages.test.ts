@@ -2,7 +2,7 @@
 // A reader follows the pages: every command that needs Node alone is run as it is printed, with
 // free ports.
 import { afterEach, beforeEach, it } from 'vitest'
-import { startTerminal } from '../support/terminal.ts'
+import { startTerminal } from '../support/commands.ts'
 import { RUN_HERE } from './elsewhere.ts'
 import { expectTrue } from './page-run.ts'
 import { type Reader } from './reader.ts'

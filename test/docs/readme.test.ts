@@ -1,7 +1,7 @@
 // part: slow
 import { expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { startTerminal } from '../support/terminal.ts'
+import { startTerminal } from '../support/commands.ts'
 import { follow } from './page-run.ts'
 
 it('the README shows injected errors beside real ones', { timeout: 60_000 }, async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 /**
  * A byte that goes round and round over the loopback interface. On a busy machine the kernel is

@@ -4,7 +4,7 @@ import { endOf } from './end-of.ts'
 import { MessageScanner } from './message-scanner.ts'
 import type { AppSeen, End } from './observed.ts'
 import { markIn, type AppResponse } from './script.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 /** Responds to requests for which the script has no response. */
 const USUAL: Omit<AppResponse, 'marker'> = {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 /** The server that comes with the examples, in a process of its own. */
 export interface ExampleServer {

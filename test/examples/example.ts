@@ -10,10 +10,9 @@ import { afterAll, expect } from 'vitest'
 import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { metricValue, startUpstream } from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 import type { Agent, ToolResult } from './agent.ts'
-import { startUpstream } from '../support/upstream.ts'
 import type { ExampleServer } from './example-server.ts'
 
 /** Squall with one of the example files, in front of the server that comes with them. */

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { blocksOf, ROOT } from '../docs/blocks.ts'
 import { SHORTER } from '../docs/elsewhere.ts'
-import { startTerminal } from '../support/terminal.ts'
+import { startTerminal } from '../support/commands.ts'
 
 const FILE = `${ROOT}examples/ci/github-actions.yml`
 const RULES = `rules:

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest'
-import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import { call, callMessage, post, startSidecar, textOf, valueOf } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { valueOf } from '../support/wire.ts'
 import { hears, PushApp, said } from './push-app.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { ECHO, oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

@@ -9,7 +9,7 @@ import {
   streamHead,
   LAST_CHUNK,
 } from '../accounting/stage.ts'
-import type { AppExchange } from '../support/raw-app.ts'
+import type { AppExchange } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 
 let stage: Stage

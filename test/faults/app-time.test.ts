@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { event, json, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import { LAST_CHUNK } from '../accounting/stage.ts'
-import type { AppExchange } from '../support/raw-app.ts'
+import type { AppExchange } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 
 let stage: Stage

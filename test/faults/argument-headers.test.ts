@@ -4,7 +4,7 @@ import { followMessage } from '../../src/mcp/argument-headers.ts'
 import { encodeHeaderValue } from '../../src/mcp/name-header.ts'
 import { faultText, rejected } from '../rules/rules-text.ts'
 import { closers } from '../support/closers.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { startSidecar } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()

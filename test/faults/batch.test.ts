@@ -1,11 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

@@ -9,10 +9,9 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 import { someOf } from '../support/rounds.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type Steps, stepsOf } from '../support/thread-cpu.ts'
+import { type Steps, stepsOf } from './thread-cpu.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()

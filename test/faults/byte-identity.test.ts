@@ -2,11 +2,8 @@ import { array, assert, asyncProperty, constantFrom, nat } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { chunk } from '../support/raw-app.ts'
-import { exchange } from '../support/raw-client.ts'
+import { chunk, exchange, startSidecar, toolCall } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
-import { startSidecar } from '../support/sidecar.ts'
 import { REPLACED } from './one-fault.ts'
 
 const opened = closers()

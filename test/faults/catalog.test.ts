@@ -1,12 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call } from '../support/http-call.ts'
+import { call, type RuledSidecar, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const TOOLS = '{"tools":[{"name":"a" , "n":1.0}, {"name":"b"}]}'

@@ -1,16 +1,21 @@
 import { expect, it } from 'vitest'
 import { CutResponse } from '../../src/filters/lib/cut-response.ts'
 import { CONTINUE, type Fault, type Verdict } from '../../src/filters/fault.ts'
-import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  post,
+  RawClient,
+  startSidecar,
+  textOf,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { oneFault, REPLACED } from './one-fault.ts'
 import { explain } from '../../src/rules/explain/explain.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
 import { facts } from '../rules/facts.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const rules = [REPLACED]

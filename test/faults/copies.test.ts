@@ -2,15 +2,19 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  RawClient,
+  type RuledOptions,
+  type RuledSidecar,
+  startSidecar,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
 import { resultText } from './apps.ts'
 import { REPLACED } from './one-fault.ts'
-import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

@@ -1,13 +1,18 @@
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  post,
+  RawClient,
+  startSidecar,
+  textOf,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { ECHO, oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MS = 40

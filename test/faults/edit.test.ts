@@ -2,13 +2,17 @@ import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  RawClient,
+  rpcPost,
+  type RuledOptions,
+  type RuledSidecar,
+  startSidecar,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { rpcPost } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { REPLACED } from './one-fault.ts'
-import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 import { jsonApp } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 

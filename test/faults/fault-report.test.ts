@@ -15,7 +15,7 @@ import type { Call } from '../../src/mcp/call.ts'
 import { type LogIds, type LogLevel, createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { eventually } from '../support/eventually.ts'
-import { metricOf } from '../support/metric.ts'
+import { metricOf } from '../support/wire.ts'
 
 const SECRET = 'hunter2-5f3a'
 const CALL: Call = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RawClient } from '../support/raw-client.ts'
+import type { RawClient } from '../support/wire.ts'
 import { modern, POLL, post, request, result, type Stage } from '../accounting/stage.ts'
 import { giveUp, heldCalls, LATE } from './held-calls.ts'
 

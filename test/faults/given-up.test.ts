@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { get, POLL, post, request, result, streamHead } from '../accounting/stage.ts'
-import { chunk } from '../support/raw-app.ts'
+import { chunk } from '../support/wire.ts'
 import { giveUp, heldCalls, LATE, SESSION } from './held-calls.ts'
 import { oneFault } from './one-fault.ts'
 

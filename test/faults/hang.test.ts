@@ -3,13 +3,10 @@ import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Fault, FaultContext, Output } from '../../src/filters/fault.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, RawClient, rpcPost, startSidecar, toolCall } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { ECHO, oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

@@ -2,10 +2,8 @@ import { expect } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import { json, POLL, result, Stage } from '../accounting/stage.ts'
-import { response, type AppExchange } from '../support/raw-app.ts'
+import { type AppExchange, type RawClient, response, type StartOptions } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import type { RawClient } from '../support/raw-client.ts'
-import type { StartOptions } from '../support/sidecar.ts'
 import { oneFault } from './one-fault.ts'
 
 /** The header line of a session. */

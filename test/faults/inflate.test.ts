@@ -4,8 +4,14 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { result as pushed } from '../accounting/stage.ts'
 import { closers } from '../support/closers.ts'
-import { call, callMessage, post } from '../support/http-call.ts'
-import { type RuledSidecar, type StartOptions, startSidecar } from '../support/sidecar.ts'
+import {
+  call,
+  callMessage,
+  post,
+  type RuledSidecar,
+  type StartOptions,
+  startSidecar,
+} from '../support/wire.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 import { heard, PushApp, said } from './push-app.ts'

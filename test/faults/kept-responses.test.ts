@@ -6,8 +6,7 @@
  */
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSidecar, type RuledSidecar } from '../support/sidecar.ts'
+import { call, callMessage, type RuledSidecar, startSidecar } from '../support/wire.ts'
 import { accepted } from '../rules/rules-text.ts'
 
 const running: RuledSidecar[] = []

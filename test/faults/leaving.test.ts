@@ -2,10 +2,14 @@ import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { type AppExchange, chunk } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import {
+  type AppExchange,
+  chunk,
+  RawClient,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 import { REPLACED } from './one-fault.ts'
 
 const opened = closers()

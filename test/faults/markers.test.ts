@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Fault, Verdict } from '../../src/filters/fault.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { ECHO, oneFault } from './one-fault.ts'
 import { PushApp } from './push-app.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 

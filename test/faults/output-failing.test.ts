@@ -3,13 +3,16 @@ import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { headersForChangedBody } from '../../src/http/changed-body-headers.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient, type ClientResponse } from '../support/raw-client.ts'
+import {
+  type ClientResponse,
+  RawClient,
+  type RuledSidecar,
+  startSidecar,
+  toolCall,
+} from '../support/wire.ts'
 import { jsonApp, resultText } from './apps.ts'
 import { inPieces, onBody, PASSING } from './output-faults.ts'
 import { REPLACED } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 async function start(faults: readonly Fault[], app: RequestListener): Promise<RuledSidecar> {

@@ -5,12 +5,10 @@ import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { bytesHeld } from '../support/bytes-held.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient, startSidecar, toolCall } from '../support/wire.ts'
 import { onBody } from './output-faults.ts'
 import { REPLACED } from './one-fault.ts'
 import { rounds } from '../support/rounds.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 /** Cuts the bytes anew, at the offsets that `cut` gives. */

@@ -1,15 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call, callMessage, post } from '../support/http-call.ts'
+import { call, callMessage, post, RawClient, rpcPost, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { rpcPost } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
 import { jsonApp, resultText } from './apps.ts'
 import { HTTP_RULE, onBody, onOutput, PASSING, whole } from './output-faults.ts'
 import { REPLACED } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const rules = [REPLACED]

@@ -3,14 +3,11 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import { headersForChangedBody } from '../../src/http/changed-body-headers.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, RawClient, startSidecar, toolCall } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { onOutput, PASSING, whole } from './output-faults.ts'
 import { REPLACED } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const rules = [REPLACED]

@@ -1,9 +1,15 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { STREAM_HEAD, rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { type AppExchange, chunk, response } from '../support/raw-app.ts'
-import { exchange } from '../support/raw-client.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import {
+  type AppExchange,
+  chunk,
+  exchange,
+  response,
+  rpcPost,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 import { resultText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 

@@ -1,9 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSidecar } from '../support/sidecar.ts'
 import { jsonApp, resultText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 

@@ -1,9 +1,13 @@
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { expect } from 'vitest'
-import { response, chunk, type AppExchange } from '../support/raw-app.ts'
-import type { RawClient } from '../support/raw-client.ts'
-import type { RuleStage } from '../support/rules.ts'
-import type { StartOptions } from '../support/sidecar.ts'
+import {
+  type AppExchange,
+  chunk,
+  type RawClient,
+  response,
+  type RuleStage,
+  type StartOptions,
+} from '../support/wire.ts'
 import { get, POLL, post, request, Stage, streamHead } from '../accounting/stage.ts'
 
 type Options = Omit<StartOptions, 'upstream' | 'rules'>

@@ -1,13 +1,17 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Everything } from '../support/everything.ts'
-import { outcome, type InteropClient } from '../support/interop-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { metricValue } from '../support/metric-value.ts'
+import {
+  type Everything,
+  type InteropClient,
+  metricValue,
+  openClient,
+  outcome,
+  type RunningSidecar,
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 let server: Everything
 let squall: RunningSidecar

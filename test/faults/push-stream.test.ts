@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { chunk } from '../support/raw-app.ts'
+import { chunk } from '../support/wire.ts'
 import { LAST_CHUNK, POLL, post, request, result } from '../accounting/stage.ts'
 import { ECHO, oneFault } from './one-fault.ts'
 import { heard, hears, PushApp, said } from './push-app.ts'

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { chunk } from '../support/raw-app.ts'
+import { chunk } from '../support/wire.ts'
 import { failure, LAST_CHUNK, POLL, post, request, result } from '../accounting/stage.ts'
 import { oneFault } from './one-fault.ts'
 import { chunksOf, heard, hears, PushApp, said } from './push-app.ts'

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { get, post } from '../accounting/stage.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient } from '../support/wire.ts'
 import { said } from './push-app.ts'
 import type { ReachPlay } from './reach-kind.ts'
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { startSidecar } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()

@@ -1,13 +1,10 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, RawClient, startSidecar, toolCall } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { resultText, whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MODERN = {

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { metricValue, openClient, startSidecar, startUpstream } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 const opened = closers()
 

@@ -1,8 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { chunk, type AppExchange } from '../support/raw-app.ts'
-import type { RawClient } from '../support/raw-client.ts'
-import type { RuleStage } from '../support/rules.ts'
+import { type AppExchange, chunk, type RawClient, type RuleStage } from '../support/wire.ts'
 import {
   event,
   get,

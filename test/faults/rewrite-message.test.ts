@@ -5,10 +5,9 @@ import { explain } from '../../src/rules/explain/explain.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
 import { facts } from '../rules/facts.ts'
 import { faultText, rejected } from '../rules/rules-text.ts'
-import { call, post, textOf, type Place } from '../support/http-call.ts'
+import { call, type Place, post, startSidecar, textOf } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSidecar } from '../support/sidecar.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()

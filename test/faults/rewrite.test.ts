@@ -1,12 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, type RuledSidecar, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { whenAsked } from './apps.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RESULT =

@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { toolOf } from '../../src/mcp/call.ts'
-import { call, callMessage, post } from '../support/http-call.ts'
+import { call, callMessage, post, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSidecar } from '../support/sidecar.ts'
 import { resultText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 

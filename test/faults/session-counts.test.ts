@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const RULES = `rules:
   - name: lost

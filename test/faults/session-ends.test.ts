@@ -12,7 +12,7 @@ import {
   streamHead,
 } from '../accounting/stage.ts'
 import { closers } from '../support/closers.ts'
-import { response, chunk, type AppExchange } from '../support/raw-app.ts'
+import { type AppExchange, chunk, response } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 import { heldCalls, LATE, SESSION } from './held-calls.ts'
 

@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  RawClient,
+  type RuledSidecar,
+  startSidecar,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MODERN = {

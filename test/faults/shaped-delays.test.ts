@@ -2,8 +2,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { closers } from '../support/closers.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { type RuledSidecar, startSidecar } from '../support/sidecar.ts'
+import { call, callMessage, type RuledSidecar, startSidecar } from '../support/wire.ts'
 import { jsonApp } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 

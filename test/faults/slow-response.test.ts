@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient, startSidecar, toolCall } from '../support/wire.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()

@@ -7,10 +7,9 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage, type RunningSidecar, startSidecar } from '../support/wire.ts'
 import { someOf } from '../support/rounds.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { stepsOf } from '../support/thread-cpu.ts'
+import { stepsOf } from './thread-cpu.ts'
 import { oneFault } from './one-fault.ts'
 import { whenAsked } from './apps.ts'
 

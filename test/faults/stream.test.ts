@@ -2,13 +2,18 @@ import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  post,
+  RawClient,
+  startSidecar,
+  textOf,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
 import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MARK = ': x-squall-fault bad/stream\n\n'

@@ -1,14 +1,18 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import {
+  call,
+  callMessage,
+  type ClientResponse,
+  RawClient,
+  type RuledSidecar,
+  startSidecar,
+  toolCall,
+} from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { type RuledSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RESULT = '{"content":[{"type":"text","text":"[1, 2, 3]"}],"structuredContent":[1, 2, 3]}'

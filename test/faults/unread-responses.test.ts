@@ -2,12 +2,10 @@ import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient, rpcPost, type RuledOptions, startSidecar, toolCall } from '../support/wire.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 import { familyIn } from '../telemetry/exposition.ts'
-import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
 
 const opened = closers()
 const BYTES = Buffer.from('nobody can read this')

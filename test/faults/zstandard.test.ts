@@ -2,11 +2,9 @@ import type { RequestListener } from 'node:http'
 import { expect, it, describe } from 'vitest'
 import { codingOf } from '../../src/http/content-coding.ts'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { RawClient, startSidecar, toolCall } from '../support/wire.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 /** Node reads Zstandard from 22.15 on; before, a response in it is as unknown as any other. */

@@ -2,12 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Everything } from '../support/everything.ts'
-import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
+import {
+  type Everything,
+  type InteropClient,
+  type OpenClient,
+  openClient,
+  outcome,
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
 import { someOf } from '../support/rounds.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 const WEATHER = 'get-structured-content'
 const opened = closers()

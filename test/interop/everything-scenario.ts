@@ -1,5 +1,4 @@
-import { outcome, type ClientTransport, type OpenClient } from '../support/interop-client.ts'
-import { withoutChance } from '../support/recorded-fetch.ts'
+import { type ClientTransport, type OpenClient, outcome, withoutChance } from '../support/wire.ts'
 
 /** Does with the reference server what a host application does, and returns all that it saw. */
 export async function playEverything(open: OpenClient, url: string, transport: ClientTransport) {

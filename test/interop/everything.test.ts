@@ -1,11 +1,8 @@
 // part: slow
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Everything } from '../support/everything.ts'
-import type { OpenClient } from '../support/interop-client.ts'
+import { type Everything, type OpenClient, openClient, startUpstream } from '../support/wire.ts'
 import { playEverything } from './everything-scenario.ts'
 import { playTwice } from './through-squall.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 const clients: [string, OpenClient][] = [
   ['the SDK v1 client', openClient('v1')],

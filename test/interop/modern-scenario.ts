@@ -1,8 +1,12 @@
 import type { McpSubscription } from '@modelcontextprotocol/client'
-import type { InteropClientV2 } from '../support/client-v2.ts'
-import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
-import type { ModernServer } from '../support/modern-server.ts'
-import { withoutChance } from '../support/recorded-fetch.ts'
+import {
+  type InteropClient,
+  type InteropClientV2,
+  type ModernServer,
+  type OpenClient,
+  outcome,
+  withoutChance,
+} from '../support/wire.ts'
 
 const logLevel = { 'io.modelcontextprotocol/logLevel': 'debug' }
 

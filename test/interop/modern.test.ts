@@ -1,11 +1,8 @@
 // part: slow
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { OpenClient } from '../support/interop-client.ts'
-import type { ModernServer } from '../support/modern-server.ts'
+import { type ModernServer, type OpenClient, openClient, startUpstream } from '../support/wire.ts'
 import { playModern, playNewest } from './modern-scenario.ts'
 import { playTwice } from './through-squall.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 describe('a server of protocol version 2026-07-28', () => {
   let server: ModernServer

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest'
-import type { OpenClient } from '../support/interop-client.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { mounted } from '../support/mounted.ts'
+import {
+  metricValue,
+  mounted,
+  type OpenClient,
+  openClient,
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
 import { ECHO, oneFault } from '../faults/one-fault.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 const EVERY_OTHER = oneFault('abort: { toolError: injected }', `${ECHO}\n    every: 2`)
 

@@ -1,6 +1,10 @@
-import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
-import { withoutChance } from '../support/recorded-fetch.ts'
-import type { SessionServer } from '../support/session-server.ts'
+import {
+  type InteropClient,
+  type OpenClient,
+  outcome,
+  type SessionServer,
+  withoutChance,
+} from '../support/wire.ts'
 
 /** Loses streams, cancels a call and ends the session, and returns what both sides saw. */
 export async function playSession(open: OpenClient, url: string, server: SessionServer) {

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { OpenClient } from '../support/interop-client.ts'
-import type { SessionServer } from '../support/session-server.ts'
+import { type OpenClient, openClient, type SessionServer, startUpstream } from '../support/wire.ts'
 import { playSession } from './session-scenario.ts'
 import { playTwice } from './through-squall.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { openClient } from '../support/open-client.ts'
 
 describe('a server that drops its streams', () => {
   let server: SessionServer

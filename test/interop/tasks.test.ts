@@ -8,8 +8,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { expect, it } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
-import { metricOf } from '../support/metric.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { metricOf, startSidecar } from '../support/wire.ts'
 
 const opened = closers()
 

@@ -1,4 +1,4 @@
-import { startSidecar } from '../support/sidecar.ts'
+import { startSidecar } from '../support/wire.ts'
 
 /** Plays a scenario against a server itself and then through a sidecar before it. */
 export async function playTwice<T>(

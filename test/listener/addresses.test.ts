@@ -4,10 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSquall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, responding, startUpstream } from '../support/wire.ts'
+import { startSquall } from '../support/commands.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -3,11 +3,8 @@ import { networkInterfaces } from 'node:os'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { tlsText } from '../support/tls.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, responding, startUpstream, tlsText } from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 // An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the
 // address of the pod, gave clients cut connections or 502, and whoever ran them nothing to go by.

@@ -7,11 +7,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { DISGUISES, PLAIN_CALLS } from '../support/disguises.ts'
-import { sendDisguise } from '../support/send-disguise.ts'
-import { toolsRead } from '../support/lenient-readers.ts'
-import { metricOf } from '../support/metric.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { DISGUISES, PLAIN_CALLS } from './disguises.ts'
+import { sendDisguise } from './send-disguise.ts'
+import { toolsRead } from './lenient-readers.ts'
+import { metricOf } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const TOOLS = `  - name: tools
     match: { tool: '*' }

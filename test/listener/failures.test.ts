@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { freePort } from '../support/free-port.ts'
+import {
+  type AppExchange,
+  exchange,
+  freePort,
+  RawClient,
+  response,
+  rpcPost,
+  startUpstream,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
 import { eventually } from '../support/eventually.ts'
-import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { response, type AppExchange } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { valueOf } from '../support/wire.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }

@@ -3,8 +3,8 @@ import { hashOf } from '../../src/agents/action.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
 import { classifyBody } from '../../src/mcp/classify.ts'
 import { paramsWeight } from '../../src/mcp/deferred-arguments.ts'
-import { call } from '../support/http-call.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { call } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const RULES = `rules:
   - name: deep

@@ -2,11 +2,17 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  chunk,
+  exchange,
+  type RawApp,
+  RawClient,
+  response,
+  type Script,
+  startUpstream,
+  toolCall,
+} from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const OK = response(

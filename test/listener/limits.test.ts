@@ -2,12 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { valueOf } from '../support/wire.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  chunk,
+  exchange,
+  OPEN_STREAM,
+  type RawApp,
+  RawClient,
+  response,
+  rpcPost,
+  type Script,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const OK = response(

@@ -12,14 +12,21 @@ import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 import { createConnector } from '../../src/upstream/connector.ts'
 import { UpstreamConnections } from '../../src/upstream/http-upstream.ts'
 import { closers } from '../support/closers.ts'
-import { metricOf } from '../support/metric.ts'
-import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import type { LogLine } from '../support/program.ts'
-import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import { valueOf } from '../support/wire.ts'
-import { ENGINE_UNDER_TEST } from '../support/engine.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  chunk,
+  ENGINE_UNDER_TEST,
+  exchange,
+  metricOf,
+  type RawApp,
+  RawClient,
+  response,
+  type Script,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
+import type { LogLine } from '../support/commands.ts'
 
 const opened = closers()
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{}}'

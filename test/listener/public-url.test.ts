@@ -1,9 +1,16 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { response, chunk, type AppExchange } from '../support/raw-app.ts'
-import { exchange, type ClientResponse } from '../support/raw-client.ts'
-import { valueOf, valuesOf } from '../support/wire.ts'
+import {
+  type AppExchange,
+  chunk,
+  type ClientResponse,
+  exchange,
+  response,
+  type ScriptedSidecar,
+  startSidecar,
+  valueOf,
+  valuesOf,
+} from '../support/wire.ts'
 
 const PATH = '/.well-known/oauth-protected-resource/mcp'
 const PUBLIC = 'https://gw.example/squall'

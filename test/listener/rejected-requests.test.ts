@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
-import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { RawClient } from '../support/raw-client.ts'
-import { valueOf } from '../support/wire.ts'
+import {
+  RawClient,
+  type ScriptedSidecar,
+  startSidecar,
+  toolCall,
+  valueOf,
+} from '../support/wire.ts'
 
 const opened = closers()
 const HOST = 'Host: pod\r\n'

@@ -2,9 +2,8 @@ import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { streamApp } from '../faults/responding-app.ts'
 import { closers } from '../support/closers.ts'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { call, callMessage, responding } from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -2,12 +2,9 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { toolOf } from '../../src/mcp/call.ts'
 import { oneFault } from '../faults/one-fault.ts'
-import { call, type Place } from '../support/http-call.ts'
+import { call, metricOf, metricValue, type Place, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { metricOf } from '../support/metric.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { startSquall } from '../support/squall.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const RESULT = { content: [{ type: 'text', text: 'the result' }] }

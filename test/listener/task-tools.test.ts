@@ -1,12 +1,9 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { toolOf } from '../../src/mcp/call.ts'
-import { call } from '../support/http-call.ts'
+import { call, metricOf, metricValue, startSidecar } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { startSquall } from '../support/squall.ts'
-import { metricOf } from '../support/metric.ts'
-import { metricValue } from '../support/metric-value.ts'
+import { startSquall } from '../support/commands.ts'
 import { oneFault } from '../faults/one-fault.ts'
 
 const opened = closers()

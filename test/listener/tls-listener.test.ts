@@ -4,13 +4,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage, post, textOf, type Place } from '../support/http-call.ts'
-import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { chunk, type AppExchange } from '../support/raw-app.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { TEST_CA, handshake, tlsFile } from '../support/tls.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  type AppExchange,
+  call,
+  callMessage,
+  chunk,
+  handshake,
+  type Place,
+  post,
+  responding,
+  startUpstream,
+  STREAM_HEAD,
+  TEST_CA,
+  textOf,
+  tlsFile,
+  toolCall,
+} from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -8,11 +8,17 @@ import type { TLSSocket } from 'node:tls'
 import { beforeEach, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage, post } from '../support/http-call.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { TEST_CA, shownBy, tlsText } from '../support/tls.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  call,
+  callMessage,
+  post,
+  responding,
+  shownBy,
+  startUpstream,
+  TEST_CA,
+  tlsText,
+} from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 let directory = ''

@@ -5,11 +5,18 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { closers } from '../support/closers.ts'
-import { responding, type HttpApp } from '../support/http-app.ts'
-import { call, callMessage, type Called } from '../support/http-call.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { TEST_CA, tlsFile, tlsText } from '../support/tls.ts'
-import { startUpstream } from '../support/upstream.ts'
+import {
+  call,
+  type Called,
+  callMessage,
+  type HttpApp,
+  responding,
+  startUpstream,
+  TEST_CA,
+  tlsFile,
+  tlsText,
+} from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const trusting = ['--upstream-ca', tlsFile('ca.pem')]

@@ -3,9 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { afterReads } from '../support/raw-app.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { afterReads, type RunningSidecar, startSidecar, startUpstream } from '../support/wire.ts'
 
 const open: (() => Promise<void> | void)[] = []
 afterEach(async () => {

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest'
 import { json, result } from '../accounting/stage.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { metricOf } from '../support/metric.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, metricOf, startSidecar, startUpstream } from '../support/wire.ts'
 
 test('large responses are read without WebAssembly', async () => {
   const whole = JSON.stringify(result(1, { content: [{ type: 'text', text: 'a'.repeat(50_000) }] }))

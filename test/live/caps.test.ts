@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { request, type RequestListener } from 'node:http'
 import { once } from 'node:events'
-import { responding } from '../support/http-app.ts'
-import { callMessage } from '../support/http-call.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { callMessage, responding } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { importFaults } from '../../src/rules/import/import.ts'
 import { accepted } from '../rules/rules-text.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { chaos, opened, SQUALL_ADMIN_TOKEN, start } from './monkey-api.ts'
 
 interface Seen {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Rules } from '../../src/admin/contract/api.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { readFile, writeFile } from 'node:fs/promises'
 import { eventually } from '../support/eventually.ts'
-import { type Squall, startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, type Squall, startSquall } from '../support/commands.ts'
 import { failing, type MountedRules } from './rules-directory.ts'
 
 const running: RuledSquall[] = []

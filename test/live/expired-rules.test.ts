@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 import { mountRules } from './rules-directory.ts'
 
 const opened = closers()

@@ -5,8 +5,7 @@ import { expect, it } from 'vitest'
 import { readCheckedRules } from '../../src/cli/rules/rules-source.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
-import { startSquall } from '../support/squall.ts'
+import { startProgram, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener, ServerResponse } from 'node:http'
-import { responding } from '../support/http-app.ts'
+import { responding } from '../support/wire.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing } from './rules-directory.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage } from '../support/wire.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 const FOREVER = { 'x-squall-delay': '5m' }

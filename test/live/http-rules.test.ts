@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 

@@ -1,5 +1,5 @@
 import { closers } from '../support/closers.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 export const opened = closers()
 export const SQUALL_ADMIN_TOKEN = 'a-token-of-the-other-project'

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { mountRules, type MountedRules } from './rules-directory.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 const mounts: MountedRules[] = []

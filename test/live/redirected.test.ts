@@ -3,10 +3,8 @@
 // counted twice.
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { responding } from '../support/http-app.ts'
-import { callMessage } from '../support/http-call.ts'
-import { mounted, starlette, type Redirect } from '../support/mounted.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { callMessage, mounted, type Redirect, responding, starlette } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 

@@ -5,11 +5,9 @@ import { join } from 'node:path'
 import { Pool } from 'undici'
 import type { Reload } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
-import { responding } from '../support/http-app.ts'
-import { callMessage } from '../support/http-call.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { callMessage, responding, startUpstream } from '../support/wire.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 import { failing, mountRules, type MountedRules } from './rules-directory.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 const CALLERS = 4
 /** The directory, the directory that the link leads to, and the directories above them. */

@@ -1,6 +1,6 @@
 // part: slow
 import { afterEach, expect, it } from 'vitest'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 

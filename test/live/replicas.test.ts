@@ -1,12 +1,9 @@
 // part: slow
 import { afterEach, expect, it } from 'vitest'
-import { responding } from '../support/http-app.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { startProgram } from '../support/program.ts'
+import { call, callMessage, responding, startUpstream } from '../support/wire.ts'
+import { type RuledSquall, startProgram, startSquall } from '../support/commands.ts'
 import { mountRules } from './rules-directory.ts'
 import { rounds } from '../support/rounds.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import type { RuledSquall } from '../support/squall.ts'
+import type { RuledSquall } from '../support/commands.ts'
 import {
   app,
   callFor,

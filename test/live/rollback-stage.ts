@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { responding } from '../support/http-app.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { responding } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { failing } from './rules-directory.ts'
 
 /** Between two calls of a client, so that the tests beside these get the processor. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { failing } from './rules-directory.ts'
 import { closers } from '../support/closers.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { STOP_KEY, stopsText } from '../../src/rules/guard/stop-key.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing, mountRules, type MountedRules } from './rules-directory.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const running: RuledSquall[] = []
 const mounts: MountedRules[] = []

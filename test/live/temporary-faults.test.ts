@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { failing } from './rules-directory.ts'
 
 const opened = closers()

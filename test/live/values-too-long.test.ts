@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
-import { call } from '../support/http-call.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { call } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 // A `regex` matches no text above 32,768 characters: a rule that never acted looked like one whose
 // calls never came. Now its counters say why.

@@ -7,7 +7,7 @@ import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotoc
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createMcpHandler } from '@modelcontextprotocol/server'
-import { MemoryEventStore } from '../support/event-store.ts'
+import { MemoryEventStore } from '../support/wire/servers/event-store.ts'
 import { failAtResponse } from './failing-response.ts'
 import { legacyServer } from './legacy-server.ts'
 import { modernServer } from './modern-server.ts'

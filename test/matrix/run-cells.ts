@@ -4,12 +4,10 @@ import type { AgentWatchOptions } from '../../src/agents/agent-watch.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { metricValue, type RunningSidecar, startSidecar, startUpstream } from '../support/wire.ts'
 import { familyIn } from '../telemetry/exposition.ts'
 import type { Setting, SettingId } from './settings.ts'
 import { fit, realOf, titleOf, verdictsOn, type Observed, type Variant } from './variant.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 /** The observations of a client for one variant in one setting. */
 export interface Cell {

@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
 import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const ROUNDS = rounds(6, 50)
 const benches: WatchBench[] = []

@@ -3,10 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { createSquall, InvalidRulesError, type Squall } from '../../src/sidecar/create-squall.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { metricOf } from '../support/metric.ts'
-import { openClient } from '../support/open-client.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, metricOf, openClient, startUpstream } from '../support/wire.ts'
 
 const opened = closers()
 const FAIL = { name: 'fails', match: { tool: 'echo' }, faults: [{ abort: { status: 503 } }] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
-import { askedBy } from '../support/asked.ts'
+import { askedBy } from '../support/commands/command-line.ts'
 
 const parse = (url: string): string | undefined =>
   (askedBy('run', { 'public-url': url }) as RunOptions).publicUrl

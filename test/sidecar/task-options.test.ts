@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { parseCommandLine } from '../support/commands.ts'
-import { startProgram } from '../support/program.ts'
+import { parseCommandLine } from '../support/commands/command-line.ts'
+import { startProgram } from '../support/commands.ts'
 
 it.each([
   ['Authorization', 'is a header with secrets'],

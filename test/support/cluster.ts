@@ -1,37 +1,40 @@
-import type { Pod } from '../../packages/kubernetes/src/injector/pod-types.ts'
-import { apiCluster } from '../../packages/kubernetes/test/kube/cluster.ts'
-import { shopCluster } from '../../packages/kubernetes/test/kube/shop.ts'
+// The door for tests of Kubernetes: API servers, pods, reviews of the webhook, and a Prometheus that
+// scrapes. What is heavy (real clusters, sidecars of pods) is loaded when a test starts it.
 
-/**
- * Clusters by name, or what of a cluster a test needs. Modules of real ones are loaded when one is
- * started.
- */
-const CLUSTERS = {
-  /** A small API server in this process, and a kubeconfig for it. */
-  api: apiCluster,
-  /** The same with pods whose sidecars run in this process. */
-  shop: shopCluster,
-  /** A real API server with etcd, without nodes and controllers. */
-  'control-plane': async () => (await import('../system/api-server-process.ts')).controlPlane(),
-  /** A real cluster with one node, and some namespaces. */
-  bare: async (...namespaces: string[]) =>
-    (await import('../system/cluster/bare.ts')).bareCluster(...namespaces),
-  /** The same with the chart installed. */
-  installed: async (flags?: readonly string[]) =>
-    (await import('../system/cluster/installed.ts')).installedCluster(flags),
-  /** The network namespaces of one pod and of a client outside, without a cluster. */
-  network: async () => (await import('../system/pod-network.ts')).podNetwork(),
-  /** One pod without a cluster, run by Podman. */
-  pod: async (name: string, pod: Pod) =>
-    (await import('../system/pod-stage.ts')).runningPod(name, pod),
-}
+/** Clusters, and access to their API server. */
+export { startCluster } from './cluster/start-cluster.ts'
+export { type Cluster, TOKEN, accessTo, kubeconfigText } from './cluster/api-cluster.ts'
+export type { ApiServer, Seen } from './cluster/api-server.ts'
+export { mergePatch } from './cluster/api-patches.ts'
+export type { CommandResult, PodOptions, Shop } from './cluster/shop.ts'
 
-type Clusters = typeof CLUSTERS
+/** Pods, and reviews of them by a webhook. */
+export {
+  ASK,
+  CA,
+  type Line,
+  type MountedPair,
+  type Responded,
+  type StagedWebhook,
+  type Verdict,
+  judge,
+  lasting,
+  mountPair,
+  podOf,
+  reviewOf,
+  send,
+  servingPair,
+} from './cluster/webhook.ts'
+export { patched } from './cluster/patched.ts'
 
-/** Starts a cluster, real or played. */
-export function startCluster<K extends keyof Clusters>(
-  kind: K,
-  ...args: Parameters<Clusters[K]>
-): ReturnType<Clusters[K]> {
-  return (CLUSTERS[kind] as (...args: unknown[]) => unknown)(...args) as ReturnType<Clusters[K]>
-}
+/** Prometheus. */
+export {
+  type KeptExemplar,
+  type Prometheus,
+  type Series,
+  evaluatedAnew,
+  promtool,
+  queryBecomes,
+  scrapedMoment,
+  startPrometheus,
+} from './cluster/prometheus.ts'

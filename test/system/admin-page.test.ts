@@ -1,7 +1,7 @@
 // part: browser
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 import { busy, eachInBrowser, open, page, PHONE, PICTURES, WIDE } from './admin-page.ts'
 import { RULES, TOKEN } from './busy-squall.ts'
 import { PATIENCE } from './patience.ts'

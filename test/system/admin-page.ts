@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { type Browser, type BrowserPage, startBrowser } from '../support/browser.ts'
-import { startSquall } from '../support/squall.ts'
+import { type Browser, type BrowserPage, startBrowser, startSquall } from '../support/commands.ts'
 import type { BusySquall } from './busy-squall.ts'
 
 export const PICTURES = fileURLToPath(new URL('../../build/admin-page/', import.meta.url))

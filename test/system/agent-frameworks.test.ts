@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { scriptedListener } from '../support/scripted-server.ts'
-import { startProgram } from '../support/program.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { scriptedListener } from '../support/wire.ts'
+import { type RuledSquall, startProgram, startSquall } from '../support/commands.ts'
 import { systemTool } from './tools.ts'
 
 const SCRIPT = fileURLToPath(new URL('./agent_frameworks.py', import.meta.url))

@@ -13,10 +13,9 @@ import {
 } from '../../packages/experiments/test/mcp-server/agent.ts'
 import type { Open } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { type Squall, startProgram, startSquall } from '../support/commands.ts'
 import { againAfterStall } from '../support/stalls.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../support/wire.ts'
 
 // Runs the experiments of examples/agents/README.md on its shop. Needs nothing more than Node.
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../support/wire.ts'
 import { builtTool } from './helm.ts'
 
 const run = promisify(execFile)

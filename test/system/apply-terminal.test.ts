@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { failing } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { startCluster } from '../support/cluster.ts'
-import { startTerminal } from '../support/terminal.ts'
+import { startTerminal } from '../support/commands.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 

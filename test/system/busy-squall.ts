@@ -3,8 +3,8 @@ import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../support/free-port.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { freePort } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 /** The token of the tests' admin port. */
 export const TOKEN = 'a-token-for-the-page-0'

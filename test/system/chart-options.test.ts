@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { parseCommandLine } from '../support/commands.ts'
+import { parseCommandLine } from '../support/commands/command-line.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
 import { CHART, helm, helmMissing, NAMESPACE, rendered } from './helm.ts'
 

@@ -9,13 +9,17 @@ import type { KubeClient } from '../../packages/kubernetes/src/kube/kube-client.
 import { CONFIG_MAPS, NODES, PODS } from '../../packages/kubernetes/src/kube/resources.ts'
 import { fieldsOf, textsOf } from '../../src/base/values.ts'
 import { STOP_KEY } from '../../src/rules/guard/stop-key.ts'
-import { injectedPod } from '../../packages/kubernetes/test/kube/shop.ts'
+import { injectedPod } from '../support/cluster/shop.ts'
 import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { startCluster } from '../support/cluster.ts'
-import { call, callMessage } from '../support/http-call.ts'
-import { type Finished, type Program, startProgram } from '../support/program.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { call, callMessage, startUpstream } from '../support/wire.ts'
+import {
+  type Finished,
+  type Program,
+  type Squall,
+  startProgram,
+  startSquall,
+} from '../support/commands.ts'
 import { type ApiServer, apiServerMissing } from './api-server-process.ts'
 
 // A real API server is killed at ten moments of each command. Sidecars run in this process; a loop

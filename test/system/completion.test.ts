@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { completionScript } from '../../src/cli/commands/completion.ts'
-import { COMMANDS } from '../support/commands.ts'
-import { startTerminal, type Terminal } from '../support/terminal.ts'
+import { COMMANDS } from '../support/commands/command-line.ts'
+import { startTerminal, type Terminal } from '../support/commands.ts'
 import { MissingToolError } from './tools.ts'
 
 let directory: string

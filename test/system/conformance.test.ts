@@ -1,8 +1,7 @@
 // part: clients
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
-import type { SessionHost } from '../support/session-host.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type SessionHost, startUpstream } from '../support/wire.ts'
 import { runConformance } from './conformance-suite.ts'
 
 describe('the conformance suite', () => {

@@ -4,15 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dashboards, isElsewhere, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
 import { eventually } from '../support/eventually.ts'
-import { startBrowser, type Browser } from '../support/browser.ts'
+import { type Browser, startBrowser, startSquall } from '../support/commands.ts'
 import { PATIENCE } from './patience.ts'
 import { takePicture, type DashboardPicture, type Line } from './pictures/picture.ts'
 import type { Chapter, ChapterName, Story } from './pictures/story.ts'
-import { startPrometheus, type Prometheus } from '../support/prometheus.ts'
+import { type Prometheus, startPrometheus } from '../support/cluster.ts'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { startUpstream } from '../support/upstream.ts'
-import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
 const SECONDS = { quiet: 12, armed: 16, disarmed: 12, broken: 14, well: 16 }

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually.ts'
-import { openClient } from '../support/open-client.ts'
+import { openClient } from '../support/wire.ts'
 
 /** A call that has ended. */
 export interface SeenCall {

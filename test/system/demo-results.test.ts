@@ -12,7 +12,7 @@ import type {
 } from '../../packages/experiments/src/indicators/indicators.ts'
 import type { ErrorCount } from '../../packages/experiments/src/load/results/result.ts'
 import { integerText } from '../../src/base/text/shown-numbers.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { type Program, startProgram } from '../support/commands.ts'
 
 interface Row {
   readonly calls: number

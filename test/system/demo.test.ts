@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PHASES } from '../../packages/experiments/src/demo/demo.ts'
 import type { LoadResult } from '../../packages/experiments/src/load/results/result.ts'
 import { endingsOf, toolEndings } from '../../packages/experiments/src/report/endings.ts'
-import { startProgram, type Finished } from '../support/program.ts'
+import { type Finished, startProgram } from '../support/commands.ts'
 
 let directory: string
 let printed: Finished

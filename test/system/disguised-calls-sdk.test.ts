@@ -6,8 +6,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { disguiseTruth } from '../support/disguise-truth.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { disguiseTruth } from './disguise-truth.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const opened = closers()
 const TOOLS = ['pay', 'look', '5']

@@ -1,8 +1,8 @@
 // part: clients
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { disguiseTruth } from '../support/disguise-truth.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { disguiseTruth } from './disguise-truth.ts'
+import { type Program, startProgram } from '../support/commands.ts'
 import { systemTool } from './tools.ts'
 
 const python = fileURLToPath(new URL('./python_server.py', import.meta.url))

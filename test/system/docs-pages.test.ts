@@ -5,8 +5,8 @@ import { RUN_LONG } from '../docs/elsewhere.ts'
 import { expectTrue } from '../docs/page-run.ts'
 import { type Reader } from '../docs/reader.ts'
 import { closers } from '../support/closers.ts'
-import { startTerminal } from '../support/terminal.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startTerminal } from '../support/commands.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const OUTBOUND = 'docs/guides/outbound.md'
 

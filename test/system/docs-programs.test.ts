@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { blocksOf, commandsOf, ROOT } from '../docs/blocks.ts'
 import { elsewhere } from '../docs/page-run.ts'
 import { type Reader } from '../docs/reader.ts'
-import { startTerminal } from '../support/terminal.ts'
+import { startTerminal } from '../support/commands.ts'
 import { systemTool } from './tools.ts'
 
 const SELF = 'docs-programs.test.ts'

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Program, startProgram } from '../support/program.ts'
-import { type Prometheus, startPrometheus } from '../support/prometheus.ts'
-import { startSquall } from '../support/squall.ts'
+import { type Program, startProgram, startSquall } from '../support/commands.ts'
+import { type Prometheus, startPrometheus } from '../support/cluster.ts'
 import { PATIENCE } from './patience.ts'
 
 // A real Prometheus scrapes Squall each second, and sends its alerts to a real Alertmanager.

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../packages/experiments/src/experiment/context.ts'
 import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
-import type { Step } from '../support/scripted-server.ts'
-import { startSquall } from '../support/squall.ts'
+import type { Step } from '../support/wire.ts'
+import { startSquall } from '../support/commands.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'

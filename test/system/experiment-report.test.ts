@@ -4,9 +4,13 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type Browser, type BrowserPage, startBrowser } from '../support/browser.ts'
-import { startProgram } from '../support/program.ts'
-import { startSquall } from '../support/squall.ts'
+import {
+  type Browser,
+  type BrowserPage,
+  startBrowser,
+  startProgram,
+  startSquall,
+} from '../support/commands.ts'
 import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/experiment-report/', import.meta.url))

@@ -8,8 +8,7 @@ import { READY_PLANS } from '../../packages/experiments/src/experiment/ready-pla
 import type { ExperimentResult } from '../../packages/experiments/src/experiment/experiment-result.ts'
 import type { HistoryEntry } from '../../packages/experiments/src/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { type Squall, startProgram, startSquall } from '../support/commands.ts'
 import { PATIENCE } from './patience.ts'
 import { type RestartingServer, startRestarting } from './restarting-server.ts'
 

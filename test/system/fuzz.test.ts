@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { TARGETS } from '../fuzz/targets/all.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 import { seedOfRun } from '../support/random.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,13 +1,20 @@
 // part: soak
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { response, chunk, type RawApp } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import type { SidecarProcess } from '../support/sidecar-process.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import {
+  chunk,
+  exchange,
+  metricValue,
+  OPEN_STREAM,
+  type RawApp,
+  RawClient,
+  response,
+  type SidecarProcess,
+  startSidecar,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 
 const STREAMS = 2000
 const SECONDS = Number(process.env['SQUALL_HELD_SECONDS'] ?? 60)

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { callWith, posted } from '../support/hostile.ts'
-import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
-import { type Load, underLoad } from '../support/under-load.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { callWith, posted } from '../datapath/hostile.ts'
+import { startUpstream } from '../support/wire.ts'
+import { INJECTED_LIMIT } from '../support/wire/sidecar-process.ts'
+import { type Load, underLoad } from './under-load.ts'
 
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const SIZE = 70_000

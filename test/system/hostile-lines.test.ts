@@ -8,11 +8,11 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
-const LONGEST_TURN = new URL('../support/longest-turn.mjs', import.meta.url).href
+const LONGEST_TURN = new URL('./longest-turn.mjs', import.meta.url).href
 const opened = closers()
 
 const LINE = '{"jsonrpc":"2.0","id":1,"method":"a"}\n'

@@ -7,14 +7,14 @@ import { predictedBlastRadius } from '../../packages/experiments/src/indicators/
 import { parseExpectation } from '../../packages/experiments/src/load/expectation.ts'
 import type { LoadResult, ToolResult } from '../../packages/experiments/src/load/results/result.ts'
 import { load } from '../../packages/experiments/test/load/load-run.ts'
-import { scriptedListener } from '../support/scripted-server.ts'
+import { scriptedListener } from '../support/wire.ts'
 import {
   evaluatedAnew,
   type Prometheus,
   queryBecomes,
   startPrometheus,
-} from '../support/prometheus.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+} from '../support/cluster.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const INDICATORS = fileURLToPath(new URL('../../deploy/prometheus/indicators.yml', import.meta.url))
 const FAN_OUT = 8

@@ -1,9 +1,8 @@
 // part: terminal
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ScriptedServer } from '../support/scripted-server.ts'
-import { startTerminal, type Terminal } from '../support/terminal.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type ScriptedServer, startUpstream } from '../support/wire.ts'
+import { startTerminal, type Terminal } from '../support/commands.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const inputSchema = { type: 'object' }

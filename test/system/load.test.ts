@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { binomialBounds } from '../../packages/experiments/src/indicators/indicators.ts'
 import type { LoadResult } from '../../packages/experiments/src/load/results/result.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { type Program, startProgram } from '../support/commands.ts'
 
 const APP = fileURLToPath(new URL('load-app.mjs', import.meta.url))
 const RULES = fileURLToPath(new URL('../../examples/fan-out.yaml', import.meta.url))

@@ -1,8 +1,8 @@
 // part: memory
 import { expect, test } from 'vitest'
-import { fuzzMemory } from '../support/memory-fuzz.ts'
+import { fuzzMemory } from './memory-fuzz.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
+import { INJECTED_LIMIT } from '../support/wire/sidecar-process.ts'
 
 const SECONDS = Number(process.env['SQUALL_MEMORY_SECONDS'] ?? 600)
 

@@ -8,13 +8,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callWith, HOSTILE_VALUES, posted, resultWith } from '../support/hostile.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
-import { exchange, RawClient } from '../support/raw-client.ts'
-import type { SidecarProcess } from '../support/sidecar-process.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { callWith, HOSTILE_VALUES, posted, resultWith } from '../datapath/hostile.ts'
+import {
+  chunk,
+  exchange,
+  metricValue,
+  type RawApp,
+  RawClient,
+  response,
+  type Script,
+  type SidecarProcess,
+  startSidecar,
+  startUpstream,
+} from '../support/wire.ts'
 
 const MIB = 1024 * 1024
 const BUDGET = 8 * MIB

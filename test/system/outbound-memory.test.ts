@@ -4,11 +4,9 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { freePort } from '../support/free-port.ts'
-import { metricOf } from '../support/metric.ts'
-import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
-import { underLoad } from '../support/under-load.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { freePort, metricOf, startUpstream } from '../support/wire.ts'
+import { INJECTED_LIMIT } from '../support/wire/sidecar-process.ts'
+import { underLoad } from './under-load.ts'
 
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const MIB = 1024 * 1024

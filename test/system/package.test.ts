@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startProgram } from '../support/program.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startProgram } from '../support/commands.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

@@ -6,8 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ROOT } from '../docs/blocks.ts'
 import { type Ran, type Reader } from '../docs/reader.ts'
-import { startBrowser, type Browser, type BrowserPage } from '../support/browser.ts'
-import { startTerminal } from '../support/terminal.ts'
+import { type Browser, type BrowserPage, startBrowser, startTerminal } from '../support/commands.ts'
 
 const PICTURES = `${ROOT}build/pictures/`
 const SCHEMES = ['light', 'dark'] as const

@@ -10,10 +10,9 @@ import type {
   Volume,
 } from '../../packages/kubernetes/src/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../packages/kubernetes/src/injector/parse-settings.ts'
-import { patched } from '../../packages/kubernetes/test/webhook/patched.ts'
-import { judge } from '../../packages/kubernetes/test/webhook/stage.ts'
+import { judge, patched } from '../support/cluster.ts'
 import { APP_IMAGE, SIDECAR_IMAGE } from './pod-images.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const run = promisify(execFile)
 const PROGRAM =

@@ -5,8 +5,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
-import { freePort } from '../support/free-port.ts'
+import { startProgram } from '../support/commands.ts'
+import { freePort } from '../support/wire.ts'
 import { MissingToolError } from './tools.ts'
 
 const run = promisify(execFile)

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'
 import { PATIENCE } from './patience.ts'
-import { startPrometheus, type KeptExemplar, type Prometheus } from '../support/prometheus.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type KeptExemplar, type Prometheus, startPrometheus } from '../support/cluster.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const RULES = `rules:
   - { name: slow, match: { tool: slow }, faults: [delay: { fixed: 120ms }] }

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http'
-import { call, callMessage } from '../support/http-call.ts'
-import { portOf, startProgram } from '../support/program.ts'
+import { call, callMessage, startUpstream } from '../support/wire.ts'
+import { portOf, startProgram } from '../support/commands.ts'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 /** A sidecar as a process of its own. */
 export interface StagedSidecar {

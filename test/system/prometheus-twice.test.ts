@@ -10,23 +10,21 @@ import {
   prometheusRules,
   queriesOf,
 } from '../dashboards/shipped.ts'
-import { metricOf } from '../support/metric.ts'
+import { metricOf } from '../support/wire.ts'
 import {
   ASK,
+  evaluatedAnew,
   judge,
   podOf,
-  type StagedWebhook,
-} from '../../packages/kubernetes/test/webhook/stage.ts'
-import { chosen } from './pictures/chosen.ts'
-import {
-  evaluatedAnew,
   type Prometheus,
   queryBecomes,
   scrapedMoment,
+  type StagedWebhook,
   startPrometheus,
-} from '../support/prometheus.ts'
+} from '../support/cluster.ts'
+import { chosen } from './pictures/chosen.ts'
 import { nothingSeen, type Stage } from './prometheus-stage.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const JOBS = ['kubernetes-pods', 'chaos/squall-sidecars']
 const LABELS = { namespace: 'shop', workload: 'tools' }

@@ -10,20 +10,20 @@ import {
   ruleFiles,
 } from '../dashboards/shipped.ts'
 import { eventually } from '../support/eventually.ts'
-import { metricOf } from '../support/metric.ts'
+import { metricOf } from '../support/wire.ts'
 import { chosen } from './pictures/chosen.ts'
 import { PATIENCE } from './patience.ts'
 import {
   evaluatedAnew,
-  promtool,
   type Prometheus,
+  promtool,
   queryBecomes,
   scrapedMoment,
   type Series,
   startPrometheus,
-} from '../support/prometheus.ts'
+} from '../support/cluster.ts'
 import { nothingSeen, type Seen, type Stage } from './prometheus-stage.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const DIRECTORY = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
 const FILES = ruleFiles().map((file) => `${DIRECTORY}${file}`)

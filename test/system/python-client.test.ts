@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
 import { play } from './python-play.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 describe('the Python SDK', () => {
   it.each(['streamableHttp', 'sse'] as const)(

@@ -2,10 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { startSidecar, startUpstream } from '../support/wire.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { play } from './python-play.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const LATE = oneFault('delay: { fixed: 1h, max: 1h }', 'match: { tool: wait }')

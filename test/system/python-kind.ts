@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 import { expectedOf } from '../matrix/measured.ts'
 import type { Kind, Met } from '../matrix/run-cells.ts'
 import { systemTool } from './tools.ts'

@@ -1,8 +1,6 @@
 // part: clients
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Everything } from '../support/everything.ts'
-import { startSidecar } from '../support/sidecar.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type Everything, startSidecar, startUpstream } from '../support/wire.ts'
 import { oneFault } from '../faults/one-fault.ts'
 import { MESSAGE_ROWS, type MessageRow } from '../matrix/message-rows.ts'
 import { play } from './python-play.ts'

@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { ECHO, oneFault } from '../faults/one-fault.ts'
-import { metricValue } from '../support/metric-value.ts'
-import { startProgram } from '../support/program.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { metricValue, startSidecar } from '../support/wire.ts'
+import { startProgram } from '../support/commands.ts'
 import { systemTool } from './tools.ts'
 
 const run = promisify(execFile)

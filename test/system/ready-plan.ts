@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { READY_PLANS } from '../../packages/experiments/src/experiment/ready-plans.ts'
 import type { ExperimentResult } from '../../packages/experiments/src/experiment/experiment-result.ts'
 import { type Changes, mergePlans } from '../../packages/experiments/test/experiment/stage.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 /** The addresses in a ready plan, and those of a test. */
 type Addresses = Readonly<Record<string, string>>

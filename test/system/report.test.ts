@@ -7,7 +7,7 @@ import type { TitledRun } from '../../packages/experiments/src/report/report-tab
 import { integerText } from '../../src/base/text/shown-numbers.ts'
 import { writeReport } from '../../packages/experiments/src/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from '../../packages/experiments/test/report/sample-runs.ts'
-import { type Browser, startBrowser, type BrowserPage } from '../support/browser.ts'
+import { type Browser, type BrowserPage, startBrowser } from '../support/commands.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/report/', import.meta.url))
 const WIDE = [1280, 900] as const

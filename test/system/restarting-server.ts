@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Program, startProgram } from '../support/program.ts'
-import { freePort } from '../support/free-port.ts'
+import { type Program, startProgram } from '../support/commands.ts'
+import { freePort } from '../support/wire.ts'
 
 const SERVER = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
 

@@ -4,12 +4,11 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { posted, callWith } from '../support/hostile.ts'
-import { metricOf } from '../support/metric.ts'
-import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
+import { posted, callWith } from '../datapath/hostile.ts'
+import { metricOf, startUpstream } from '../support/wire.ts'
+import { INJECTED_LIMIT } from '../support/wire/sidecar-process.ts'
 import { stalledMs } from '../support/stalls.ts'
-import { type Load, underLoad } from '../support/under-load.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type Load, underLoad } from './under-load.ts'
 
 const open = closers()
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)

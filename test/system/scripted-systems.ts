@@ -7,7 +7,7 @@ import type {
 import type { RejectionCode } from '../../packages/experiments/src/experiment/rejection.ts'
 import type { Changes, ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 import type { Moment } from './experiment-clock.ts'
-import type { Step } from '../support/scripted-server.ts'
+import type { Step } from '../support/wire.ts'
 import { failing } from '../live/rules-directory.ts'
 
 /** A system with known behaviour, the plan with which it is tested, and the verdict that is right. */

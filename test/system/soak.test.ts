@@ -1,14 +1,21 @@
 // part: soak
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { metricValue } from '../support/metric-value.ts'
+import {
+  chunk,
+  metricValue,
+  OPEN_STREAM,
+  type RawApp,
+  RawClient,
+  response,
+  type Script,
+  type SidecarProcess,
+  startSidecar,
+  startUpstream,
+  STREAM_HEAD,
+  toolCall,
+} from '../support/wire.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
-import type { SidecarProcess } from '../support/sidecar-process.ts'
-import { startUpstream } from '../support/upstream.ts'
-import { startSidecar } from '../support/sidecar.ts'
 
 const SECONDS = Number(process.env['SQUALL_SOAK_SECONDS'] ?? 300)
 /** The first part of the run fills caches and pools; growth is measured from its end. */

@@ -3,9 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { type Program, startProgram, startTerminal } from '../support/commands.ts'
 import { PATIENCE } from './patience.ts'
-import { startTerminal } from '../support/terminal.ts'
 import { startCluster } from '../support/cluster.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))

@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 import { type Check, runConformance } from './conformance-suite.ts'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '../support/wire.ts'
 import { twice } from './stdio-twice.ts'
 import { systemTool } from './tools.ts'
 
@@ -21,7 +21,7 @@ async function conform(command: readonly string[]): Promise<Check[]> {
   const stdio = command.map((word) => `'${word}'`).join(' ')
   const port = await freePort()
   const http = ['--outputTransport', 'streamableHttp', '--stateful', '--port', String(port)]
-  const loopback = ['--import', pathOf('../support/bind-loopback.mjs')]
+  const loopback = ['--import', pathOf('../support/wire/servers/bind-loopback.mjs')]
   const args = [...loopback, GATEWAY, '--stdio', stdio, ...http, '--logLevel', 'none']
   const gateway = startProgram(args, {}, { program: NODE, open: true })
   const url = `http://127.0.0.1:${port}/mcp`

@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { startProgram } from '../support/program.ts'
+import { FIXTURE_COMMAND, rulesFile, startProgram, throughSquall } from '../support/commands.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { FIXTURE_COMMAND, rulesFile, throughSquall } from '../support/stdio-client.ts'
 import { systemTool } from './tools.ts'
 
 const ROUNDS = 24

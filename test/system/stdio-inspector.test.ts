@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { rulesFile, throughSquall } from '../support/stdio-client.ts'
+import { rulesFile, throughSquall } from '../support/commands.ts'
 import { EVERYTHING, twice } from './stdio-twice.ts'
 import { systemTool } from './tools.ts'
 

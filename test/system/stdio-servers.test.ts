@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { playEverything } from '../interop/everything-scenario.ts'
-import { type OpenClient, outcome } from '../support/interop-client.ts'
+import { type OpenClient, outcome } from '../support/wire.ts'
 import { play } from './python-play.ts'
 import { CLIENTS, EVERYTHING, twice } from './stdio-twice.ts'
 import { systemTool } from './tools.ts'

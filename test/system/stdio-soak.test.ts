@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Random, seedOfRun } from '../support/random.ts'
-import { rulesFile, stdioClient, throughSquall } from '../support/stdio-client.ts'
+import { rulesFile, stdioClient, throughSquall } from '../support/commands.ts'
 
 const SECONDS = Number(process.env['SQUALL_STDIO_SOAK_SECONDS'] ?? 20)
 const WORKERS = 8

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import type { OpenClient } from '../support/interop-client.ts'
-import { openClient } from '../support/open-client.ts'
-import { throughSquall } from '../support/stdio-client.ts'
+import { type OpenClient, openClient } from '../support/wire.ts'
+import { throughSquall } from '../support/commands.ts'
 
 /** The command of the reference server. */
 export const EVERYTHING = [

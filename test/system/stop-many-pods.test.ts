@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { startCluster } from '../support/cluster.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
+import { startProgram } from '../support/commands.ts'
 
 const opened = closers()
 const PODS = 20_000

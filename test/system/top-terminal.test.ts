@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { type BusySquall, TOKEN } from './busy-squall.ts'
 import { PATIENCE } from './patience.ts'
-import { startTerminal, type Terminal } from '../support/terminal.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall, startTerminal, type Terminal } from '../support/commands.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PICTURES = fileURLToPath(new URL('../../build/top/', import.meta.url))

@@ -5,9 +5,8 @@ import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import { splitPem } from '../../packages/kubernetes/src/webhook/managed-secret.ts'
 import { closers } from '../support/closers.ts'
-import { portOf, startProgram, type Program } from '../support/program.ts'
-import { ASK, podOf, reviewOf } from '../../packages/kubernetes/test/webhook/stage.ts'
-import { startCluster } from '../support/cluster.ts'
+import { portOf, type Program, startProgram } from '../support/commands.ts'
+import { ASK, podOf, reviewOf, startCluster } from '../support/cluster.ts'
 
 // Needs the built program and nothing more.
 

@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openCallLog } from '../../src/telemetry/call-log.ts'
 import type { CallLine } from '../../src/telemetry/call-line.ts'
-import { call, callMessage } from '../support/http-call.ts'
+import { call, callMessage } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startProgram } from '../support/program.ts'
-import { startSquall } from '../support/squall.ts'
+import { startProgram, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { metricOf } from '../support/metric.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { metricOf } from '../support/wire.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 /** Each tool gets the fault that its name describes. */
 const FAULTS = {

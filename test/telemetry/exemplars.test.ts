@@ -6,7 +6,7 @@ import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { parseExposition } from './exposition.ts'
 import { type OpenFamily, type OpenLine, parseOpenMetrics } from './openmetrics.ts'
-import { startSquall, type RuledSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const traceOf = (headers: HeaderLines): string | undefined =>
   factsOf({ method: 'POST', target: '/mcp', version: '1.1', headers }).trace

@@ -4,16 +4,14 @@ import { assemble, type Running } from '../../src/sidecar/assemble.ts'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
-import { asked } from '../support/asked.ts'
+import { asked } from '../support/commands/command-line.ts'
 import { bytesHeld } from '../support/bytes-held.ts'
-import type { HttpApp } from '../support/http-app.ts'
-import { call } from '../support/http-call.ts'
+import { call, type HttpApp, startUpstream } from '../support/wire.ts'
 import { eventually } from '../support/eventually.ts'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { parseExposition } from './exposition.ts'
 import { parseOpenMetrics } from './openmetrics.ts'
 import { rounds } from '../support/rounds.ts'
-import { startUpstream } from '../support/upstream.ts'
 
 /** Enough that names which are kept whole would take more than the memory that is allowed below. */
 const NAMES = rounds(2_000, 10_000)

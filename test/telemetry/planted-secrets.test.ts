@@ -5,11 +5,10 @@ import { changeArming } from '../../packages/tools/src/top/controls.ts'
 import { topOnce } from '../../packages/tools/src/top/top.ts'
 import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
-import { call } from '../support/http-call.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { call, RawClient } from '../support/wire.ts'
 import { leakyApp, leakyUpgrades } from './leaky-app.ts'
 import { Secrets } from './secrets.ts'
-import { startSquall } from '../support/squall.ts'
+import { startSquall } from '../support/commands.ts'
 
 const opened = closers()
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rounds, someOf } from '../support/rounds.ts'
-import { type RuledSquall, startSquall } from '../support/squall.ts'
+import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { agentUpstream, type Key, ScriptedAgent, type Transport } from './scripted-agent.ts'
 
 const RULES = `rules:

@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event, LAST_CHUNK, streamHead } from '../accounting/stage.ts'
-import { response, chunk, type AppExchange, type RawAppOptions } from '../support/raw-app.ts'
-import { valueOf } from '../support/wire.ts'
+import { type AppExchange, chunk, type RawAppOptions, response, valueOf } from '../support/wire.ts'
 import type { AnyExchange } from './any-traffic.ts'
 
 type Piece = string | Buffer

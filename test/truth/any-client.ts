@@ -1,5 +1,5 @@
 import { get, post } from '../accounting/stage.ts'
-import { RawClient, type ClientResponse } from '../support/raw-client.ts'
+import { type ClientResponse, RawClient } from '../support/wire.ts'
 import { howLine, idsOf } from './any-app.ts'
 import type { AnyExchange } from './any-traffic.ts'
 

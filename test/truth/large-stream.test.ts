@@ -2,8 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { event, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { bytesHeld } from '../support/bytes-held.ts'
-import { drained } from '../support/raw-app.ts'
-import { RawClient } from '../support/raw-client.ts'
+import { drained, RawClient } from '../support/wire.ts'
 import { rounds, someOf } from '../support/rounds.ts'
 
 const MIB = 1024 * 1024

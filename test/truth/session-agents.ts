@@ -11,7 +11,7 @@ import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { SETTINGS } from '../engines/limits.ts'
 import { failingTools } from '../fixtures/failing-tools.mjs'
-import { ruleStage } from '../support/rules.ts'
+import { ruleStage } from '../support/wire/rules.ts'
 
 /** The use of sessions: one, one for each call, or none, as since 2026-07-28. */
 export const SESSIONS = ['one session', 'a session for each call', '2026-07-28'] as const

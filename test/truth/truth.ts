@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
+import { type Squall, startSquall } from '../support/commands.ts'
 import { mountRules } from '../live/rules-directory.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { planSession, type PlannedExchange, playSession } from './busy-session.ts'
 import { RULES } from './predicted.ts'
 import { connect, createServer } from 'node:net'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const SESSIONS = 24
 

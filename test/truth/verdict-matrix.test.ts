@@ -4,7 +4,7 @@ import type { AgentWatch } from '../../src/agents/agent-watch.ts'
 import type { FaultUse } from '../../src/filters/index.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { someOf } from '../support/rounds.ts'
-import { startSidecar } from '../support/sidecar.ts'
+import { startSidecar } from '../support/wire.ts'
 import {
   failingServer,
   HttpAgent,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createConnector } from '../../src/upstream/connector.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const TIMEOUT = 50
 

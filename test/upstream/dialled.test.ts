@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type LookupFunction, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DialledSockets, isDialled, noteDial } from '../../src/upstream/dialled.ts'
-import type { HttpApp } from '../support/http-app.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { type HttpApp, startUpstream } from '../support/wire.ts'
 
 const ADDRESS = '127.0.0.1'
 

@@ -6,7 +6,7 @@ import type { UndiciConnection } from '../../src/upstream/undici-connection.ts'
 import { ConnectionPool } from '../../src/upstream/connection-pool.ts'
 import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
 import { closers } from '../support/closers.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { startUpstream } from '../support/wire.ts'
 
 const opened = closers()
 

@@ -1,13 +1,10 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { freePort } from '../../support/free-port.ts'
+import { freePort, type HttpApp, startUpstream, tlsText } from '../../support/wire.ts'
 import { eventually } from '../../support/eventually.ts'
-import type { HttpApp } from '../../support/http-app.ts'
-import { tlsText } from '../../support/tls.ts'
 import type { Api } from '../api-setup.ts'
-import { startSquall } from '../../support/squall.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { startSquall } from '../../support/commands.ts'
 
 const closers: (() => unknown)[] = []
 

@@ -6,12 +6,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
 import { waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { askedBy } from '../../support/asked.ts'
-import { freePort } from '../../support/free-port.ts'
-import { responding } from '../../support/http-app.ts'
-import { startProgram } from '../../support/program.ts'
-import { startSquall, type RuledSquall } from '../../support/squall.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { askedBy } from '../../support/commands/command-line.ts'
+import { freePort, responding, startUpstream } from '../../support/wire.ts'
+import { type RuledSquall, startProgram, startSquall } from '../../support/commands.ts'
 
 const closers: (() => unknown)[] = []
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { explainCommand, type ExplainRequest } from '../../../src/cli/rules/explain.ts'
 import type { RuleOutlook } from '../../../src/rules/explain/explain.ts'
-import { asked } from '../../support/asked.ts'
-import { callMessage } from '../../support/http-call.ts'
+import { asked } from '../../support/commands/command-line.ts'
+import { callMessage } from '../../support/wire.ts'
 
 const RULES = `rules:
   - name: whole

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { explainCommand, type ExplainRequest } from '../../../src/cli/rules/explain.ts'
-import { asked } from '../../support/asked.ts'
+import { asked } from '../../support/commands/command-line.ts'
 
 const MATCH = '{ tool: search, outbound: { host: api, port: 443 } }'
 const RULES = `rules: [{ name: far, match: ${MATCH}, faults: [{ abort: { status: 503 } }] }]`

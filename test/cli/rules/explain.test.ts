@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { explainCommand } from '../../../src/cli/rules/explain.ts'
 import type { ExplainRequest } from '../../../src/cli/rules/explain.ts'
-import { parseCommandLine } from '../../support/commands.ts'
+import { asked, parseCommandLine } from '../../support/commands/command-line.ts'
 import { parseRecordedRequest } from '../../../src/cli/rules/recorded-request.ts'
 import { UsageError } from '../../../src/base/flags/usage-error.ts'
 import { NOT_APPLICABLE } from '../../../src/filters/lib/not-applicable.ts'
 import type { RuleOutlook } from '../../../src/rules/explain/explain.ts'
-import { asked } from '../../support/asked.ts'
 
 const RULES = `seed: 1
 rules:

@@ -2,12 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
 import { someOf } from '../../support/rounds.ts'
-import {
-  FIXTURE_COMMAND,
-  rulesFile,
-  stdioClient,
-  throughSquall,
-} from '../../support/stdio-client.ts'
+import { FIXTURE_COMMAND, rulesFile, stdioClient, throughSquall } from '../../support/commands.ts'
 
 const opened = closers()
 

@@ -8,15 +8,14 @@ import { imported } from '../../rules/import/imported.ts'
 import { type OwnersFault, owned } from '../../rules/import/owners-faults.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import { outcome } from '../../support/interop-client.ts'
-import { metricOf } from '../../support/metric.ts'
+import { metricOf, outcome } from '../../support/wire.ts'
 import {
   FIXTURE_COMMAND,
   rulesFile,
   type StdioClient,
   stdioClient,
   throughSquall,
-} from '../../support/stdio-client.ts'
+} from '../../support/commands.ts'
 
 const opened = closers()
 

@@ -1,8 +1,14 @@
 // part: slow
 import { readFileSync } from 'node:fs'
 import { describe, type ExpectStatic, it } from 'vitest'
-import { type Program, startProgram } from '../../support/program.ts'
-import { isAlive, rulesFile, stdioClient, throughSquall } from '../../support/stdio-client.ts'
+import {
+  isAlive,
+  type Program,
+  rulesFile,
+  startProgram,
+  stdioClient,
+  throughSquall,
+} from '../../support/commands.ts'
 
 /** Starts `squall stdio` in front of a shell script. */
 function script(text: string, how = {}, options: readonly string[] = []): Program {

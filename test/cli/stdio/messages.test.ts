@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { rulesFile, startProgram } from '../../support/commands.ts'
 
 const call = (id: number, name: string): object => ({
   jsonrpc: '2.0',

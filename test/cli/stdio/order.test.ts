@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { rulesFile, startProgram } from '../../support/commands.ts'
 
 const call = (id: number, name: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })

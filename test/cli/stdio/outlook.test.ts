@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { rulesFile, startProgram } from '../../support/commands.ts'
 
 const path = rulesFile(`rules:
 - { name: status, match: { transport: stdio }, faults: [{ abort: { status: 503 } }] }

@@ -1,7 +1,6 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { rulesFile, startProgram } from '../../support/commands.ts'
 
 /** All forms of lines; `cat` sends them back as messages of the server. */
 const LINES = [

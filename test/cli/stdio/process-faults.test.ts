@@ -1,8 +1,15 @@
 // part: slow
 import { existsSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { type Finished, portOf, startProgram } from '../../support/program.ts'
-import { rulesFile, stdioClient, throughSquall, timesOfCalls } from '../../support/stdio-client.ts'
+import {
+  type Finished,
+  portOf,
+  rulesFile,
+  startProgram,
+  stdioClient,
+  throughSquall,
+  timesOfCalls,
+} from '../../support/commands.ts'
 
 const call = (id: number, name: string): string =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })}\n`

@@ -1,8 +1,7 @@
 // part: slow-nightly
 import { once } from 'node:events'
 import { describe, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { rulesFile, startProgram } from '../../support/commands.ts'
 
 /** A server that writes until its pipe is full for half a second, and then says so. */
 const WRITES = `

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { type Finished, portOf, startProgram } from '../../support/program.ts'
-import { rulesFile } from '../../support/stdio-client.ts'
+import { type Finished, portOf, rulesFile, startProgram } from '../../support/commands.ts'
 
 const ask = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
 const reply = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n`

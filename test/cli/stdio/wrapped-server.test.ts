@@ -1,15 +1,15 @@
 // part: slow
 import { setTimeout as after } from 'node:timers/promises'
 import { describe, type ExpectStatic, it } from 'vitest'
-import { startProgram } from '../../support/program.ts'
 import {
   FIXTURE_COMMAND,
   isAlive,
   rulesFile,
+  startProgram,
   stdioClient,
   throughSquall,
   timesOfCalls,
-} from '../../support/stdio-client.ts'
+} from '../../support/commands.ts'
 
 /** Runs the fixture server as the child of a shell, as package runners do. */
 const WRAPPED = ['sh', '-c', '"$@"; true', 'sh', ...FIXTURE_COMMAND]

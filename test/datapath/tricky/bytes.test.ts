@@ -1,11 +1,17 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { rpcPost, toolCall } from '../../support/mcp-bytes.ts'
-import { metricBecomes } from '../../support/metric-value.ts'
-import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { response, chunk } from '../../support/raw-app.ts'
-import { exchange, RawClient } from '../../support/raw-client.ts'
-import { valueOf } from '../../support/wire.ts'
+import {
+  chunk,
+  exchange,
+  metricBecomes,
+  RawClient,
+  response,
+  rpcPost,
+  type ScriptedSidecar,
+  startSidecar,
+  toolCall,
+  valueOf,
+} from '../../support/wire.ts'
 
 let squall: ScriptedSidecar
 

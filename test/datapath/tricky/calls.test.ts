@@ -1,9 +1,19 @@
 import { afterEach, expect, test } from 'vitest'
-import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../../support/mcp-bytes.ts'
-import { metricBecomes, metricValue } from '../../support/metric-value.ts'
-import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { response, chunk, type Script } from '../../support/raw-app.ts'
-import { exchange, RawClient } from '../../support/raw-client.ts'
+import {
+  chunk,
+  exchange,
+  metricBecomes,
+  metricValue,
+  OPEN_STREAM,
+  RawClient,
+  response,
+  rpcPost,
+  type Script,
+  type ScriptedSidecar,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+} from '../../support/wire.ts'
 
 let squall: ScriptedSidecar
 

@@ -1,10 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
-import { rpcPost, toolCall } from '../../support/mcp-bytes.ts'
-import { metricBecomes } from '../../support/metric-value.ts'
-import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { response } from '../../support/raw-app.ts'
-import { exchange } from '../../support/raw-client.ts'
-import { valueOf } from '../../support/wire.ts'
+import {
+  exchange,
+  metricBecomes,
+  response,
+  rpcPost,
+  type ScriptedSidecar,
+  startSidecar,
+  toolCall,
+  valueOf,
+} from '../../support/wire.ts'
 
 let squall: ScriptedSidecar
 

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../../support/mcp-bytes.ts'
-import { metricBecomes, metricValue } from '../../support/metric-value.ts'
-import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { chunk, drained } from '../../support/raw-app.ts'
-import { RawClient } from '../../support/raw-client.ts'
+import {
+  chunk,
+  drained,
+  metricBecomes,
+  metricValue,
+  OPEN_STREAM,
+  RawClient,
+  rpcPost,
+  type ScriptedSidecar,
+  startSidecar,
+  STREAM_HEAD,
+  toolCall,
+} from '../../support/wire.ts'
 
 let squall: ScriptedSidecar
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { startSidecar } from '../../support/sidecar.ts'
+import { startSidecar } from '../../support/wire.ts'
 
 const WAITING = 50
 

@@ -1,8 +1,6 @@
 // part: slow
 import { expect, test } from 'vitest'
-import { toolCall } from '../../support/mcp-bytes.ts'
-import { RawClient } from '../../support/raw-client.ts'
-import { startSidecar } from '../../support/sidecar.ts'
+import { RawClient, startSidecar, toolCall } from '../../support/wire.ts'
 
 const TIMEOUT = 500
 /** node:http adds a second to the time for idle connections. */

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import type { ConnectionConfig } from '../../../src/filters/connection.ts'
 import type { RuleSpec } from '../../../src/rules/file/rule-spec.ts'
-import { startUpstream } from '../../support/upstream.ts'
-import { type RunningSidecar, startSidecar } from '../../support/sidecar.ts'
+import { type RunningSidecar, startSidecar, startUpstream } from '../../support/wire.ts'
 
 /** A dependency that sends back what it gets, and a sidecar that carries connections to it. */
 export interface Carried {

@@ -5,8 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../../src/rules/file/rule-spec.ts'
 import { familyIn } from '../../telemetry/exposition.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startUpstream } from '../../support/upstream.ts'
-import { startSidecar } from '../../support/sidecar.ts'
+import { startSidecar, startUpstream } from '../../support/wire.ts'
 import { type Carried, connectionRule, echoed, endOf, refusal, startCarried } from './carried.ts'
 
 let carried: Carried | undefined

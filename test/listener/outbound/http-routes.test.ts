@@ -6,11 +6,15 @@ import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
 import type { SidecarOptions } from '../../../src/listener/sidecar-options.ts'
 import { closers } from '../../support/closers.ts'
-import { responding } from '../../support/http-app.ts'
-import { call, callMessage } from '../../support/http-call.ts'
-import { startSidecar } from '../../support/sidecar.ts'
-import { tlsFile, tlsText } from '../../support/tls.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import {
+  call,
+  callMessage,
+  responding,
+  startSidecar,
+  startUpstream,
+  tlsFile,
+  tlsText,
+} from '../../support/wire.ts'
 import { endOf, refusal } from './carried.ts'
 
 const opened = closers()

@@ -4,9 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { serverNameIn } from '../../../src/listener/outbound/client-hello.ts'
 import { closers } from '../../support/closers.ts'
-import { startSidecar } from '../../support/sidecar.ts'
-import { startUpstream } from '../../support/upstream.ts'
-import { TEST_CA, tlsText } from '../../support/tls.ts'
+import { startSidecar, startUpstream, TEST_CA, tlsText } from '../../support/wire.ts'
 import { connectionRule, endOf } from './carried.ts'
 
 const opened = closers()

@@ -1,9 +1,8 @@
 // A fault of each format for HTTP or TCP, converted, then seen by a client of the proxy.
 import { expect, it } from 'vitest'
 import { jsonApp } from '../../faults/apps.ts'
-import { call, callMessage } from '../../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../../support/wire.ts'
 import { closers } from '../../support/closers.ts'
-import { startSidecar } from '../../support/sidecar.ts'
 import { imported } from './imported.ts'
 
 const opened = closers()

@@ -2,9 +2,8 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { resultText, whenAsked } from '../../faults/apps.ts'
-import { call, callMessage } from '../../support/http-call.ts'
+import { call, callMessage, startSidecar } from '../../support/wire.ts'
 import { closers } from '../../support/closers.ts'
-import { startSidecar } from '../../support/sidecar.ts'
 import { imported } from './imported.ts'
 import { type OwnersFault, owned } from './owners-faults.ts'
 

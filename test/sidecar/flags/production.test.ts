@@ -7,8 +7,8 @@ import { ownNamespace } from '../../../src/sidecar/flags/production.ts'
 import type { LoadRequest } from '../../../packages/experiments/src/cli/load-flags.ts'
 import { loadInputs } from '../../../packages/experiments/src/cli/load-inputs.ts'
 import type { RunOptions } from '../../../src/sidecar/run-options.ts'
-import { asked } from '../../support/asked.ts'
-import { startProgram } from '../../support/program.ts'
+import { asked } from '../../support/commands/command-line.ts'
+import { startProgram } from '../../support/commands.ts'
 
 const neverArmed = (args: readonly string[], env: Environment = {}): string | undefined =>
   (asked(['run', ...args], env) as RunOptions).rules.neverArmed

@@ -1,5 +1,5 @@
 import type { Annotation, Dashboard, Panel } from '../../dashboards/shipped.ts'
-import type { Prometheus, Series } from '../../support/prometheus.ts'
+import type { Prometheus, Series } from '../../support/cluster.ts'
 import { chosen, type Choice } from './chosen.ts'
 import { coloursOf } from './colours.ts'
 

@@ -1,12 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { mountRules } from '../../live/rules-directory.ts'
-import type { HttpApp } from '../../support/http-app.ts'
-import { call, callMessage } from '../../support/http-call.ts'
-import { portOf, startProgram } from '../../support/program.ts'
+import { call, callMessage, type HttpApp, startUpstream } from '../../support/wire.ts'
+import { portOf, startProgram } from '../../support/commands.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PATIENCE } from '../patience.ts'
-import { startUpstream } from '../../support/upstream.ts'
 
 /** A part of the story, from and to in seconds since the epoch. */
 export interface Chapter {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../../packages/experiments/src/experiment/experiment-result.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Program, startProgram } from '../../support/program.ts'
+import { type Program, startProgram } from '../../support/commands.ts'
 import {
   CONFIG_MAP,
   podsStage,

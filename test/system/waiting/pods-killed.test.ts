@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { startProgram } from '../../support/program.ts'
+import { startProgram } from '../../support/commands.ts'
 import {
   podsStage,
   type PodsStage,

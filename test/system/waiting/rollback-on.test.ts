@@ -3,9 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { closeAll, isNotCounted, NEVER, start } from '../../live/rollback-stage.ts'
 import { eventually } from '../../support/eventually.ts'
-import { freePort } from '../../support/free-port.ts'
-import { responding } from '../../support/http-app.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { freePort, responding, startUpstream } from '../../support/wire.ts'
 
 afterEach(closeAll)
 

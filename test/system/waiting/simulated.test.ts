@@ -12,7 +12,7 @@ import type {
   Changes,
   ExperimentStage,
 } from '../../../packages/experiments/test/experiment/stage.ts'
-import { startSquall } from '../../support/squall.ts'
+import { startSquall } from '../../support/commands.ts'
 import { againAfterStall } from '../../support/stalls.ts'
 
 let stage: ExperimentStage

@@ -1,7 +1,7 @@
 // part: slow-nightly
 import { expect, it } from 'vitest'
 import { closers } from '../../support/closers.ts'
-import { startSquall } from '../../support/squall.ts'
+import { startSquall } from '../../support/commands.ts'
 
 const opened = closers()
 

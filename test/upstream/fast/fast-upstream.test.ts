@@ -6,9 +6,7 @@ import type { ResponseSink } from '../../../src/http/transfer.ts'
 import { UpstreamConnections } from '../../../src/upstream/http-upstream.ts'
 import { createConnector } from '../../../src/upstream/connector.ts'
 import { closers } from '../../support/closers.ts'
-import { STREAM_HEAD } from '../../support/mcp-bytes.ts'
-import { chunk, type RawApp } from '../../support/raw-app.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { chunk, type RawApp, startUpstream, STREAM_HEAD } from '../../support/wire.ts'
 
 const opened = closers()
 const HEAD: RequestHead = { method: 'GET', target: '/mcp', version: '1.1', headers: ['Host', 'a'] }

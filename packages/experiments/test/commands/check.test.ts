@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freePort } from '../../../../test/support/free-port.ts'
-import { type Program, startProgram } from '../../../../test/support/program.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { freePort, startUpstream } from '../../../../test/support/wire.ts'
+import { type Program, startProgram } from '../../../../test/support/commands.ts'
 
 const TOOLS = ['search', 'echo'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 const abort = 'faults: [abort: { status: 503 }]'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { asked } from '../../../../test/support/asked.ts'
-import { type Program, startProgram } from '../../../../test/support/program.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
+import { type Program, startProgram } from '../../../../test/support/commands.ts'
 
 const running: Program[] = []
 afterEach(async () => {

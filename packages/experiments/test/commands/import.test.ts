@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-import-'))
 afterAll(() => rmSync(directory, { recursive: true }))

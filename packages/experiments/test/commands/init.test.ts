@@ -7,8 +7,8 @@ import { planSchemaText } from '../../src/experiment/plan-schema.ts'
 import type { ToolInfo } from '../../src/load/clients/load-client.ts'
 import { parseRules } from '../../../../src/rules/file/parse.ts'
 import { rulesSchemaText } from '../../../../src/rules/file/schema.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const inputSchema = { type: 'object' }
 const TOOLS = [

@@ -8,11 +8,10 @@ import { loadInputs } from '../../src/cli/load-inputs.ts'
 import type { LoadRequest } from '../../src/cli/load-flags.ts'
 import { UsageError } from '../../../../src/base/flags/usage-error.ts'
 import type { LoadResult } from '../../src/load/results/result.ts'
-import type { ScriptedServer } from '../../../../test/support/scripted-server.ts'
-import { asked } from '../../../../test/support/asked.ts'
+import { type ScriptedServer, startUpstream } from '../../../../test/support/wire.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 let server: ScriptedServer
 let directory: string

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEMO_PROGRAM } from '../../src/cli/demo-program.ts'
 import { Stage } from '../../src/demo/stage.ts'
 import { sampleRuns } from '../report/sample-runs.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 let directory: string
 let file: string

@@ -8,9 +8,9 @@ import { noteLines } from '../../src/experiment/experiment-report.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import { readPlan } from '../../src/experiment/read-plan.ts'
 import { problemLines } from '../../../../src/rules/file/problem-format.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import { againAfterStall } from '../../../../test/support/stalls.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 import type { Changes, ExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage

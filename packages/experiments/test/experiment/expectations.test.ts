@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { readPlan } from '../../src/experiment/read-plan.ts'
-import type { Step } from '../../../../test/support/scripted-server.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import type { Step } from '../../../../test/support/wire.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import { againAfterStall } from '../../../../test/support/stalls.ts'
 import type { Changes, ExperimentStage } from './stage.ts'
 

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { podsStage, type PodsStage } from './pods-stage.ts'
 import { ACCOUNT, inCluster, leftIn, planFile, type PlayedJobs, playJobs } from './played-job.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findVictim, killVictim } from '../../src/experiment/kill.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 let directory: string
 let pidFile: string

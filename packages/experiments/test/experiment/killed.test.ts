@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
 
 let stage: ExperimentStage
 let kept: readonly string[]

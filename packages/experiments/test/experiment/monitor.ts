@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 /** A monitoring system as its script says. */
 export interface Monitor {

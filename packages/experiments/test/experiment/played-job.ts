@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Program, startProgram } from '../../../../test/support/program.ts'
+import { type Program, startProgram } from '../../../../test/support/commands.ts'
 import type { PodsStage } from './pods-stage.ts'
 
 /** A controller and a kubelet that run the containers of Jobs as processes of this machine. */

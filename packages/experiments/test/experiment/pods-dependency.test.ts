@@ -5,7 +5,7 @@ import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { refusal } from '../../../../test/listener/outbound/carried.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 import { podsStage } from './pods-stage.ts'
 
 const opened = closers()

@@ -2,10 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { restoreRules, type RestoreRequest } from '../../src/operations/restore.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
-import { asked } from '../../../../test/support/asked.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
-import { mergePatch } from '../../../kubernetes/test/webhook/api-patches.ts'
-import type { Seen } from '../../../kubernetes/test/webhook/api-server.ts'
+import { mergePatch, type Seen } from '../../../../test/support/cluster.ts'
 import { CONFIG_MAP, during, NONE_YET, podsStage, type PodsStage } from './pods-stage.ts'
 
 let stage: PodsStage

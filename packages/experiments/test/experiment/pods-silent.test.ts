@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 import { during, podsStage, type PodsStage } from './pods-stage.ts'
 
 const opened = closers()

@@ -8,11 +8,9 @@ import type { ExperimentResult, PhaseResult } from '../../src/experiment/experim
 import { readPlan } from '../../src/experiment/read-plan.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import { runExperiment } from '../../src/experiment/run-experiment.ts'
-import type { Shop } from '../../../kubernetes/test/kube/shop.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import type { ScriptedServer } from '../../../../test/support/scripted-server.ts'
-import type { Squall } from '../../../../test/support/squall.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { type ScriptedServer, startUpstream } from '../../../../test/support/wire.ts'
+import type { Squall } from '../../../../test/support/commands.ts'
 
 /** Keys of a plan instead of the usual ones; `expiry` is that of the sidecar. */
 export type Changes = Readonly<Record<string, unknown>> & { readonly expiry?: string }

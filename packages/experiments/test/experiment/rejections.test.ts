@@ -8,8 +8,7 @@ import { moreRejections } from '../../src/experiment/run-experiment.ts'
 import { takeLock } from '../../src/experiment/lock.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 
 let stage: ExperimentStage
 

@@ -2,10 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { call, callMessage } from '../../../../test/support/http-call.ts'
+import { call, callMessage } from '../../../../test/support/wire.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import type { ExperimentStage } from './stage.ts'
 
 const CONDITION = 'real-errors>20% for 1s'

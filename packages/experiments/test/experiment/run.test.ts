@@ -9,10 +9,10 @@ import { readAndKeep } from '../../src/experiment/read-plan.ts'
 import { proposals } from '../../src/experiment/finish.ts'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { writeReports } from '../../src/experiment/experiment-report.ts'
-import type { Step } from '../../../../test/support/scripted-server.ts'
+import type { Step } from '../../../../test/support/wire.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'

@@ -10,7 +10,7 @@ import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { BEFORE, type ExperimentStage } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 let stage: ExperimentStage
 

@@ -6,7 +6,7 @@ import { readAndKeep } from '../../src/experiment/read-plan.ts'
 import { experimentMarkdown, writeReports } from '../../src/experiment/experiment-report.ts'
 import { addToHistory } from '../../src/experiment/history.ts'
 import { NO_NAMES } from '../../../../src/rules/guard/production-names.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const FLAGS = ['--environment', 'staging']
 

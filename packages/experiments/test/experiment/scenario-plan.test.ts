@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { readPlan } from '../../src/experiment/read-plan.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 const EXAMPLE = readFileSync(
   new URL('../../../../examples/import/chaos-monkey.json', import.meta.url),

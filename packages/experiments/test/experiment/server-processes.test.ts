@@ -5,10 +5,13 @@ import { readPlan } from '../../src/experiment/read-plan.ts'
 import { LocalSidecar } from '../../src/experiment/local-sidecar.ts'
 import { processReader } from '../../src/experiment/monitor/server-processes.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { freePort } from '../../../../test/support/free-port.ts'
-import { type Program, startProgram } from '../../../../test/support/program.ts'
-import { rulesFile } from '../../../../test/support/stdio-client.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { freePort } from '../../../../test/support/wire.ts'
+import {
+  type Program,
+  rulesFile,
+  startProgram,
+  startSquall,
+} from '../../../../test/support/commands.ts'
 import { during, podsStage, type PodsStage } from './pods-stage.ts'
 
 describe('of pods', () => {

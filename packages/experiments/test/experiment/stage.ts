@@ -10,9 +10,12 @@ import type { RejectionCode } from '../../src/experiment/rejection.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import type { Sidecars } from '../../src/experiment/sidecars.ts'
 import { runExperiment } from '../../src/experiment/run-experiment.ts'
-import type { ScriptedServer, Script } from '../../../../test/support/scripted-server.ts'
-import type { Squall } from '../../../../test/support/squall.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import {
+  type CallScript,
+  type ScriptedServer,
+  startUpstream,
+} from '../../../../test/support/wire.ts'
+import type { Squall } from '../../../../test/support/commands.ts'
 
 /** The parts of a plan that a test sets; deeper keys replace those of the default plan. */
 export type Changes = Readonly<Record<string, unknown>>
@@ -43,7 +46,7 @@ export const BEFORE = '# nothing yet\nrules: []\n'
 
 /** The server's script and tools, and the flags and environment of Squall. */
 export interface ExperimentSetup {
-  readonly script?: Script
+  readonly script?: CallScript
   readonly flags?: readonly string[]
   readonly tools?: readonly object[]
   readonly env?: Readonly<Record<string, string>>

@@ -5,10 +5,13 @@ import { expect, test } from 'vitest'
 import { writeReports } from '../../src/experiment/experiment-report.ts'
 import { readAndKeep } from '../../src/experiment/read-plan.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { call, callMessage } from '../../../../test/support/http-call.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import {
+  call,
+  callMessage,
+  scriptedListener,
+  startUpstream,
+} from '../../../../test/support/wire.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const opened = closers()
 

@@ -5,8 +5,8 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { load } from './load-run.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startSquall, type RuledSquall } from '../../../../test/support/squall.ts'
+import { scriptedListener } from '../../../../test/support/wire.ts'
+import { type RuledSquall, startSquall } from '../../../../test/support/commands.ts'
 
 const RULES = `rules:
   - name: unmarked

@@ -10,9 +10,8 @@ import { evaluateSlo, parseSlo } from '../../src/load/results/slo.ts'
 import { beyondText, marginText } from '../../src/report/margin-text.ts'
 import { closeAll } from './closing.ts'
 import { load, loadOptions } from './load-run.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { scriptedListener, startUpstream } from '../../../../test/support/wire.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const open = closeAll(afterEach)
 

@@ -5,8 +5,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { LoadHooks } from '../../src/load/run-load.ts'
 import { load } from './load-run.ts'
-import type { ScriptedServer } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { type ScriptedServer, startUpstream } from '../../../../test/support/wire.ts'
 
 const inputSchema = { type: 'object' }
 const READS = { name: 'look', inputSchema, annotations: { readOnlyHint: true } }

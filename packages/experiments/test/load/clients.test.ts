@@ -2,9 +2,8 @@
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { scriptedListener, startUpstream } from '../../../../test/support/wire.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const open = closeAll(afterEach)
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { RequestListener } from 'node:http'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const open = closeAll(afterEach)
 

@@ -5,8 +5,8 @@ import { mergeResults } from '../../src/load/results/merge-results.ts'
 import { loadTable } from '../../src/report/load-table.ts'
 import { reportMarkdown } from '../../src/report/markdown.ts'
 import { writeReport } from '../../src/report/write-report.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { type RuledSquall, startSquall } from '../../../../test/support/squall.ts'
+import { scriptedListener } from '../../../../test/support/wire.ts'
+import { type RuledSquall, startSquall } from '../../../../test/support/commands.ts'
 import { load } from './load-run.ts'
 
 const RULES = `rules:

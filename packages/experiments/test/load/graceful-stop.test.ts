@@ -8,8 +8,7 @@ import { progressLine } from '../../src/load/load-progress.ts'
 import type { RunningLoad } from '../../src/load/run-load.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { load } from './load-run.ts'
-import type { ScriptedServer } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { type ScriptedServer, startUpstream } from '../../../../test/support/wire.ts'
 
 let server: ScriptedServer
 

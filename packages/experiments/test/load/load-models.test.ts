@@ -4,8 +4,7 @@ import { arrivalCount, arrivalTime, runOpenModel } from '../../src/load/load-mod
 import { Histogram } from '../../src/load/results/histogram.ts'
 import { Recorder } from '../../src/load/results/recorder.ts'
 import { load } from './load-run.ts'
-import type { ScriptedServer, Step } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { type ScriptedServer, startUpstream, type Step } from '../../../../test/support/wire.ts'
 
 let server: ScriptedServer | undefined
 

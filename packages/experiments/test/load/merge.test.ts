@@ -5,8 +5,7 @@ import { type LoadResult, LOAD_SCHEMA } from '../../src/load/results/result.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import type { Step } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream, type Step } from '../../../../test/support/wire.ts'
 
 const open = closeAll(afterEach)
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const open = closeAll(afterEach)
 

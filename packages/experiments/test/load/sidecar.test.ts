@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { binomialBounds } from '../../src/indicators/indicators.ts'
 import { load } from './load-run.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startSquall, type RuledSquall } from '../../../../test/support/squall.ts'
+import { scriptedListener } from '../../../../test/support/wire.ts'
+import { type RuledSquall, startSquall } from '../../../../test/support/commands.ts'
 
 let ruled: RuledSquall
 let url: URL

@@ -2,8 +2,7 @@ import type { RequestListener } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { scriptedListener, startUpstream } from '../../../../test/support/wire.ts'
 
 const open = closeAll(afterEach)
 

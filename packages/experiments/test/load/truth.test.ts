@@ -3,8 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { parseExpectation } from '../../src/load/expectation.ts'
 import type { ErrorCount, LoadResult } from '../../src/load/results/result.ts'
 import { load } from './load-run.ts'
-import type { ScriptedServer, Step } from '../../../../test/support/scripted-server.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { type ScriptedServer, startUpstream, type Step } from '../../../../test/support/wire.ts'
 
 let server: ScriptedServer
 

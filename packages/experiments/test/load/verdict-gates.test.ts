@@ -7,9 +7,8 @@ import { evaluateSlo, parseSlo } from '../../src/load/results/slo.ts'
 import { reportMarkdown } from '../../src/report/markdown.ts'
 import { loadTable } from '../../src/report/load-table.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { scriptedListener, type Step } from '../../../../test/support/scripted-server.ts'
-import { type RuledSquall, startSquall } from '../../../../test/support/squall.ts'
+import { type RuledSquall, startProgram, startSquall } from '../../../../test/support/commands.ts'
+import { scriptedListener, type Step } from '../../../../test/support/wire.ts'
 import { type Asked, loadOptions } from './load-run.ts'
 
 const opened = closers()

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import type { LoadResilience } from '../../src/load/load-options.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { scriptedListener } from '../../../../test/support/scripted-server.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
+import { scriptedListener } from '../../../../test/support/wire.ts'
 import { againAfterStall } from '../../../../test/support/stalls.ts'
 import { load } from './load-run.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { Proposals } from '../../src/mcp-server/proposals.ts'
 import { BEFORE } from '../experiment/stage.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { type Agent, controlFlags, openAgent, propose } from './agent.ts'
 import { agentOf, approveInTerminal, at, eachOnStage, stage } from './on-stage.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BEFORE } from '../experiment/stage.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { type Agent, controlFlags, openAgent, phaseIn, propose, SDKS } from './agent.ts'
 import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 

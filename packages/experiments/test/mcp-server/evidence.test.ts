@@ -1,8 +1,8 @@
 // part: slow-nightly
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 import { controlFlags, openAgent } from './agent.ts'
 import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 import {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Proposals } from '../../src/mcp-server/proposals.ts'
 import { BEFORE, type Changes, type ExperimentStage } from '../experiment/stage.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import { type Agent, controlFlags, openAgent, phaseIn, propose } from './agent.ts'
 
 /** Each injected error is an error of the load. */

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { agentOf, eachOnStage, stage } from './on-stage.ts'
 import { FAILING_FIRST, makeTraffic, until } from './traffic.ts'
 

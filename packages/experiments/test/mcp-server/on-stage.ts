@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach } from 'vitest'
 import type { ExperimentSetup, ExperimentStage } from '../experiment/stage.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { type Agent, type AgentSetup, controlFlags, openAgent } from './agent.ts'
 
 const MAIN = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.url))

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { ExperimentStage } from '../experiment/stage.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { call, callMessage } from '../../../../test/support/http-call.ts'
-import type { Step } from '../../../../test/support/scripted-server.ts'
+import { call, callMessage, type Step } from '../../../../test/support/wire.ts'
 import type { Agent, ToolResult } from './agent.ts'
 
 /** The errors of the upstream. */

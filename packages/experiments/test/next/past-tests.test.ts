@@ -11,7 +11,7 @@ import { nextTests } from '../../src/next/next-tests.ts'
 import { pastTests, testsOf } from '../../src/next/past-tests.ts'
 import type { Policy } from '../../src/policy/policy-schema.ts'
 import { SEARCH_SCHEMA } from '../../src/search/search-result.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'
 
 let stage: ExperimentStage

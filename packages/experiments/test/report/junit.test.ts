@@ -7,7 +7,7 @@ import { experimentSuite } from '../../src/experiment/experiment-report.ts'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import type { LoadResult } from '../../src/load/results/result.ts'
 import { junitText, loadSuite } from '../../src/report/junit.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { sampleRuns } from './sample-runs.ts'
 import { ANY_CHARACTER } from '../../../../test/support/any-character.ts'
 

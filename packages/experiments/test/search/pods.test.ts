@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SearchResult } from '../../src/search/search-result.ts'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { type Changes, podsStage, type PodsStage } from '../experiment/pods-stage.ts'
 
 let stage: PodsStage

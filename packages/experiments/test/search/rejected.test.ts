@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHistory } from '../../src/experiment/history.ts'
 import { SEARCH_SCHEMA } from '../../src/search/search-result.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'
 import { ERRORS, searchHere, searchIn, writePlan } from './search-stage.ts'
 

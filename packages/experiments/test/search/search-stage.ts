@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startProgram } from '../../../../test/support/program.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import type { Changes, ExperimentStage } from '../experiment/stage.ts'
 
 /** Without retries, each injected error is an error of the load. */

@@ -9,8 +9,7 @@ import { RejectedError } from '../../src/experiment/rejection.ts'
 import { predict } from '../../src/simulate/interval.ts'
 import { type Measurement, measurementOf } from '../../src/simulate/measured.ts'
 import { type SimulateOptions, simulate } from '../../src/simulate/simulate.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import type { Changes, ExperimentStage } from '../experiment/stage.ts'
 
 let stage: ExperimentStage

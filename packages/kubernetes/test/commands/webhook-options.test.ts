@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { WebhookRequest } from '../../src/cli/webhook.ts'
-import { asked } from '../../../../test/support/asked.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
 
 const OWN = [
   '--tls-secret',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseCommandLine } from '../../../../test/support/commands.ts'
+import { parseCommandLine } from '../../../../test/support/commands/command-line.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'

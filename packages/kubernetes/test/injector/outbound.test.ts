@@ -5,7 +5,7 @@ import type { Container } from '../../src/injector/pod-types.ts'
 import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import type { RedirectRequest } from '../../src/commands/redirect.ts'
 import type { RunOptions } from '../../../../src/sidecar/run-options.ts'
-import { asked } from '../../../../test/support/asked.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
 import { contextOf, podOf } from './contexts.ts'
 
 type Annotations = Readonly<Record<string, string>>

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { asked } from '../../../../test/support/asked.ts'
-import type { Shop } from './shop.ts'
-import type { Squall } from '../../../../test/support/squall.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import type { Squall } from '../../../../test/support/commands.ts'
 
 /*
  * Pods that read one ConfigMap read the same rules. `squall apply -l app=a` used to wait for the pods

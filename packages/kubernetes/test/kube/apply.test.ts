@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import type { Shop } from './shop.ts'
-import { TOKEN } from './cluster.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Shop, startCluster, TOKEN } from '../../../../test/support/cluster.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
-import type { Shop } from './shop.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
 
 // Events said who applied rules, and neither when these end nor who ended them.
 const opened = closers()

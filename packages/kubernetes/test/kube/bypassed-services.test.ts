@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import type { Shop } from './shop.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
 
 // In mode port, traffic by the number of a port or by the address of a pod passed the sidecar by,
 // and the only warning went to the controller that made the pod: nobody read it.

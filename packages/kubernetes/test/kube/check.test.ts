@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createCa } from '../../src/webhook/issue-certificate.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import type { Shop } from './shop.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
 const SYSTEM = '/api/v1/namespaces/squall-system'

@@ -5,8 +5,7 @@ import { inClusterAccess, isInCluster } from '../../src/kube/connect.ts'
 import { KubeClient } from '../../src/kube/kube-client.ts'
 import { NAMESPACES } from '../../src/kube/resources.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { TOKEN } from './cluster.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { startCluster, TOKEN } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const PLACE = { kind: NAMESPACES, name: 'shop' }

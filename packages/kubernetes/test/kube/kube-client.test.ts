@@ -3,9 +3,8 @@ import { KubeClient } from '../../src/kube/kube-client.ts'
 import { isKubeError } from '../../src/kube/kube-error.ts'
 import { CONFIG_MAPS, pathOf, PODS } from '../../src/kube/resources.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { accessTo, type Cluster, TOKEN } from './cluster.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { accessTo, type Cluster, startCluster, TOKEN } from '../../../../test/support/cluster.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 let cluster: Cluster

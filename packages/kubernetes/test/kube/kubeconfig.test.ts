@@ -5,8 +5,12 @@ import { stringify } from 'yaml'
 import { connectKube } from '../../src/kube/connect.ts'
 import { NAMESPACES } from '../../src/kube/resources.ts'
 import { issueServer, createCa } from '../../src/webhook/issue-certificate.ts'
-import { type Cluster, kubeconfigText, TOKEN } from './cluster.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import {
+  type Cluster,
+  kubeconfigText,
+  startCluster,
+  TOKEN,
+} from '../../../../test/support/cluster.ts'
 
 let cluster: Cluster
 beforeAll(async () => {

@@ -4,10 +4,9 @@ import { expect, test } from 'vitest'
 import type { State } from '../../../../src/admin/contract/api.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import type { Shop } from './shop.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 const BEHIND =

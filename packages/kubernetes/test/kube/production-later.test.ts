@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest'
 import { namespaceLabels } from '../../../experiments/src/operations/run-here.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import type { Shop } from './shop.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 // A namespace that was labelled production after its pods were injected: their sidecars stay armed,
 // and nobody was told. An experiment asked the sidecar alone, which knows no labels of namespaces.

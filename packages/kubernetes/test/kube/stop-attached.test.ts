@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import type { Shop } from './shop.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const POD = '/api/v1/namespaces/shop/pods/plain-1'

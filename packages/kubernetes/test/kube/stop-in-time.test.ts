@@ -4,9 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import type { Shop } from './shop.ts'
+import { type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 /** The time that a command may take beyond its limit. */

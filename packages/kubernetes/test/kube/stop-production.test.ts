@@ -1,9 +1,7 @@
 // part: slow
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import type { Seen } from '../webhook/api-server.ts'
-import type { Shop } from './shop.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Seen, type Shop, startCluster } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const TIMEOUT = ['--timeout', '1s'] as const

@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
-import type { Seen } from '../webhook/api-server.ts'
-import type { Shop } from './shop.ts'
+import { type Seen, type Shop, startCluster } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const PATH = '/api/v1/namespaces/shop/configmaps/squall-rules'

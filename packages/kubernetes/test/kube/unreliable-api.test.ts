@@ -4,11 +4,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { type Seen, type Shop, startCluster } from '../../../../test/support/cluster.ts'
 import { Random } from '../../../../test/support/random.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
-import type { Seen } from '../webhook/api-server.ts'
-import type { Shop } from './shop.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { CA } from './stage.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { CA } from '../../../../test/support/cluster.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 
 const SCRIPT = readFileSync(
   new URL('../../../../deploy/chart/files/webhook-test.mjs', import.meta.url),

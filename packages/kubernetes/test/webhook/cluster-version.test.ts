@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
-import { accessTo } from '../kube/cluster.ts'
+import { accessTo, ASK, judge, podOf, startCluster } from '../../../../test/support/cluster.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { KubeClient } from '../../src/kube/kube-client.ts'
 import { ClusterVersion } from '../../src/webhook/cluster-version.ts'
-import { ASK, judge, podOf } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 // A manifest that is rendered once says one version for ever. On a cluster that has native sidecars
 // Jobs were denied then, and others ran without them.

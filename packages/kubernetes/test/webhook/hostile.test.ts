@@ -5,8 +5,16 @@ import { connect, type TLSSocket } from 'node:tls'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { ASK, CA, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import {
+  ASK,
+  CA,
+  judge,
+  podOf,
+  reviewOf,
+  send,
+  type StagedWebhook,
+} from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 
 let staged: StagedWebhook

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import { derInteger, derObject, derTime } from '../../src/webhook/der.ts'
 import { createCa, issueServer } from '../../src/webhook/issue-certificate.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const FROM = new Date(Date.now() - 60_000)
 const HOUR = { from: FROM, until: new Date(Date.now() + 3_600_000) }

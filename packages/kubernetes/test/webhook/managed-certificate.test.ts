@@ -6,10 +6,9 @@ import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
 import type { ServingPair } from '../../src/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
 import { splitPem } from '../../src/webhook/managed-secret.ts'
-import type { Cluster } from '../kube/cluster.ts'
+import { type Cluster, startCluster } from '../../../../test/support/cluster.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const SECRET = '/api/v1/namespaces/chaos/secrets/squall-webhook'

@@ -10,8 +10,16 @@ import { checkPair, ServingCertificate } from '../../src/webhook/serving-certifi
 import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { CA, judge, lasting, servingPair, mountPair, podOf, type StagedWebhook } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import {
+  CA,
+  judge,
+  lasting,
+  mountPair,
+  podOf,
+  servingPair,
+  type StagedWebhook,
+} from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const opened = closers()
 

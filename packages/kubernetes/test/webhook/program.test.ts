@@ -4,9 +4,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { portOf, type Program, startProgram } from '../../../../test/support/program.ts'
-import { ASK, judge, servingPair, mountPair, type MountedPair, podOf } from './stage.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { portOf, type Program, startProgram } from '../../../../test/support/commands.ts'
+import {
+  ASK,
+  judge,
+  type MountedPair,
+  mountPair,
+  podOf,
+  servingPair,
+  startCluster,
+} from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 let mounted: MountedPair

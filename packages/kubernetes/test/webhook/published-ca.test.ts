@@ -10,9 +10,13 @@ import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import type { Cluster } from '../kube/cluster.ts'
-import { lasting, servingPair, mountPair } from './stage.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import {
+  type Cluster,
+  lasting,
+  mountPair,
+  servingPair,
+  startCluster,
+} from '../../../../test/support/cluster.ts'
 
 const opened = closers()
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ASK, judge, podOf, reviewOf, send, type StagedWebhook } from './stage.ts'
-import { patched } from './patched.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import {
+  ASK,
+  judge,
+  patched,
+  podOf,
+  reviewOf,
+  send,
+  type StagedWebhook,
+} from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {
@@ -103,7 +110,7 @@ test('each decision is a line of the log and a count', async () => {
 
 test('one connection carries many reviews', async () => {
   const { Agent, request } = await import('node:https')
-  const { CA } = await import('./stage.ts')
+  const { CA } = await import('../../../../test/support/cluster.ts')
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: CA.cert })
   const uids = await Promise.all(
     ['a', 'b', 'c'].map(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
-import { judge, send, type StagedWebhook, type Verdict } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { judge, send, type StagedWebhook, type Verdict } from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const CONFIG_MAPS = { resource: { group: '', version: 'v1', resource: 'configmaps' } }
 const GOOD = failing('one', 'get_weather')

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
-import type { Cluster } from '../kube/cluster.ts'
+import {
+  ASK,
+  type Cluster,
+  judge,
+  podOf,
+  type StagedWebhook,
+  startCluster,
+} from '../../../../test/support/cluster.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { ASK, judge, podOf, type StagedWebhook } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
-import { startCluster } from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 const opened = closers()
 

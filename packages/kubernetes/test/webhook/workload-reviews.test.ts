@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ASK, judge, podOf, type StagedWebhook, type Verdict } from './stage.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import {
+  ASK,
+  judge,
+  podOf,
+  type StagedWebhook,
+  type Verdict,
+} from '../../../../test/support/cluster.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
 
 let staged: StagedWebhook
 beforeAll(async () => {

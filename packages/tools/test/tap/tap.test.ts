@@ -2,10 +2,8 @@ import { expect, it } from 'vitest'
 import { tap, type TapOptions } from '../../src/tap/tap.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { openClient } from '../../../../test/support/open-client.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { type Squall, startSquall } from '../../../../test/support/squall.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { openClient, startUpstream } from '../../../../test/support/wire.ts'
+import { type Squall, startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { FakeTerminal } from '../top/fake-terminal.ts'
 
 const opened = closers()

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest'
 import { watch } from '../../src/tap/tap.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { startProgram } from '../../../../test/support/program.ts'
-import { startSquall } from '../../../../test/support/squall.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { FakeTerminal } from '../top/fake-terminal.ts'
 
 const opened = closers()

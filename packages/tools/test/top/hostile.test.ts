@@ -7,7 +7,7 @@ import { openFeed } from '../../src/top/feed.ts'
 import { readSnapshot } from '../../src/top/read-snapshot.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { event, rule, tool } from './boards.ts'
-import { startUpstream } from '../../../../test/support/upstream.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 
 const opened = closers()

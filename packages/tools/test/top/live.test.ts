@@ -8,9 +8,9 @@ import { topLines, topOnce } from '../../src/top/top.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
-import { freePort } from '../../../../test/support/free-port.ts'
+import { freePort } from '../../../../test/support/wire.ts'
 import { FakeTerminal } from './fake-terminal.ts'
-import { startSquall, type RuledSquall } from '../../../../test/support/squall.ts'
+import { type RuledSquall, startSquall } from '../../../../test/support/commands.ts'
 
 const opened = closers()
 const TOKEN = 'a-token-of-the-top-tests'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TopOptions } from '../../src/top/top.ts'
-import { asked } from '../../../../test/support/asked.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
 
 const top = (...args: string[]): TopOptions => asked(['top', ...args]) as TopOptions
 

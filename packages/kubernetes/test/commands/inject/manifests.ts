@@ -7,7 +7,7 @@ import {
   uninjectCommand,
   type UninjectRequest,
 } from '../../../src/cli/inject.ts'
-import { askedBy } from '../../../../../test/support/asked.ts'
+import { askedBy } from '../../../../../test/support/commands/command-line.ts'
 
 type Text = string | Uint8Array
 type Texts = Text | readonly Text[]

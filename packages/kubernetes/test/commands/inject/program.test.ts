@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../../../../../test/support/eventually.ts'
-import { startProgram } from '../../../../../test/support/program.ts'
+import { startProgram } from '../../../../../test/support/commands.ts'
 
 let directory = ''
 

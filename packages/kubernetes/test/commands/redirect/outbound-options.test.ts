@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { RedirectRequest } from '../../../src/commands/redirect.ts'
 import { UsageError } from '../../../../../src/base/flags/usage-error.ts'
-import { asked, askedBy } from '../../../../../test/support/asked.ts'
-import { startProgram } from '../../../../../test/support/program.ts'
+import { asked, askedBy } from '../../../../../test/support/commands/command-line.ts'
+import { startProgram } from '../../../../../test/support/commands.ts'
 
 const parse = (flags: Readonly<Record<string, string | readonly string[]>>, env = {}) =>
   askedBy('redirect', flags, env) as RedirectRequest

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RedirectRequest } from '../../../src/commands/redirect.ts'
-import { askedBy } from '../../../../../test/support/asked.ts'
+import { askedBy } from '../../../../../test/support/commands/command-line.ts'
 import { UsageError } from '../../../../../src/base/flags/usage-error.ts'
 
 const parse = (flags: Readonly<Record<string, string | readonly string[]>>, env = {}) =>
