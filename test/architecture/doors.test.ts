@@ -17,7 +17,7 @@ const DEEP: Readonly<Record<string, string>> = {
   'test/support/wire/servers/event-store.ts': 'loads an SDK',
   'test/support/wire/sidecar-process.ts': 'loads the injector',
 }
-/** What takes long to load: a door loads it when a test starts something. */
+/** Modules that take long to load: a door loads them when a test starts something. */
 const HEAVY =
   /^@modelcontextprotocol\/|^src\/(cli|listener|sidecar)\/|^packages\/\w+\/src\/(cli|commands)\//
 /** Matches imports of the Node modules that can start a process or create a server. */
