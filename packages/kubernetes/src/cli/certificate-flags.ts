@@ -1,4 +1,4 @@
-import type { CertificateSource } from '../webhook/webhook.ts'
+import type { CertificateSource } from '../webhook/start-webhook.ts'
 import {
   asGiven,
   duration,
