@@ -7,7 +7,6 @@ import {
 } from '../../src/kube/attach-container.ts'
 import { readInjectedPod } from '../../src/kube/injected-pod.ts'
 import { isKubeError } from '../../src/kube/kube-error.ts'
-import type { EnvVar } from '../../src/injector/pod-types.ts'
 
 const WANTED: Attachment = {
   image: 'squall:1',
@@ -67,7 +66,7 @@ test('the container has what it needs to redirect, and a bounded time', () => {
 })
 
 test('the rules arrive as they are written, whatever Kubernetes replaces in values', () => {
-  const env = attachContainer(pod(), WANTED).container['env'] as readonly EnvVar[]
+  const { env } = attachContainer(pod(), WANTED).container
   const value = env.find(({ name }) => name === 'SQUALL_RULES_TEXT')?.value
   expect(value).toBe('rules: [] # $$(POD_IP) and $$5\n')
   expect(env).toContainEqual({ name: 'SQUALL_ENVIRONMENT', value: 'staging' })
