@@ -4,7 +4,8 @@ import { DAMAGE, type DamageMode } from './lib/damage.ts'
 import { damagedBody, withType } from './lib/damaged-body.ts'
 import { withEventData } from './lib/stream/event-data.ts'
 import { defineFault } from './fault.ts'
-import type { Fault, FaultContext, Frame, Frames, Output } from './fault.ts'
+import type { Fault, FaultContext, Frame, Output } from './fault.ts'
+import { changingLast } from './lib/json/json-part.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { headerProblem } from '../http/header-text.ts'
 import * as Type from 'typebox'
@@ -52,7 +53,7 @@ export const corrupt = defineFault({
   create(config): Fault {
     return {
       changes: true,
-      onResponse: (ctx, frames) => events(ctx, frames, config.mode),
+      ...changingLast((ctx, frame) => event(ctx, frame, config.mode)),
       onOutput: (ctx, output) => body(ctx, output, config),
     }
   },
@@ -64,18 +65,12 @@ interface CorruptConfig {
 }
 
 /** The event with the response: a stream goes on behind it, and so its framing must hold. */
-async function* events(ctx: FaultContext, frames: Frames, mode: DamageMode): AsyncGenerator<Frame> {
-  for await (const frame of frames) {
-    const raw =
-      frame.kind === 'event' && frame.last
-        ? withEventData(frame.raw, (data) => DAMAGE[mode](data, ctx.random))
-        : undefined
-    if (raw === undefined) yield frame
-    else {
-      ctx.injected()
-      yield { ...frame, raw, message: undefined }
-    }
-  }
+function event(ctx: FaultContext, frame: Frame, mode: DamageMode): Frame | undefined {
+  if (frame.kind !== 'event') return undefined
+  const raw = withEventData(frame.raw, (data) => DAMAGE[mode](data, ctx.random))
+  if (raw === undefined) return undefined
+  ctx.injected()
+  return { ...frame, raw, message: undefined }
 }
 
 function body(

@@ -7,6 +7,7 @@ import {
 } from './lib/duration-distribution.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
+import { changingLast } from './lib/json/json-part.ts'
 import { NOTHING } from './lib/outlook.ts'
 
 /** Delays a call before the upstream gets it, its response, or each event of the stream. */
@@ -64,11 +65,11 @@ export const delay = defineFault({
       return CONTINUE
     }
     if (config.at === 'request') return { onRequest: wait }
-    const everyEvent = config.at === 'event'
+    if (config.at === 'response') return changingLast((ctx) => wait(ctx).then(() => undefined))
     return {
       async *onResponse(ctx, frames) {
         for await (const frame of frames) {
-          if (everyEvent ? frame.kind === 'event' : frame.last) await wait(ctx)
+          if (frame.kind === 'event') await wait(ctx)
           yield frame
         }
       },

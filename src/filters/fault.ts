@@ -68,6 +68,9 @@ export interface Frame {
   readonly last: boolean
 }
 
+/** What takes the place of a frame; undefined when the frame stays. */
+export type Changed = Frame | undefined | Promise<Frame | undefined>
+
 /** The frames of a response. */
 export type Frames = AsyncIterable<Frame>
 
@@ -221,6 +224,11 @@ export interface Fault {
    * client.
    */
   onResponse?(ctx: FaultContext, frames: Frames): Frames
+  /**
+   * Says what `onResponse` does, where it changes at most the frame that ends the call: returns
+   * another frame, or undefined. Called instead for a body, which has no other frames.
+   */
+  onLast?(ctx: FaultContext, frame: Frame): Changed
   /**
    * Called when the response is sent, after all other hooks of all faults. Only for responses of
    * the upstream to a single call on its own exchange: not for batches, the stream of HTTP+SSE, or

@@ -60,10 +60,7 @@ export const inflate = defineFault({
     return { by: 'response', does: `the text of its result grows to ${sizeText(to)}`, needs }
   },
   create({ to, with: unit }): Fault {
-    return {
-      changes: true,
-      onResponse: (ctx, frames) => changingLast(frames, (frame) => grown(ctx, frame, to, unit)),
-    }
+    return { changes: true, ...changingLast((ctx, frame) => grown(ctx, frame, to, unit)) }
   },
 })
 

@@ -76,14 +76,13 @@ export const poison = defineFault({
     const added = text?.replaceAll(CANARY, canary) ?? PRESETS[preset](canary)
     return {
       changes: true,
-      onResponse: (ctx, frames) =>
-        changingLast(frames, (frame) => {
-          const poisoned = editResult(frame, (_, result) => edits(result, added, at))
-          if (poisoned === undefined) return undefined
-          ctx.injected(text === undefined ? preset : 'text')
-          ctx.host.watchFor(canary)
-          return poisoned
-        }),
+      ...changingLast((ctx, frame) => {
+        const poisoned = editResult(frame, (_, result) => edits(result, added, at))
+        if (poisoned === undefined) return undefined
+        ctx.injected(text === undefined ? preset : 'text')
+        ctx.host.watchFor(canary)
+        return poisoned
+      }),
     }
   },
 })

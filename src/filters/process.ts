@@ -12,6 +12,7 @@ import type {
   Verdict,
 } from './fault.ts'
 import { frameText } from './lib/json/frame-json.ts'
+import { changingLast } from './lib/json/json-part.ts'
 import { NOTHING } from './lib/outlook.ts'
 import * as Type from 'typebox'
 
@@ -100,7 +101,7 @@ export const processFault = defineFault({
       else if (at === 'request' && !crlf) return fail(ctx, server, config)
       return CONTINUE
     }
-    if (crlf) return { onRequest, changes: true, onResponse: withCrlf }
+    if (crlf) return { onRequest, changes: true, ...changingLast(withCrlf) }
     if (exit === undefined || at === 'request') return { onRequest }
     return { onRequest, onResponse: (ctx, frames) => halfResponse(ctx, frames, exit) }
   },
@@ -128,16 +129,11 @@ async function fail(
 }
 
 /** Ends the line with the response by CR and LF. */
-async function* withCrlf(ctx: FaultContext, frames: Frames): Frames {
-  const { server } = ctx.host
-  for await (const frame of frames) {
-    if (server === undefined || !frame.last || isOther(ctx.call)) yield frame
-    else {
-      ctx.injected()
-      const text = Buffer.from(frame.raw).toString('latin1').replaceAll(/\r?\n/g, '\r\n')
-      yield { ...frame, raw: Buffer.from(text, 'latin1') }
-    }
-  }
+function withCrlf(ctx: FaultContext, frame: Frame): Frame | undefined {
+  if (ctx.host.server === undefined || isOther(ctx.call)) return undefined
+  ctx.injected()
+  const text = Buffer.from(frame.raw).toString('latin1').replaceAll(/\r?\n/g, '\r\n')
+  return { ...frame, raw: Buffer.from(text, 'latin1') }
 }
 
 /** Ends the server when its response is there; the client gets a half of it. */

@@ -2,12 +2,13 @@ import { isRecord } from '../base/values.ts'
 import { canonicalJson } from '../base/json/canonical-json.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import { isModern } from '../mcp/protocol-version.ts'
-import { audience, type SharedBy } from './lib/audience.ts'
+import { audience } from './lib/audience.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
-import { defineFault, type Fault, type FaultContext, type Frame, type Frames } from './fault.ts'
+import { defineFault, type Fault, type FaultContext, type Frame } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { KeptResponses } from './lib/kept-responses.ts'
+import { changingLast } from './lib/json/json-part.ts'
 import { idText, withId } from './lib/json/message-id.ts'
 import { isOther } from '../mcp/call.ts'
 import * as Type from 'typebox'
@@ -49,49 +50,35 @@ export const replay = defineFault({
     return { by: 'response', does, needs: 'an earlier response' }
   },
   create({ age, sameArguments, by }): Fault {
-    return {
-      changes: true,
-      onResponse: (ctx, frames) => replayed(ctx, frames, aboutOf(ctx, sameArguments), by, age),
+    const replayed = (ctx: FaultContext, frame: Frame): Frame | undefined => {
+      const about = aboutOf(ctx, sameArguments)
+      if (about === undefined) return undefined
+      const text = isPlainResult(frame.message) ? frameText(frame) : undefined
+      const id = text === undefined ? undefined : idText(text)
+      if (text === undefined || id === undefined) {
+        // A failed response is left as it is on purpose: a fault must not hide what is wrong.
+        ctx.withinLimit()
+        return undefined
+      }
+      const { key, cannot } = audience(ctx, by, about)
+      if (key === undefined) {
+        ctx.cannot(cannot)
+        return undefined
+      }
+      const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
+      const older = responses.older(key, ctx.now())
+      responses.add(key, text, ctx.now())
+      const stale = older === undefined ? undefined : withId(older, id)
+      if (stale === undefined || stale === text) {
+        ctx.withinLimit()
+        return undefined
+      }
+      ctx.injected()
+      return withText(frame, stale)
     }
+    return { changes: true, ...changingLast(replayed) }
   },
 })
-
-async function* replayed(
-  ctx: FaultContext,
-  frames: Frames,
-  about: readonly unknown[] | undefined,
-  by: SharedBy,
-  age: number,
-): AsyncGenerator<Frame> {
-  for await (const frame of frames) {
-    const fits = about !== undefined && frame.last && isPlainResult(frame.message)
-    const text = fits ? frameText(frame) : undefined
-    const id = text === undefined ? undefined : idText(text)
-    if (about === undefined || text === undefined || id === undefined) {
-      // A failed response is left as it is on purpose: a fault must not hide what is wrong.
-      if (frame.last && ctx.call !== undefined && !isOther(ctx.call)) ctx.withinLimit()
-      yield frame
-      continue
-    }
-    const { key, cannot } = audience(ctx, by, about)
-    if (key === undefined) {
-      ctx.cannot(cannot)
-      yield frame
-      continue
-    }
-    const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
-    const older = responses.older(key, ctx.now())
-    responses.add(key, text, ctx.now())
-    const stale = older === undefined ? undefined : withId(older, id)
-    if (stale === undefined || stale === text) {
-      ctx.withinLimit()
-      yield frame
-    } else {
-      ctx.injected()
-      yield withText(frame, stale)
-    }
-  }
-}
 
 /** The key of earlier responses to the same call; undefined where there is no call. */
 function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {

@@ -11,14 +11,7 @@ import {
   structuredPart,
   textsOf,
 } from './lib/json/json-part.ts'
-import {
-  CONTINUE,
-  type Fault,
-  type FaultContext,
-  type Frame,
-  type Verdict,
-  defineFault,
-} from './fault.ts'
+import { CONTINUE, type Fault, type FaultContext, type Verdict, defineFault } from './fault.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import type { JsonOperation } from './lib/json/json-operation.ts'
 import { namePicker } from './lib/names.ts'
@@ -78,19 +71,17 @@ export const rewrite = defineFault({
     return {
       changes: true,
       ...(asks && { onRequest }),
-      onResponse: (ctx, frames) =>
-        changingLast(frames, async (frame: Frame) => {
-          const { kind } = frame.message ?? {}
-          const isMeant = kind === 'result' || (kind === 'error' && where === 'message')
-          const text = isMeant ? frameText(frame) : undefined
-          const after =
-            text === undefined ? undefined : await rewritten(ctx, text, parts, ofResponse)
-          const named = after === undefined ? undefined : withText(frame, after.text)
-          const all = texts && editResult(named ?? frame, (_, result) => textEdits(result, texts))
-          const effects = [after && doneText(after.done), all && 'text']
-          if (named ?? all) ctx.injected(effects.filter((each) => each !== undefined).join(', '))
-          return all ?? named
-        }),
+      ...changingLast(async (ctx, frame) => {
+        const { kind } = frame.message ?? {}
+        const isMeant = kind === 'result' || (kind === 'error' && where === 'message')
+        const text = isMeant ? frameText(frame) : undefined
+        const after = text === undefined ? undefined : await rewritten(ctx, text, parts, ofResponse)
+        const named = after === undefined ? undefined : withText(frame, after.text)
+        const all = texts && editResult(named ?? frame, (_, result) => textEdits(result, texts))
+        const effects = [after && doneText(after.done), all && 'text']
+        if (named ?? all) ctx.injected(effects.filter((each) => each !== undefined).join(', '))
+        return all ?? named
+      }),
     }
   },
 })

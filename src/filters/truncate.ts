@@ -130,12 +130,11 @@ export const truncate = defineFault({
     }
     return {
       changes: true,
-      onResponse: (ctx, frames) =>
-        changingLast(frames, (frame) => {
-          const less = editResult(frame, (text, result) => shorten(text, result, content))
-          if (less !== undefined) ctx.injected()
-          return less
-        }),
+      ...changingLast((ctx, frame) => {
+        const less = editResult(frame, (text, result) => shorten(text, result, content))
+        if (less !== undefined) ctx.injected()
+        return less
+      }),
     }
   },
 })

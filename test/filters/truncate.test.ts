@@ -159,7 +159,7 @@ describe('less content', () => {
   async function less(content: Config['content'], result: string): Promise<string> {
     const ctx = new Context()
     const fault = truncate.create({ framing: 'broken', ...(content && { content }) })
-    expect(Object.keys(fault)).toEqual(['changes', 'onResponse'])
+    expect(Object.keys(fault)).toEqual(['changes', 'onLast', 'onResponse'])
     const [text = ''] = await texts(fault.onResponse!(ctx, frames(resultFrame(result))))
     expect(ctx.effects).toBe(text === resultJson(result) ? 0 : 1)
     expect(() => JSON.parse(text)).not.toThrow()

@@ -23,14 +23,10 @@ const PAGE =
 /** Implements each mode. No damage adds or removes a line end, which would frame events anew. */
 export const DAMAGE: Readonly<Record<DamageMode, Damage>> = {
   garbage(bytes, random) {
-    let text = ''
-    const length = Math.min(Math.max(bytes.length, 1), MAX_GARBAGE)
-    for (let i = 0; i < length; i++) {
-      text +=
-        i === 0
-          ? NO_START[Math.floor(random() * NO_START.length)]!
-          : String.fromCharCode(0x21 + Math.floor(random() * 94))
-    }
+    const codes = Buffer.allocUnsafe(Math.min(Math.max(bytes.length, 1), MAX_GARBAGE))
+    codes[0] = NO_START.charCodeAt(Math.floor(random() * NO_START.length))
+    for (let i = 1; i < codes.length; i++) codes[i] = 0x21 + Math.floor(random() * 94)
+    const text = codes.toString('latin1')
     return text === bytes ? `${text}~` : text
   },
   bitflip(bytes, random) {

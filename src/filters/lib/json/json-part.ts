@@ -1,7 +1,7 @@
 import { type TextEdit, editsInString, inOrder, splice } from '../../../base/json/json-edit.ts'
 import { type JsonNode, type JsonString, find, valueOf } from '../../../base/json/json-node.ts'
 import { MAX_JSON_VALUES, type ValuesLeft, readJson } from '../../../base/json/json-text.ts'
-import type { Frame, Frames } from '../../fault.ts'
+import type { Fault, Frame } from '../../fault.ts'
 import { frameText, withText } from './frame-json.ts'
 
 /** A JSON value that stands in a text, or in a string of that text. */
@@ -94,10 +94,15 @@ export function editResult(frame: Frame, change: ResultChange): Frame | undefine
   return edits.length === 0 ? undefined : withText(frame, splice(text, inOrder(edits)))
 }
 
-/** Passes all frames on, and in the place of the one that ends the call what is made of it. */
-export async function* changingLast(
-  frames: Frames,
-  change: (frame: Frame) => Frame | undefined | Promise<Frame | undefined>,
-): AsyncGenerator<Frame> {
-  for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
+/** The hooks of a fault that changes the frame that ends the call, and passes all others on. */
+export function changingLast(
+  onLast: NonNullable<Fault['onLast']>,
+): Required<Pick<Fault, 'onResponse' | 'onLast'>> {
+  return {
+    onLast,
+    async *onResponse(ctx, frames) {
+      for await (const frame of frames)
+        yield (frame.last ? await onLast(ctx, frame) : undefined) ?? frame
+    },
+  }
 }

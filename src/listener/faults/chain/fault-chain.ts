@@ -114,15 +114,50 @@ async function* transformStage(
 
 /** Pipes one frame through the faults of a call; adds the frames that replace it to `out`. */
 export async function piped(
-  owner: CallFaults,
+  { faults }: Pick<CallFaults, 'faults'>,
   frame: ChainFrame,
   out: ChainFrame[],
   check: ResponseCheck,
   uncut?: NotApplicableReason,
 ): Promise<void> {
-  const flow = chainOf(owner, alone(frame), check, uncut)
-  for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
-    out.push(step.value)
+  let only = frame
+  for (const [index, active] of faults.entries()) {
+    if (active.fault.onLast !== undefined) only = await changed(active, only)
+    else if (active.readsResponse) {
+      const flow = chainOf({ faults: faults.slice(index) }, alone(only), check, uncut)
+      for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
+        out.push(step.value)
+      }
+      return
+    }
+  }
+  out.push(only)
+}
+
+/** Returns what a fault makes of the only frame of a response. */
+async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFrame> {
+  if (!isOpen(frame) || !frame.last) return frame
+  const { memory, exchangeContext } = active.owner
+  const { length } = frame.raw
+  if (length > exchangeContext.maxBody) {
+    active.cannot('too_large')
+    return frame
+  }
+  active.taken = frame.message
+  active.asked = true
+  memory.take(length)
+  try {
+    const heavy = heavyWork.wait(length)
+    if (heavy !== undefined) await heavy
+    const after = active.fault.onLast!(active, frame)
+    const replaced = after instanceof Promise ? await after : after
+    active.settle()
+    return replaced ?? frame
+  } catch (error) {
+    active.failed(error)
+    return frame
+  } finally {
+    memory.give(length)
   }
 }
 

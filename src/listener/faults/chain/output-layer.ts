@@ -44,7 +44,7 @@ export interface LayerOptions {
   /** The bound on bytes that the transform took and did not emit. */
   readonly limit: number
   /** The bound on the time for which they are held. */
-  readonly bound: HoldBound
+  readonly bound: HoldBound | undefined
   /** Called when the client receives other bytes than the upstream sent. */
   readonly changed: () => void
   /** True when the status alone decides the outcome, so that another body does not change it. */

@@ -54,9 +54,9 @@ export class OutputStage {
     this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.request, status))
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHead, whole = false): void {
     this.#started = true
-    void this.#start(head)
+    void this.#start(head, whole)
   }
 
   data(bytes: Uint8Array): boolean {
@@ -105,15 +105,18 @@ export class OutputStage {
   }
 
   /** Never rejects. */
-  async #start(head: ResponseHead): Promise<void> {
+  async #start(head: ResponseHead, whole: boolean): Promise<void> {
     const { maxBody: limit, holdTimeout: timeout } = this.#faults.options
-    const bound = { timeout, isExcused: () => this.#faults.all.some(({ waits }) => waits) }
+    const isExcused = (): boolean => this.#faults.all.some(({ waits }) => waits)
+    // The first fault waits for nothing of a whole response.
+    let bound = whole ? undefined : { timeout, isExcused }
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
       for (const { owner, active } of this.#faults.outputs) {
         const changed = (): void => this.#faults.changedBy(owner)
         const endsByStatus = this.#endsByStatus(flow.head.status, owner)
         flow = await outputLayer({ active, limit, bound, changed, endsByStatus }, flow)
+        bound = { timeout, isExcused }
         if (this.#ended) return
       }
       const headers = withMarkers(flow.head.headers, this.#faults.takeHeadMarkers())

@@ -96,7 +96,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Forwards the held bytes unchanged, and all further ones. */
-  #pass(): boolean {
+  #pass(whole = false): boolean {
     const { outlet, head, replies } = this.#context
     this.#passing = true
     this.#timer?.stop()
@@ -109,8 +109,8 @@ export class BodyResponse implements ResponsePart {
             start,
             replies.map((reply) => jsonBytes(reply)),
           )
-    const headers = front === undefined ? head.headers : headersForChangedBody(head.headers)
-    outlet.head({ ...head, headers })
+    const changed = front && { ...head, headers: headersForChangedBody(head.headers) }
+    outlet.head(changed ?? head, whole)
     const chunks = [...this.#pieces.list]
     this.#context.faults.memory.give(this.#pieces.size)
     this.#pieces.clear()
@@ -120,7 +120,7 @@ export class BodyResponse implements ResponsePart {
 
   /** Sends the held response unchanged. */
   #passWhole(trailers: HeaderLines): void {
-    this.#pass()
+    this.#pass(true)
     this.#context.outlet.end(trailers)
   }
 
@@ -259,7 +259,8 @@ export class BodyResponse implements ResponsePart {
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
       seen.fate.upstreamResponded(message)
-      await heavyWork.wait(frame.raw.length)
+      const heavy = heavyWork.wait(frame.raw.length)
+      if (heavy !== undefined) await heavy
       const [only] = out.length === 1 ? out : []
       const read = only !== undefined && isOpen(only) ? only.message : undefined
       seen.fate.respondedBy(read ?? onlyMessage(joined(out)))
