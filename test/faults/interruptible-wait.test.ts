@@ -75,7 +75,8 @@ it('rejects all that waits when it is stopped, without a warning about their num
 it('marks in characters that can break neither a header nor a comment', () => {
   const marker = faultMarker('a\r\nb: ü/"', 'delay')
   expect(marker).toBe('a__b_____/delay')
-  expect(withMarkers(['a', 'b'], [marker])).toEqual(['a', 'b', 'x-squall-fault', marker])
+  const head = { status: 200, reason: 'OK', headers: ['a', 'b'] }
+  expect(withMarkers(head, [marker]).headers).toEqual(['a', 'b', 'x-squall-fault', marker])
   expect(markerComments([marker]).toString()).toBe(`: x-squall-fault ${marker}\n\n`)
   expect(faultMarker('', 'x'.repeat(500))).toHaveLength(102)
 })

@@ -22,6 +22,8 @@ export interface SplitHeadText {
 export interface ResponseHeadCache {
   facts: ResponseFacts | undefined
   text: SplitHeadText | undefined
+  /** The cache of heads that one change has made of these. */
+  changed?: ResponseHeadCache & { readonly by: string }
 }
 
 /** A plain head. Only instances count as plain; copies of the fields do not. */
@@ -45,5 +47,12 @@ export class FastResponseHead implements ResponseHead {
     this.headers = headers
     this.length = length
     this.cache = cache
+  }
+
+  /** Returns the head with the lines that a change has made: equal for equal heads and names. */
+  changed(by: string, headers: HeaderLines, length = this.length): FastResponseHead {
+    const { status, reason, cache } = this
+    if (cache.changed?.by !== by) cache.changed = { by, facts: undefined, text: undefined }
+    return new FastResponseHead(status, reason, headers, length, cache.changed)
   }
 }

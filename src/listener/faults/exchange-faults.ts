@@ -142,7 +142,7 @@ export class ExchangeFaults implements ExchangeParts {
   async request(texts: CallTexts): Promise<RequestOutcome> {
     this.#held.begun = true
     const admit: Admit = (faults, verdict, active) =>
-      admitVerdict(faults, verdict, active.wireMarker, this, texts)
+      admitVerdict(faults, verdict, active, this, texts)
     const { exchange, posted } = this
     const receivedAt = this.#receivedAt
     for (let index = 0; index < posted.length; index++) {

@@ -119,8 +119,7 @@ export class OutputStage {
         bound = { timeout, isExcused }
         if (this.#ended) return
       }
-      const headers = withMarkers(flow.head.headers, this.#faults.takeHeadMarkers())
-      this.#exit.head({ ...flow.head, headers })
+      this.#exit.head(withMarkers(flow.head, this.#faults.takeHeadMarkers()))
       await this.#send(flow)
       if (!this.#ended) this.#end(flow.whole() ? this.#trailers : [])
     } catch (error) {

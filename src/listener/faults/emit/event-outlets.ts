@@ -112,8 +112,7 @@ export class SseOutlet {
   release(): void {
     if (this.released) return
     this.stop()
-    const { headers } = this.#head
-    this.#outlet.head({ ...this.#head, headers: withMarkers(headers, this.#headMarkers) })
+    this.#outlet.head(withMarkers(this.#head, this.#headMarkers))
     this.#flush()
   }
 

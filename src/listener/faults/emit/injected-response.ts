@@ -6,6 +6,7 @@ import {
   linesWithout,
   mediaType,
 } from '../../../http/headers.ts'
+import { FastResponseHead, type ResponseHeadCache } from '../../../http/fast/fast-response-head.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { STATUS_CODES } from 'node:http'
 import { type Call, sharesStream } from '../../../mcp/call.ts'
@@ -32,10 +33,12 @@ export function faultMarker(rule: string, fault: string): string {
 }
 
 /** Adds a header for each marker. */
-export function withMarkers(lines: HeaderLines, markers: readonly string[]): HeaderLines {
-  return markers.length === 0
-    ? lines
-    : [...lines, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
+export function withMarkers(head: ResponseHead, markers: readonly string[]): ResponseHead {
+  if (markers.length === 0) return head
+  const headers = [...head.headers, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
+  return head instanceof FastResponseHead
+    ? head.changed(markers.join(' '), headers)
+    : { ...head, headers }
 }
 
 /** Encodes markers as comments in front of an event. */
@@ -129,8 +132,13 @@ export function messageResponse(
     sse ? 'no-cache' : 'no-store',
     ...corsLines(request, marked),
   ]
-  return { head: { status: 200, reason: 'OK', headers }, bytes }
+  // Without CORS headers, heads differ only in the length.
+  const cache = headers.length > 6 ? undefined : sse ? SSE_HEADS : JSON_HEADS
+  return { head: new FastResponseHead(200, 'OK', headers, bytes.byteLength, cache), bytes }
 }
+
+const JSON_HEADS: ResponseHeadCache = { facts: undefined, text: undefined }
+const SSE_HEADS: ResponseHeadCache = { facts: undefined, text: undefined }
 
 /**
  * Creates the response to a POST without messages to send or to respond with. Without calls it is
@@ -170,6 +178,10 @@ export function changedResponse(
 ): InjectedResponse {
   const { status } = head
   const headers = headersForChangedBody(head.headers, bytes.length)
+  const changed =
+    head instanceof FastResponseHead
+      ? head.changed('body', headers, bytes.length)
+      : { ...head, headers }
   const type = mediaType(headerValue(headers, 'content-type'))
   const isStream = status < 300 && type === 'text/event-stream'
   if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream)) {
@@ -177,7 +189,7 @@ export function changedResponse(
     const lines = [...others, 'Content-Type', 'application/json']
     return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
   }
-  return { head: { ...head, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
+  return { head: changed, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
 
 /** The error of the official SDKs' servers for an unknown session. */
@@ -202,7 +214,7 @@ export function expiredResponse(
     marked,
   )
   const markers = marked ? [faultMarker(ref.rule, ref.fault)] : []
-  return { head: { ...head, headers: withMarkers(head.headers, markers) }, bytes }
+  return { head: withMarkers(head, markers), bytes }
 }
 
 /** Returns true for a response without a body. */

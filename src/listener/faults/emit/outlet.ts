@@ -52,10 +52,7 @@ export class Outlet {
   head(head: ResponseHead, whole = false): void {
     if (this.ended) return
     this.started = true
-    const markers = this.#faults.takeMarkers()
-    // The text of a head that the upstream repeats is kept with it.
-    const headers = markers.length === 0 ? undefined : withMarkers(head.headers, markers)
-    this.#to.head(headers === undefined ? head : { ...head, headers }, whole)
+    this.#to.head(withMarkers(head, this.#faults.takeMarkers()), whole)
   }
 
   /** Sends a part of the body; false asks for a pause until `resume`. */

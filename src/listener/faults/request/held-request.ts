@@ -113,7 +113,8 @@ export function requestOutcome(
   replies: Reply[],
   repeated: readonly string[],
 ): RequestOutcome {
-  for (const [index, verdict] of verdicts.entries()) {
+  for (let index = 0; index < verdicts.length; index++) {
+    const verdict = verdicts[index]
     const faults = posted[index]!
     if (faults.fate.isAbandoned) {
       responded.push(index)

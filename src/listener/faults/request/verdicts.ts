@@ -4,6 +4,7 @@ import type { Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import type { Inapplicable } from '../chain/active-context.ts'
+import type { ActiveFault } from '../chain/active-fault.ts'
 import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
@@ -86,7 +87,7 @@ interface AskedExchange {
 export function admitVerdict(
   faults: CallFaults,
   verdict: Verdict,
-  wireMarker: string | undefined,
+  active: ActiveFault,
   { options, posted, shared }: AskedExchange,
   texts: CallTexts,
 ): Inapplicable {
@@ -103,7 +104,7 @@ export function admitVerdict(
     return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
   }
   if (!sharesStream(call?.transport) || reply.kind === 'http') return undefined
-  return pushReply(faults, reply, wireMarker, options)
+  return pushReply(faults, reply, active.wireMarker, options)
 }
 
 /** Sends the reply to a call on the stream of its session. */
