@@ -68,7 +68,7 @@ export interface Frame {
   readonly last: boolean
 }
 
-/** What takes the place of a frame; undefined when the frame stays. */
+/** A frame in the place of another; undefined when that frame stays. */
 export type Changed = Frame | undefined | Promise<Frame | undefined>
 
 /** The frames of a response. */

@@ -18,7 +18,7 @@ describe('delay', () => {
   it('at the response holds back the frame that ends the call, and no other', async () => {
     const ctx = new Context()
     const fault = delay.create({ fixed: 2000, max: MAX, at: 'response' })
-    expect(Object.keys(fault)).toEqual(['onResponse'])
+    expect(Object.keys(fault)).toEqual(['onLast', 'onResponse'])
     const slept: [string, number][] = []
     const through = fault.onResponse!(
       ctx,

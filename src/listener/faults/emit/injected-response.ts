@@ -36,9 +36,11 @@ export function faultMarker(rule: string, fault: string): string {
 export function withMarkers(head: ResponseHead, markers: readonly string[]): ResponseHead {
   if (markers.length === 0) return head
   const headers = [...head.headers, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
-  return head instanceof FastResponseHead
-    ? head.changed(markers.join(' '), headers)
-    : { ...head, headers }
+  return changedHead(head, markers.join(' '), headers)
+}
+
+function changedHead(head: ResponseHead, by: string, headers: HeaderLines, length?: number) {
+  return head instanceof FastResponseHead ? head.changed(by, headers, length) : { ...head, headers }
 }
 
 /** Encodes markers as comments in front of an event. */
@@ -133,12 +135,14 @@ export function messageResponse(
     ...corsLines(request, marked),
   ]
   // Without CORS headers, heads differ only in the length.
-  const cache = headers.length > 6 ? undefined : sse ? SSE_HEADS : JSON_HEADS
+  const cache = headers.length > 6 ? undefined : HEADS[sse ? 'sse' : 'json']
   return { head: new FastResponseHead(200, 'OK', headers, bytes.byteLength, cache), bytes }
 }
 
-const JSON_HEADS: ResponseHeadCache = { facts: undefined, text: undefined }
-const SSE_HEADS: ResponseHeadCache = { facts: undefined, text: undefined }
+const HEADS: Readonly<Record<'json' | 'sse', ResponseHeadCache>> = {
+  json: { facts: undefined, text: undefined },
+  sse: { facts: undefined, text: undefined },
+}
 
 /**
  * Creates the response to a POST without messages to send or to respond with. Without calls it is
@@ -178,10 +182,6 @@ export function changedResponse(
 ): InjectedResponse {
   const { status } = head
   const headers = headersForChangedBody(head.headers, bytes.length)
-  const changed =
-    head instanceof FastResponseHead
-      ? head.changed('body', headers, bytes.length)
-      : { ...head, headers }
   const type = mediaType(headerValue(headers, 'content-type'))
   const isStream = status < 300 && type === 'text/event-stream'
   if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream)) {
@@ -189,6 +189,7 @@ export function changedResponse(
     const lines = [...others, 'Content-Type', 'application/json']
     return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
   }
+  const changed = changedHead(head, 'body', headers, bytes.length)
   return { head: changed, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
 
