@@ -10,13 +10,13 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8431 },
-  { name: 'filters', directories: ['src/filters'], budget: 5798 },
-  { name: 'rules', directories: ['src/rules'], budget: 12230 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8450 },
+  { name: 'filters', directories: ['src/filters'], budget: 5831 },
+  { name: 'rules', directories: ['src/rules'], budget: 12265 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4556 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2075 },
-  { name: 'listener', directories: ['src/listener'], budget: 16565 },
-  { name: 'admin', directories: ['src/admin'], budget: 6908 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
+  { name: 'listener', directories: ['src/listener'], budget: 16586 },
+  { name: 'admin', directories: ['src/admin'], budget: 6934 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
