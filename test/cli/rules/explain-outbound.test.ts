@@ -67,7 +67,7 @@ test('rules about connections are explained by the dependency', async () => {
   expect(inProduction.match(/Nothing is armed/g)).toHaveLength(1)
   expect(await results()).toBeUndefined()
   expect(await explained('--outbound', 'db:5432')).toContain(
-    'gone: matches, and samples this connection\n  connection {"refuse":true}',
+    'gone: matches, and samples this connection\n  connection: { refuse: true }',
   )
   expect(await explained()).toContain('--outbound host:port explains them')
   await rm(directory, { recursive: true })
