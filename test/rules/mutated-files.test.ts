@@ -39,7 +39,7 @@ describe('a damaged file', () => {
     // Otherwise the damage is too slight, or too great, to show anything.
     expect(seen.accepted).toBeGreaterThan(RUNS / 40)
     expect(seen.rejected).toBeGreaterThan(RUNS / 2)
-  }, 60_000)
+  }, 180_000)
 
   it('is read, or rejected with a position, whatever was done to its bytes', () => {
     const bytes = Buffer.from(FILE)
