@@ -1,4 +1,4 @@
-import { isShareUsed, spendShare } from '../../base/event-loop.ts'
+import { spendShare } from '../../base/event-loop.ts'
 import { Chain, type Link } from '../../base/linked-list.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { MemoryBudget, Stalled } from '../memory-budget.ts'
@@ -79,18 +79,17 @@ export class ClientConnection extends Chain<OpenExchange> {
   }
 
   /**
-   * Ends the open exchanges of a client that has left, and calls `done`: later when the share of
-   * this iteration is used up, as many clients may leave at once.
+   * Ends the open exchanges of a client that has left, and calls `done`. Only one at a time when
+   * the share of this iteration is used up, as many clients may leave at once.
    */
   closed(done: () => void): void {
     while (this.oldest !== undefined) {
-      if (isShareUsed()) {
+      const begun = performance.now()
+      this.oldest.closed()
+      if (spendShare(performance.now() - begun) && this.oldest !== undefined) {
         setImmediate(() => this.closed(done))
         return
       }
-      const begun = performance.now()
-      this.oldest.closed()
-      spendShare(performance.now() - begun)
     }
     done()
   }

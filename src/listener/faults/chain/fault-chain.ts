@@ -122,7 +122,8 @@ export async function piped(
 ): Promise<void> {
   let only = frame
   for (const [index, active] of faults.entries()) {
-    if (active.fault.onLast !== undefined) only = await changed(active, only)
+    const { onLast, beforeResponse } = active.fault
+    if (onLast !== undefined && beforeResponse === undefined) only = await changed(active, only)
     else if (active.readsResponse) {
       const flow = chainOf({ faults: faults.slice(index) }, alone(only), check, uncut)
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
