@@ -122,8 +122,9 @@ export async function piped(
 ): Promise<void> {
   let only = frame
   for (const [index, active] of faults.entries()) {
-    const { onLast, beforeResponse } = active.fault
-    if (onLast !== undefined && beforeResponse === undefined) only = await changed(active, only)
+    const { fault } = active
+    const isSimple = fault.onLast !== undefined && fault.beforeResponse === undefined
+    if (isSimple) only = await changed(active, only)
     else if (active.readsResponse) {
       const flow = chainOf({ faults: faults.slice(index) }, alone(only), check, uncut)
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
