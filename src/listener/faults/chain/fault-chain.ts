@@ -136,18 +136,24 @@ export async function piped(
   out.push(only)
 }
 
+/** Counts a frame that a fault takes; returns false for one that is too large for it. */
+function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
+  const { memory, exchangeContext } = active.owner
+  // An earlier fault may have made the message larger than any that is read.
+  if (raw.length > exchangeContext.maxBody) {
+    active.cannot('too_large')
+    return false
+  }
+  active.taken = message
+  memory.take(raw.length)
+  if (last) active.asked = true
+  return true
+}
+
 /** Returns what a fault makes of the only frame of a response. */
 async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFrame> {
-  if (!isOpen(frame) || !frame.last) return frame
-  const { memory, exchangeContext } = active.owner
+  if (!isOpen(frame) || !frame.last || !takes(active, frame)) return frame
   const { length } = frame.raw
-  if (length > exchangeContext.maxBody) {
-    active.cannot('too_large')
-    return frame
-  }
-  active.taken = frame.message
-  active.asked = true
-  memory.take(length)
   try {
     const heavy = heavyWork.wait(length)
     if (heavy !== undefined) await heavy
@@ -159,7 +165,7 @@ async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFra
     active.failed(error)
     return frame
   } finally {
-    memory.give(length)
+    active.owner.memory.give(length)
   }
 }
 
@@ -250,19 +256,12 @@ export class Tap implements AsyncIterableIterator<Frame> {
         this.#notify()
         continue
       }
-      const isSealed = frame instanceof SealedFrame
-      // An earlier fault may have made the message larger than any that is read.
-      const isTooLarge = frame.raw.length > this.#active.owner.exchangeContext.maxBody
-      if (isSealed || isTooLarge) {
-        if (!isSealed) this.#active.cannot('too_large')
+      if (frame instanceof SealedFrame || !takes(this.#active, frame)) {
         this.sealed = frame
         return { done: true, value: undefined }
       }
       this.inHand.push(frame)
-      this.#active.taken = frame.message
       this.#held += frame.raw.length
-      this.#active.owner.memory.take(frame.raw.length)
-      if (frame.last) this.#active.asked = true
       // Parsing took time, and the fault may take as long.
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
