@@ -1,5 +1,5 @@
 // The door for tests of Kubernetes: API servers, pods, reviews of the webhook, and a Prometheus that
-// scrapes. What is heavy (real clusters, sidecars of pods) is loaded when a test starts it.
+// scrapes. Real clusters and sidecars of pods are heavy: they are loaded when a test starts them.
 
 /** Clusters, and access to their API server. */
 export { startCluster } from './cluster/start-cluster.ts'

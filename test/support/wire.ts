@@ -1,5 +1,5 @@
 // The door for tests of bytes, messages and calls: upstreams, clients, and sidecars between them.
-// What is heavy (the proxy, SDKs) is loaded when a test starts it.
+// The proxy and the SDKs are heavy: they are loaded when a test starts them.
 
 /** Upstreams. */
 export { startUpstream } from './wire/upstream.ts'
