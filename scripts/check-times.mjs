@@ -16,7 +16,7 @@ const FILES = [
   'src/upstream/fast/fast-connection.ts',
   'src/telemetry/metrics.ts',
   'src/agents/agent-watch.ts',
-  'src/listener/pipeline.ts',
+  'src/listener/layers/settled.ts',
   'src/admin/server.ts',
   'packages/kubernetes/src/injector/inject-pod.ts',
   'packages/experiments/src/experiment/plan.ts',

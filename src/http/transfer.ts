@@ -56,6 +56,9 @@ export interface Transfer {
   abort(): void
 }
 
+/** Controls a request that is not in flight. */
+export const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+
 /** Sends requests. */
 export interface Upstream {
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer

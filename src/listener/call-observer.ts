@@ -1,4 +1,4 @@
-import { type Outcome, sharesStream } from '../mcp/call.ts'
+import { type Origin, type Outcome, sharesStream } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
@@ -16,6 +16,7 @@ import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
+import type { Explained } from './ended-call.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import { heavyWork } from '../base/event-loop.ts'
@@ -127,12 +128,16 @@ export class CallObserver implements Observer {
   fail(failure: Failure): void {
     const outcome = failure.kind === 'reset' || this.#status === 0 ? 'reset' : 'incomplete'
     // On any transport, a client whose POST got no status expects no response.
-    if (this.#status === 0) this.#settle(outcome, failure)
+    if (this.#status === 0) this.settle(outcome, 'real', { message: failure.message })
     else this.#cut(outcome, failure)
   }
 
   gone(): void {
     this.#cut('abandoned')
+  }
+
+  settle(outcome: Outcome, origin: Origin, error: Explained): void {
+    this.#inFlight.settleAll(this.#entries, outcome, origin, error)
   }
 
   #release(): void {
@@ -228,10 +233,6 @@ export class CallObserver implements Observer {
     // Decoding is synchronous: the memory is only checked, not held.
     memory.give(cost)
     return decodeWhole(this.#coding, this.#pieces.joined(), limit)
-  }
-
-  #settle(outcome: Outcome, { message }: Failure): void {
-    this.#inFlight.settleAll(this.#entries, outcome, 'real', { message })
   }
 
   /** Settles calls whose response was not read: it counts as ok unless the faults know better. */

@@ -1,7 +1,9 @@
 import type { PostedMessages } from '../mcp/classify.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { headerValue, type HeaderLines, type ResponseHead } from '../http/headers.ts'
+import type { Origin, Outcome } from '../mcp/call.ts'
 import type { CallEntry } from './call-entry.ts'
+import type { Explained } from './ended-call.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Observer } from './observer.ts'
@@ -60,5 +62,9 @@ export class InitializeObserver implements Observer {
 
   gone(): void {
     this.#inner.gone()
+  }
+
+  settle(outcome: Outcome, origin: Origin, error: Explained): void {
+    this.#inner.settle(outcome, origin, error)
   }
 }

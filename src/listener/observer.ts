@@ -1,6 +1,8 @@
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import type { Failure } from '../http/transfer.ts'
+import type { Origin, Outcome } from '../mcp/call.ts'
+import type { Explained } from './ended-call.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
 /** Limits the memory of an observer. */
@@ -22,4 +24,6 @@ export interface Observer {
   fail(failure: Failure): void
   /** Reports that the client left before the end. */
   gone(): void
+  /** Settles what is open, because Squall or a fault ended the exchange. */
+  settle(outcome: Outcome, origin: Origin, error: Explained): void
 }

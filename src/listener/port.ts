@@ -18,9 +18,8 @@ import { HttpFront } from './front/http-front.ts'
 import { ClosedPort } from './front/closed-port.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { NewConnections } from './faults/session-control.ts'
-import { createPipeline, type PortContext } from './port-pipeline.ts'
+import { createStack, type PortContext } from './port-stack.ts'
 import { PublicAddress } from './public-address.ts'
-import { publicUpstream } from './public-upstream.ts'
 import type { RareLog } from './rare-log.ts'
 import type { Pair, SidecarOptions } from './sidecar-options.ts'
 
@@ -83,11 +82,9 @@ export class Port {
     const { upstream: plain } = this.#connections
     const upstream = host === undefined ? plain : outboundUpstream(plain, host)
     const publicUrl = isOutbound ? undefined : options.publicUrl
-    const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
-    const { pipeline, inFlight } = createPipeline(options, context, {
-      upstream: names
-        ? publicUpstream(upstream, { address: names, log: rareLog, memory })
-        : upstream,
+    const { exchanges, inFlight } = createStack(options, context, {
+      upstream,
+      publicAddress: publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address),
       streamTransport: 'http+sse',
       suspect: (failure) => options.diagnose !== false && this.#diagnosis.suspect(failure),
       outbound: isOutbound ? destinationOf(address) : undefined,
@@ -110,11 +107,7 @@ export class Port {
       },
       host,
     )
-    const target = {
-      handle: pipeline.handle.bind(pipeline),
-      reject: pipeline.reject.bind(pipeline),
-      upgrade: this.#upgrade.bind(this),
-    }
+    const target = { ...exchanges, upgrade: this.#upgrade.bind(this) }
     this.#front = new HttpFront(options, target, telemetry, listenTls, memory)
   }
 

@@ -1,65 +1,75 @@
-import type { Outcome } from '../mcp/call.ts'
+import type { Origin, Outcome } from '../mcp/call.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
-import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../http/headers.ts'
+import {
+  headerValue,
+  type HeaderLines,
+  mediaType,
+  type RequestHead,
+  type ResponseHead,
+} from '../http/headers.ts'
 import { eachResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { codingOf } from '../http/content-coding.ts'
+import type { Explained } from './ended-call.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
-import type { Observer, ObserverBounds } from './observer.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
+
+interface Parts {
+  readonly inFlight: InFlightRequests
+  readonly telemetry: Telemetry
+  readonly memory: MemoryBudget
+  /** Longer events are not read. */
+  readonly maxBody: number
+}
 
 /**
  * Observes a stream that the client opened by GET: the push stream of a session, a resumed stream,
  * or the stream of HTTP+SSE. It carries responses to calls of other exchanges.
  */
 export class PushObserver implements Observer, PushPosition {
-  readonly #inFlight: InFlightRequests
-  readonly #telemetry: Telemetry
+  readonly #parts: Parts
   readonly #target: string
-  readonly #bounds: ObserverBounds
+  /** Counts the exchange. */
+  readonly #account: Observer
   /** Undefined when no fault can act on the stream. */
   readonly #stream: PushStream | undefined
   #session: string
   #endpoint: string | undefined
   #watch: SseWatch | undefined
 
-  constructor(
-    inFlight: InFlightRequests,
-    telemetry: Telemetry,
-    head: RequestHead,
-    bounds: ObserverBounds,
-    stream?: PushStream,
-  ) {
+  constructor(parts: Parts, head: RequestHead, account: Observer, stream?: PushStream) {
     this.#stream = stream
     stream?.setPosition(this)
-    this.#inFlight = inFlight
-    this.#telemetry = telemetry
+    this.#parts = parts
+    this.#account = account
     this.#target = head.target
-    this.#bounds = bounds
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
   }
 
   get behind(): boolean {
-    return this.#bounds.memory.isBehind(this.#watch?.unread ?? 0)
+    return this.#parts.memory.isBehind(this.#watch?.unread ?? 0)
   }
 
   head(head: ResponseHead): void {
+    this.#account.head(head)
     if (head.status >= 300) return
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
-    this.#telemetry.gauge('push_streams', 1)
+    this.#parts.telemetry.gauge('push_streams', 1)
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     this.#watch = new SseWatch(
       coding,
-      this.#bounds.limit,
+      this.#parts.maxBody,
       (text, from) => this.#sign(text, from),
       (frame, mark) => this.#event(frame, mark),
-      this.#bounds.memory,
+      this.#parts.memory,
     )
     this.#stream?.setSession(this.#session, false)
   }
@@ -72,7 +82,7 @@ export class PushObserver implements Observer, PushPosition {
   }
 
   fork(): SseFramer {
-    return this.#watch?.fork() ?? new SseFramer(this.#bounds.limit, this.#bounds.memory)
+    return this.#watch?.fork() ?? new SseFramer(this.#parts.maxBody, this.#parts.memory)
   }
 
   data(chunk: Uint8Array): void {
@@ -83,16 +93,23 @@ export class PushObserver implements Observer, PushPosition {
     this.#watch?.chunks(run)
   }
 
-  end(): void {
+  end(trailers: HeaderLines): void {
     this.#close('incomplete')
+    this.#account.end(trailers)
   }
 
   fail(failure: Failure): void {
     this.#close(failure.kind === 'reset' ? 'reset' : 'incomplete')
+    this.#account.fail(failure)
   }
 
   gone(): void {
     this.#close('abandoned')
+    this.#account.gone()
+  }
+
+  settle(outcome: Outcome, origin: Origin, error: Explained): void {
+    this.#account.settle(outcome, origin, error)
   }
 
   #close(outcome: Outcome): void {
@@ -104,13 +121,14 @@ export class PushObserver implements Observer, PushPosition {
 
   #streamEnded(): void {
     this.#watch = undefined
-    this.#telemetry.gauge('push_streams', -1)
+    this.#parts.telemetry.gauge('push_streams', -1)
   }
 
   /** Ends the session of an HTTP+SSE stream; other streams can be resumed. */
   #endSession(outcome: Outcome): void {
     const origin = this.#stream?.cutByFault === true ? 'injected' : 'real'
-    if (this.#endpoint !== undefined) this.#inFlight.closeEndpoint(this.#endpoint, outcome, origin)
+    if (this.#endpoint !== undefined)
+      this.#parts.inFlight.closeEndpoint(this.#endpoint, outcome, origin)
   }
 
   /** Finds responses and, until an endpoint is announced, the `endpoint` event. */
@@ -123,15 +141,15 @@ export class PushObserver implements Observer, PushPosition {
 
   #event(frame: SseFrame, mark: ForeignMark): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
-      this.#endpoint = this.#inFlight.endpoints.announce(this.#target, frame.data)
+      this.#endpoint = this.#parts.inFlight.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
       if (this.#endpoint !== undefined) this.#stream?.setSession(this.#endpoint, true)
       return
     }
     eachResponse(frame, (message, bytes) => {
       if (message.id === null) return
-      const entry = this.#inFlight.find(this.#session, message.id)
-      if (entry !== undefined) this.#inFlight.response(entry, message, bytes, mark)
+      const entry = this.#parts.inFlight.find(this.#session, message.id)
+      if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, mark)
     })
   }
 }

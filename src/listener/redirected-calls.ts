@@ -18,13 +18,12 @@ export interface RedirectedPost {
   readonly faults: ExchangeFaults | undefined
 }
 
-/** An exchange whose response redirects its client. */
-export interface RedirectedExchange {
-  readonly exchange: Exchange
-  readonly entries: readonly CallEntry[]
-  readonly observer: Observer | null
+/** The messages of a POST and its open calls. */
+export interface SentPost {
   readonly posted: PostedMessages | undefined
-  readonly faults: ExchangeFaults | undefined
+  readonly entries: readonly CallEntry[]
+  /** Counts a POST without calls. */
+  readonly account?: { readonly faults: ExchangeFaults | undefined } | undefined
 }
 
 interface Held {
@@ -63,17 +62,21 @@ export class RedirectedCalls {
   }
 
   /** Keeps the calls of a redirected exchange; returns false when no client can follow. */
-  hold(active: RedirectedExchange, response: ResponseHead, now: number): boolean {
-    const { exchange, entries, observer, posted, faults } = active
-    const { head } = exchange
-    if (posted === undefined || observer === null) return false
+  hold(
+    { head, body, peer }: Exchange,
+    { posted, entries, account }: SentPost,
+    observer: Observer,
+    response: ResponseHead,
+    now: number,
+  ): boolean {
     const to = redirectTarget(head, response)
-    const bytes = exchange.body.kept
-    if (to === undefined || bytes === undefined) return false
+    const bytes = body.kept
+    if (posted === undefined || to === undefined || bytes === undefined) return false
+    const faults = entries[0]?.faults ?? account?.faults
     const weight = bytes.length + to.target.length + linesText(head.headers).length
     const carried = faults?.followRedirect() === true ? faults : undefined
     const post = { head, posted, entries, observer, faults: carried }
-    const key = keyOf(exchange, bytes)
+    const key = keyOf(head, peer, bytes)
     this.#held.push({ post, to, key, size: bytes.length, weight, expires: now + FOLLOW_TIMEOUT })
     this.#bytes += weight
     while (this.#held.length > MAX_POSTS || this.#bytes > MAX_BYTES) this.#drop(true)
@@ -88,7 +91,7 @@ export class RedirectedCalls {
       const held = this.#held[at]!
       // Compares the size and target first, because the key hashes the body.
       if (held.size !== bytes.length || held.to.target !== target) continue
-      if (held.key !== (key ??= keyOf(exchange, bytes))) continue
+      if (held.key !== (key ??= keyOf(exchange.head, exchange.peer, bytes))) continue
       this.#held.splice(at, 1)
       this.#bytes -= held.weight
       return held.post
@@ -109,7 +112,7 @@ export class RedirectedCalls {
   }
 }
 
-function keyOf({ head, peer }: Exchange, bytes: Uint8Array): string {
-  const client = CLIENT_HEADERS.map((name) => headerValue(head.headers, name) ?? null)
+function keyOf({ headers }: RequestHead, peer: string | undefined, bytes: Uint8Array): string {
+  const client = CLIENT_HEADERS.map((name) => headerValue(headers, name) ?? null)
   return hash('sha256', JSON.stringify([peer, ...client, hash('sha256', bytes)]))
 }

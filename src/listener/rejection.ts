@@ -3,7 +3,6 @@ import type { ResponseHead } from '../http/headers.ts'
 import { asJson, errorReply } from '../mcp/reply.ts'
 import type { RejectionReason } from '../telemetry/telemetry.ts'
 import type { Failure } from '../http/transfer.ts'
-import type { ClientResponse } from './exchange.ts'
 
 /** The JSON-RPC error code of Squall's own errors. */
 const SQUALL_ERROR = -32603
@@ -25,13 +24,18 @@ export interface Rejection {
   readonly message: string
 }
 
-/** Answers instead of the upstream: with JSON-RPC errors for calls, with plain JSON otherwise. */
-export function sendRejection(
-  response: ClientResponse,
+/** A response in one piece. */
+export interface WholeResponse {
+  readonly head: ResponseHead
+  readonly bytes: Uint8Array
+}
+
+/** Returns the response to a rejected request: JSON-RPC errors for calls, or else plain JSON. */
+export function rejectionResponse(
   rejection: Rejection,
   calls: readonly Call[],
   batch: boolean,
-): void {
+): WholeResponse {
   const bytes = rejectionBody(rejection, calls, batch)
   const head: ResponseHead = {
     status: rejection.status,
@@ -47,9 +51,7 @@ export function sendRejection(
       rejection.reason,
     ],
   }
-  response.head(head)
-  response.data(bytes)
-  response.end([])
+  return { head, bytes }
 }
 
 /** Encodes the body of an error response of Squall. */

@@ -1,25 +1,20 @@
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../http/headers.ts'
-import { keepsMethod } from '../http/redirect-target.ts'
-import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
+import { type Failure, NO_TRANSFER, type ResponseSink, type Transfer } from '../http/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import { crowd, nextLoop, spendShare } from '../base/event-loop.ts'
+import type { StackParts } from './layers/layer.ts'
 import type { Observer } from './observer.ts'
+import { LocalResponse } from './local-response.ts'
+import type { RedirectedCalls } from './redirected-calls.ts'
+import { NOT_READ, rejectionOf, UNREADABLE } from './rejection.ts'
 
-/** Receives the events of a relay. */
-export interface RelayEnd {
-  /** The exchange has ended: completed, cut, or left by the client. */
-  finished(head: ResponseHead | undefined): void
-  /** The response redirects the request. True takes the calls from the observer. */
-  redirected(head: ResponseHead): boolean
-  /** The upstream gave no usable response: the receiver must respond. */
-  upstreamFailed(failure: Failure): void
-  /** The observer failed; the response continues. */
-  observerFailed(error: unknown): void
-  /** Squall ends the connection of a client that does not read. */
-  dropped(): void
-  /** Called last and once with the time that Squall spent without waiting, in clock units. */
-  spent(time: number): void
+/** The parts of a port that relays use. */
+export interface RelayParts extends Pick<
+  StackParts,
+  'logger' | 'now' | 'rareLog' | 'suspect' | 'telemetry'
+> {
+  readonly inFlight: { readonly redirects: RedirectedCalls }
 }
 
 /** The time of a piece up to this size, together with its head, is not measured. */
@@ -27,13 +22,12 @@ const SMALL = 16 * 1024
 
 /** Passes one response from the upstream to the client and to an observer. */
 export class Relay implements ResponseSink, ExchangeListener {
+  /** Responds in place of the upstream. */
+  readonly local: LocalResponse
   readonly #exchange: Exchange
-  readonly #end: RelayEnd
-  readonly #now: () => number
-  #observer: Observer | null
+  readonly #parts: RelayParts
   #transfer: Transfer | undefined
-  #head: ResponseHead | undefined
-  #ended = false
+  #status = 0
   #requestSent = false
   #spent = 0
   /** The start of the running clock; negative while it is stopped. */
@@ -45,26 +39,30 @@ export class Relay implements ResponseSink, ExchangeListener {
   /** False while the client accepts no more data. */
   #isWanted = true
 
-  constructor(exchange: Exchange, observer: Observer | null, end: RelayEnd, now: () => number) {
+  constructor(exchange: Exchange, observer: Observer | undefined, parts: RelayParts) {
+    this.local = new LocalResponse(exchange, observer, parts)
     this.#exchange = exchange
-    this.#observer = observer
-    this.#end = end
-    this.#now = now
+    this.#parts = parts
     exchange.listener = this
   }
 
-  /** Sets the transfer, which the relay aborts when the client leaves. */
-  attach(transfer: Transfer): void {
-    if (this.#ended) transfer.abort()
-    else this.#transfer = transfer
-  }
-
-  /** Records that the request was sent, which took `spent`. */
-  requestSent(spent: number): void {
-    this.#spent += spent
-    this.#requestSent = true
+  /**
+   * Sets the transfer, which the relay aborts when the client leaves. The time since the request
+   * was received counts as spent.
+   */
+  attach(transfer: Transfer, receivedAt?: number): void {
+    if (transfer === NO_TRANSFER) return
+    if (receivedAt !== undefined) {
+      this.#spent += this.#parts.now() - receivedAt
+      this.#requestSent = true
+    }
+    if (!this.local.ended) {
+      this.#transfer = transfer
+      return
+    }
+    transfer.abort()
     // An unreachable upstream has failed before this.
-    if (this.#ended) this.#end.spent(this.#spent)
+    if (this.#requestSent) this.#parts.telemetry.overhead(this.#spent / 1000)
   }
 
   info(head: ResponseHead): void {
@@ -72,7 +70,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   head(head: ResponseHead, whole?: boolean): void {
-    if (this.#ended) return
+    if (this.local.ended) return
     this.#begin()
     try {
       this.#exchange.response.head(head, whole)
@@ -81,80 +79,87 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.fail({ kind: 'protocol', message: `unusable head: ${(error as Error).message}` })
       return
     }
-    this.#head = head
-    if (this.#observer === null) return
-    if (keepsMethod(head.status) && this.#end.redirected(head)) {
-      this.#observer = null
+    this.#status = head.status
+    const { observer } = this.local
+    if (observer === undefined) return
+    if (this.#redirected(head, observer)) {
+      this.local.observer = undefined
       return
     }
     try {
-      this.#observer.head(head)
+      observer.head(head)
     } catch (error) {
       this.#observerFailed(error)
     }
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#ended) return true
+    if (this.local.ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.data(chunk)
     if (!more) this.#exchange.stall()
-    if (this.#observer !== null) {
+    const { observer } = this.local
+    if (observer !== undefined) {
       try {
-        this.#observer.data(chunk)
+        observer.data(chunk)
       } catch (error) {
         this.#observerFailed(error)
       }
     }
-    if (this.#observer?.behind === true) return this.#waitInCrowd(more)
+    if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || chunk.length > SMALL ? this.#paced(more) : more
   }
 
   chunks(run: ChunkRun): boolean {
-    if (this.#ended) return true
+    if (this.local.ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
     if (!more) this.#exchange.stall()
-    if (this.#observer !== null) {
+    const { observer } = this.local
+    if (observer !== undefined) {
       try {
-        this.#observer.chunks(run)
+        observer.chunks(run)
       } catch (error) {
         this.#observerFailed(error)
       }
     }
-    if (this.#observer?.behind === true) return this.#waitInCrowd(more)
+    if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || run.full ? this.#paced(more) : more
   }
 
   end(trailers: HeaderLines): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.local.ended) return
+    this.local.ended = true
     this.#begin()
     this.#exchange.response.end(trailers)
-    if (this.#observer !== null) {
+    const { observer } = this.local
+    if (observer !== undefined) {
       try {
-        this.#observer.end(trailers)
+        observer.end(trailers)
       } catch (error) {
         this.#observerFailed(error)
       }
     }
-    this.#end.finished(this.#head)
-    this.#account()
+    this.#finished()
   }
 
   fail(failure: Failure): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.local.ended) return
+    this.local.ended = true
     this.#begin()
     const { response } = this.#exchange
     if (!response.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
-      this.#end.upstreamFailed(failure)
-    } else {
-      response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
-      this.#observe((observer) => observer.fail(failure))
-      this.#end.finished(this.#head)
+      const { suspect, rareLog } = this.#parts
+      suspect?.(failure)
+      const rejection = rejectionOf(failure)
+      this.local.reject(rejection)
+      rareLog.warn(rejection.reason, failure.message, 'responded for the upstream')
+      this.#account()
+      return
     }
-    this.#account()
+    response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
+    this.#observe((observer) => observer.fail(failure))
+    this.#finished()
   }
 
   drained(): void {
@@ -163,17 +168,16 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   gone(): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.local.ended) return
+    this.local.ended = true
     this.#begin()
     this.#transfer?.abort()
     this.#observe((observer) => observer.gone())
-    this.#end.finished(this.#head)
-    this.#account()
+    this.#finished()
   }
 
   dropped(): void {
-    if (!this.#ended) this.#end.dropped()
+    if (!this.local.ended) this.local.observer?.settle('incomplete', 'squall', NOT_READ)
   }
 
   /**
@@ -209,12 +213,12 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   #rested(): void {
     this.#isResting = false
-    if (this.#isWanted && !this.#ended) this.#transfer?.resume()
+    if (this.#isWanted && !this.local.ended) this.#transfer?.resume()
   }
 
   /** Stops the clock and returns its time. */
   #stop(): number {
-    const time = this.#now() - this.#since
+    const time = this.#parts.now() - this.#since
     this.#spent += time
     this.#since = -1
     return time
@@ -223,30 +227,49 @@ export class Relay implements ResponseSink, ExchangeListener {
   /** Starts the clock; returns false when it is running. */
   #begin(): boolean {
     if (this.#since >= 0) return false
-    this.#since = this.#now()
+    this.#since = this.#parts.now()
     return true
+  }
+
+  /** Returns true when the response redirects the calls to another exchange. */
+  #redirected(head: ResponseHead, observer: Observer): boolean {
+    const { post } = this.local
+    if (head.status < 300 || post.posted === undefined) return false
+    const { inFlight, now } = this.#parts
+    const isHeld = inFlight.redirects.hold(this.#exchange, post, observer, head, now())
+    return isHeld && post.entries.length > 0
+  }
+
+  #finished(): void {
+    // A client that leaves before its request is sent says nothing of the upstream.
+    if (this.#requestSent && (this.#status === 0 || this.#status === 400)) this.#parts.suspect?.()
+    this.#account()
   }
 
   #account(): void {
     if (this.#since >= 0) spendShare(this.#stop())
-    if (this.#requestSent) this.#end.spent(this.#spent)
+    if (this.#requestSent) this.#parts.telemetry.overhead(this.#spent / 1000)
   }
 
   #observe(notify: (observer: Observer) => void): void {
-    if (this.#observer === null) return
+    if (this.local.observer === undefined) return
     try {
-      notify(this.#observer)
+      notify(this.local.observer)
     } catch (error) {
       this.#observerFailed(error)
     }
   }
 
-  #observerFailed(error: unknown): void {
-    const observer = this.#observer
-    this.#observer = null
-    this.#end.observerFailed(error)
+  /** Settles the calls of an exchange whose observer failed; the response continues. */
+  #observerFailed(err: unknown): void {
+    const { observer } = this.local
+    this.local.observer = undefined
+    const { logger, telemetry } = this.#parts
+    logger.error({ err }, 'a response could not be read; it is passed on untouched')
+    telemetry.unclassified('internal_error')
+    observer?.settle('incomplete', 'squall', UNREADABLE)
     try {
-      // The calls are settled; `gone` releases the remaining resources of the observer.
+      // `gone` releases the remaining resources of the observer.
       observer?.gone()
     } catch {
       // The failure was reported already.

@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
 import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
-import { Pipeline, type PipelineOptions } from '../../src/listener/pipeline.ts'
+import type { StackParts } from '../../src/listener/layers/layer.ts'
+import { stack } from '../../src/listener/stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { ENGINE_UNDER_TEST, RawClient } from '../support/wire.ts'
@@ -85,8 +86,8 @@ test('a tunnel is counted while it is open', async () => {
   expect(await stage.http()).toEqual({ 'upgrade 101': 1 })
 })
 
-/** A front and a pipeline with parts that break, and what they counted. */
-async function broken(parts: Partial<PipelineOptions>) {
+/** A front and a stack with parts that break, and what they counted. */
+async function broken(parts: Partial<StackParts>) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
@@ -95,7 +96,7 @@ async function broken(parts: Partial<PipelineOptions>) {
     metrics,
     now,
   )
-  const pipeline = new Pipeline({
+  const exchanges = stack({
     streamTransport: 'http+sse',
     upstream: { send: () => fail() },
     inFlight,
@@ -120,11 +121,7 @@ async function broken(parts: Partial<PipelineOptions>) {
     maxBody: 1_048_576,
     engine: ENGINE_UNDER_TEST,
   }
-  const target = {
-    handle: pipeline.handle.bind(pipeline),
-    reject: pipeline.reject.bind(pipeline),
-    upgrade: nothing,
-  }
+  const target = { ...exchanges, upgrade: nothing }
   const front = new HttpFront(limits, target, metrics, undefined)
   front.server.listen(0, '127.0.0.1')
   await once(front.server, 'listening')

@@ -73,10 +73,10 @@ it('each part installs the tools that its tests ask for', () => {
 
 describe('.ci/run --changed', () => {
   it('runs everything for a path that it does not know', () => {
-    const { run, left, everythingFor } = affected('docs/guides/load.md', 'src/listener/pipeline.ts')
+    const { run, left, everythingFor } = affected('docs/guides/load.md', 'src/listener/stack.ts')
     expect(run).toEqual(MERGE.map(({ name }) => name))
     expect(left).toEqual([])
-    expect(everythingFor).toEqual(['src/listener/pipeline.ts'])
+    expect(everythingFor).toEqual(['src/listener/stack.ts'])
   })
 
   it('leaves out the data path for documents alone, and says why', () => {

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
 import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
-import { Pipeline, type PipelineOptions } from '../../src/listener/pipeline.ts'
+import type { StackParts } from '../../src/listener/layers/layer.ts'
+import { stack } from '../../src/listener/stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -41,7 +42,7 @@ interface Stand {
 /** The parts of a listener put together by hand, so that single ones can be made to fail. */
 async function stand(
   script: Script,
-  parts: Partial<PipelineOptions>,
+  parts: Partial<StackParts>,
   broken: (telemetry: Telemetry) => Partial<Telemetry> = () => ({}),
 ): Promise<Stand> {
   const app = opened(await startUpstream({ script }))
@@ -78,7 +79,7 @@ async function stand(
     new UpstreamConnections({ address, connector, fast, ...bounds, onConnections, now }),
   )
   const limits = { maxInFlight: 100, inFlightTtl: 60_000, maxSessions: 100 }
-  const pipeline = new Pipeline({
+  const exchanges = stack({
     streamTransport: 'http+sse',
     upstream: behind.upstream,
     inFlight: new InFlightRequests(limits, telemetry, now),
@@ -104,11 +105,7 @@ async function stand(
       maxBody: 1_048_576,
       engine: ENGINE_UNDER_TEST,
     },
-    {
-      handle: (each) => pipeline.handle(each),
-      reject: (...given) => pipeline.reject(...given),
-      upgrade: (_req, socket) => void socket.destroy(),
-    },
+    { ...exchanges, upgrade: (_req, socket) => void socket.destroy() },
     telemetry,
     undefined,
   )

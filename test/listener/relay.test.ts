@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import type { Observer } from '../../src/listener/observer.ts'
-import { Relay } from '../../src/listener/relay.ts'
+import { Relay, type RelayParts } from '../../src/listener/relay.ts'
 import { ChunkRun } from '../../src/http/chunk-run.ts'
 import type { ResponseHead } from '../../src/http/headers.ts'
 
@@ -48,36 +48,54 @@ function stage(observer: Partial<Observer> = {}) {
     end: nothing,
     fail: nothing,
     gone: () => told.push('observer: gone'),
+    settle: (outcome) => told.push(`observer: ${outcome}`),
     ...observer,
   }
-  const end = {
-    finished: (head: ResponseHead | undefined) => told.push(`finished ${head?.status ?? 0}`),
-    redirected: () => false,
-    upstreamFailed: () => told.push('upstreamFailed'),
-    dropped: nothing,
-    observerFailed: (error: unknown) => told.push(`observerFailed: ${(error as Error).message}`),
-    spent: (time: number) => told.push(`spent ${time}`),
+  const parts = {
+    now: () => now,
+    telemetry: {
+      overhead: (seconds: number) => told.push(`spent ${Math.round(seconds * 1000)}`),
+      unclassified: (reason: string) => told.push(`unclassified ${reason}`),
+    },
+    logger: {
+      error: ({ err }: { readonly err: Error }) => told.push(`error: ${err.message}`),
+    },
+    inFlight: {},
+    rareLog: {},
+  } as unknown as RelayParts
+  const relay = new Relay(exchange, watching, parts)
+  return {
+    relay,
+    told,
+    pass: (time: number) => void (now += time),
+    sent: (spent: number) => relay.attach({ resume: nothing, abort: nothing }, now - spent),
   }
-  const relay = new Relay(exchange, watching, end, () => now)
-  return { relay, told, pass: (time: number) => void (now += time) }
 }
+
+/** The lines of a relay whose observer threw. */
+const failed = (message: string): readonly string[] => [
+  `error: ${message}`,
+  'unclassified internal_error',
+  'observer: incomplete',
+  'observer: gone',
+]
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('the time of a response that is whole at once is reported once, with that of the request', () => {
-  const { relay, told } = stage()
-  relay.requestSent(1)
+  const { relay, told, sent } = stage()
+  sent(1)
   relay.head(HEAD)
   relay.data(Buffer.from('x'))
   relay.end([])
   relay.end([])
   relay.gone()
-  expect(told).toEqual(['finished 200', 'spent 1111'])
+  expect(told).toEqual(['spent 1111'])
 })
 
 test('waiting for the upstream is no time spent', async () => {
-  const { relay, told, pass } = stage()
-  relay.requestSent(1)
+  const { relay, told, pass, sent } = stage()
+  sent(1)
   pass(50_000)
   relay.head(HEAD)
   await tick()
@@ -88,15 +106,15 @@ test('waiting for the upstream is no time spent', async () => {
   await tick()
   pass(50_000)
   relay.end([])
-  expect(told).toEqual(['finished 200', 'spent 1211'])
+  expect(told).toEqual(['spent 1211'])
 })
 
 test.each([
   ['fail', 15],
   ['gone', 10],
 ] as const)('an exchange that ends by %s tells its time, too', async (how, spent) => {
-  const { relay, told, pass } = stage()
-  relay.requestSent(0)
+  const { relay, told, pass, sent } = stage()
+  sent(0)
   relay.head(HEAD)
   await tick()
   pass(50_000)
@@ -107,51 +125,51 @@ test.each([
 })
 
 test('an upstream that could not be reached has its time reported after the sending', () => {
-  const { relay, told } = stage()
+  const { relay, told, sent } = stage()
   relay.fail({ kind: 'reset', message: '' })
-  expect(told).toEqual(['finished 0'])
-  relay.requestSent(7)
-  expect(told).toEqual(['finished 0', 'spent 12'])
+  expect(told).toEqual([])
+  sent(7)
+  expect(told).toEqual(['spent 12'])
 })
 
 test('the time of a run of chunks is reported once', async () => {
-  const { relay, told, pass } = stage()
-  relay.requestSent(1)
+  const { relay, told, pass, sent } = stage()
+  sent(1)
   relay.head(HEAD)
   await tick()
   pass(50_000)
   relay.chunks(new ChunkRun())
   pass(50_000)
   relay.end([])
-  expect(told).toEqual(['finished 200', 'spent 1311'])
+  expect(told).toEqual(['spent 1311'])
 })
 
 test('a watcher that throws at a run of chunks is dropped, and the response continues', () => {
-  const { relay, told } = stage({
+  const { relay, told, sent } = stage({
     chunks: () => {
       throw new Error('chunks')
     },
   })
-  relay.requestSent(0)
+  sent(0)
   relay.head(HEAD)
   relay.chunks(new ChunkRun())
   relay.end([])
-  expect(told).toEqual(['observerFailed: chunks', 'observer: gone', 'finished 200', 'spent 1310'])
+  expect(told).toEqual([...failed('chunks'), 'spent 1310'])
 })
 
 test.each(['head', 'data', 'end'] as const)(
   'a watcher that breaks at the %s is let go of, and the response goes on',
   (at) => {
-    const { relay, told } = stage({
+    const { relay, told, sent } = stage({
       [at]: () => {
         throw new Error(at)
       },
     })
-    relay.requestSent(0)
+    sent(0)
     relay.head(HEAD)
     relay.data(Buffer.from('x'))
     relay.data(Buffer.from('x'))
     relay.end([])
-    expect(told).toEqual([`observerFailed: ${at}`, 'observer: gone', 'finished 200', 'spent 1210'])
+    expect(told).toEqual([...failed(at), 'spent 1210'])
   },
 )

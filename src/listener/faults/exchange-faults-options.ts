@@ -46,8 +46,6 @@ export interface ExchangeFaultsOptions extends ExchangeContext {
   readonly messagePlanner?: MessagePlanner | undefined
   /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
   readonly onResponded?: ((call: Call | undefined) => void) | undefined
-  /** Called when the request, or the rest of it, is sent to the upstream. */
-  readonly onSent?: (() => void) | undefined
   /** Aborted when the sidecar drains: copies and push streams end then. */
   readonly closing?: AbortSignal | undefined
 }

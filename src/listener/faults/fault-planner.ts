@@ -264,7 +264,7 @@ export class FaultPlanner {
     const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
       this.#parts
     const { head, posted, requestBytes, weight, receivedAt } = exchange
-    const { onSent, disturbancesOf, onResponded } = exchange
+    const { disturbancesOf, onResponded } = exchange
     const { calls, messages, messagePlanner, exchangePlan, planResponse } = planned
     const session = facts.session ?? ''
     return new ExchangeFaults({
@@ -277,7 +277,6 @@ export class FaultPlanner {
       requestBytes,
       weight,
       receivedAt,
-      onSent,
       disturbancesOf,
       onResponded,
       request: head,

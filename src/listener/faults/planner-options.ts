@@ -71,8 +71,6 @@ export interface PostedExchange {
   readonly weight: number
   /** By `performance.now()`. */
   readonly receivedAt: number
-  /** Called when the request, or the rest of it, is sent to the upstream. */
-  readonly onSent: () => void
   readonly disturbancesOf: NonNullable<ExchangeFaultsOptions['disturbancesOf']>
   /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
   readonly onResponded: (call: Call | undefined) => void

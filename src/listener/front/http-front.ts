@@ -15,14 +15,12 @@ import { pacedParser } from './paced-input.ts'
 import { type ParserError, WRONG_VERSION, unreadableRequest } from './unreadable-request.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { canContinue, mayBeIgnored, relayDeclined, withoutUpgrade } from './upgrade-offer.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Received } from '../layers/received.ts'
 import { ResponseTexts } from './fast/fast-response.ts'
 import { FastClientConnection, type FastConnectionOwner } from './fast/fast-connection.ts'
 
 /** Receives the exchanges and upgrades of a front. */
-export interface FrontTarget {
-  handle(exchange: Exchange): void
-  reject(exchange: Exchange, status: number, reason: RejectionReason, message: string): void
+export interface FrontTarget extends Received {
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
@@ -219,7 +217,7 @@ export class HttpFront {
     const declined = this.#declined.get(req.socket)
     if (declined !== undefined) {
       this.#declined.delete(req.socket)
-      relayDeclined(declined, exchange)
+      relayDeclined(declined, this.#target.relay(exchange))
     } else if (req.httpVersionMajor !== 1) {
       exchange.response.closeAfter()
       const { status, reason, message } = WRONG_VERSION

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { renameSquallHeaders } from '../../http/renamed-markers.ts'
 import { headerValue, headerValues, linesText, linesWithout } from '../../http/headers.ts'
-import type { Exchange } from '../exchange.ts'
 import { requestHead } from './node-exchange.ts'
-import { Relay } from '../relay.ts'
+import type { Relay } from '../relay.ts'
 
 /** The status whose Upgrade header an ordinary response would lose. */
 const UPGRADE_REQUIRED = 426
@@ -24,20 +23,7 @@ export function canContinue(req: IncomingMessage, res: IncomingMessage): boolean
 }
 
 /** Relays the upstream's response to a declined upgrade, framed for the client's connection. */
-export function relayDeclined(res: IncomingMessage, exchange: Exchange): void {
-  const relay = new Relay(
-    exchange,
-    null,
-    {
-      finished: () => undefined,
-      redirected: () => false,
-      upstreamFailed: () => exchange.response.cut('rst'),
-      observerFailed: () => undefined,
-      dropped: () => undefined,
-      spent: () => undefined,
-    },
-    () => 0,
-  )
+export function relayDeclined(res: IncomingMessage, relay: Relay): void {
   relay.attach({ resume: () => res.resume(), abort: () => res.destroy() })
   relay.head({
     status: res.statusCode ?? 0,

@@ -4,8 +4,8 @@ import type { Readable, Writable } from 'node:stream'
 import { afterReads } from '../../base/after-reads.ts'
 import { telemetryWith } from '../../telemetry/telemetry.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
-import type { Pipeline } from '../pipeline.ts'
-import { createPipeline, type PipelineBounds, type PortContext } from '../port-pipeline.ts'
+import type { Received } from '../layers/received.ts'
+import { createStack, type PortBounds, type PortContext } from '../port-stack.ts'
 import { eventsOfText } from './event-lines.ts'
 import { pacedLoop } from '../../base/event-loop.ts'
 import { isBlank, type LinePart, LineSplitter, mayBeMessage } from './lines.ts'
@@ -16,7 +16,7 @@ import { LineExchange, StreamExchange, TARGET } from './stdio-exchange.ts'
 import { StdioUpstream } from './stdio-upstream.ts'
 
 /** Configures the port. */
-export type StdioPortOptions = PipelineBounds & {
+export type StdioPortOptions = PortBounds & {
   readonly server: ServerCommand
   /** The longest wait for held lines after the client's last one, in milliseconds. */
   readonly drainTimeout: number
@@ -55,7 +55,7 @@ export class StdioPort {
   readonly #abandon: () => void
   #server: ServerProcess | undefined
   #upstream: StdioUpstream | undefined
-  #pipeline: Pipeline | undefined
+  #exchanges: Received | undefined
   #inFlight: InFlightRequests | undefined
   #onIdle: (() => void) | undefined
   readonly #parent = process.ppid
@@ -100,7 +100,7 @@ export class StdioPort {
   async start(): Promise<void> {
     const server = (this.#server = await ServerProcess.start(this.#options.server))
     this.#upstream = new StdioUpstream(server.input)
-    const { pipeline, inFlight, push } = createPipeline(
+    const { exchanges, inFlight, push } = createStack(
       { ...this.#options, strict: false },
       this.#context,
       {
@@ -117,9 +117,9 @@ export class StdioPort {
         now: performance.now.bind(performance),
       },
     )
-    this.#pipeline = pipeline
+    this.#exchanges = exchanges
     this.#inFlight = inFlight
-    pipeline.handle(this.#stream)
+    exchanges.handle(this.#stream)
   }
 
   /** Carries all messages; resolves when the server has ended and the client has its last bytes. */
@@ -203,7 +203,7 @@ export class StdioPort {
     await server.input.ready()
   }
 
-  /** Passes a line to the pipeline; resolves when it is sent, or when a fault holds it. */
+  /** Passes a line to the layers; resolves when it is sent, or when a fault holds it. */
   #read(line: Buffer): Promise<void> {
     return new Promise((resolve) => {
       const exchange: LineExchange = new LineExchange(line, this.#context.memory, resolve, () => {
@@ -211,7 +211,7 @@ export class StdioPort {
         if (this.#open.size === 0) this.#onIdle?.()
       })
       this.#open.add(exchange)
-      this.#pipeline!.handle(exchange)
+      this.#exchanges!.handle(exchange)
     })
   }
 

@@ -1,6 +1,12 @@
 import { buffer } from 'node:stream/consumers'
 import type { RequestHead } from '../../http/headers.ts'
-import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
+import {
+  type Body,
+  NO_TRANSFER,
+  type ResponseSink,
+  type Transfer,
+  type Upstream,
+} from '../../http/transfer.ts'
 import { eventOf } from './event-lines.ts'
 import type { LinePart } from './lines.ts'
 import type { PipeWriter } from './pipe-writer.ts'
@@ -9,7 +15,6 @@ import { TARGET } from './stdio-exchange.ts'
 
 const ACCEPTED = { status: 202, reason: 'Accepted', headers: ['Content-Length', '0'] }
 const STREAM = { status: 200, reason: 'OK', headers: ['Content-Type', 'text/event-stream'] }
-const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /**
  * Speaks to a server as if over HTTP+SSE: a POST is a line for the server, and the lines of the

@@ -1,6 +1,7 @@
 import { headerValue } from '../../../http/headers.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
+import type { Outgoing, Service } from '../../layers/layer.ts'
 import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
@@ -15,42 +16,39 @@ import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
 import { SseResponse } from './sse-response.ts'
 
-/**
- * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
- * about faults.
- */
-export function faultedUpstream(upstream: Upstream, faults: ExchangeFaults): Upstream {
-  return {
-    send(head, body, sink) {
-      const transfer = new FaultedTransfer(upstream, faults, head, body, sink)
-      transfer.begin()
-      return transfer
-    },
-  }
+/** The ways to the upstream. */
+interface Services {
+  readonly inner: Service<Outgoing>
+  /** Sends requests of Squall itself. */
+  readonly alone: Upstream
+}
+
+/** Sends a request under the faults of its exchange, which relay and observers need not know. */
+export function faultedTransfer(
+  services: Services,
+  faults: ExchangeFaults,
+  request: Outgoing,
+  sink: ResponseSink,
+): Transfer {
+  const transfer = new FaultedTransfer(services, faults, request, sink)
+  transfer.begin()
+  return transfer
 }
 
 class FaultedTransfer implements Transfer {
-  readonly #upstream: Upstream
+  readonly #services: Services
   readonly #faults: ExchangeFaults
-  readonly #head: RequestHead
-  readonly #body: Body
+  readonly #request: Outgoing
   readonly #outlet: Outlet
   #transfer: Transfer | undefined
   #faulted: FaultedSink | undefined
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
-  constructor(
-    upstream: Upstream,
-    faults: ExchangeFaults,
-    head: RequestHead,
-    body: Body,
-    sink: ResponseSink,
-  ) {
-    this.#upstream = upstream
+  constructor(services: Services, faults: ExchangeFaults, request: Outgoing, sink: ResponseSink) {
+    this.#services = services
     this.#faults = faults
-    this.#head = head
-    this.#body = body
+    this.#request = request
     this.#outlet = new Outlet(sink, faults)
   }
 
@@ -63,7 +61,7 @@ class FaultedTransfer implements Transfer {
       return
     }
     try {
-      this.#forward(this.#head, this.#body, [])
+      this.#forward(this.#request.head, this.#request.body, [])
     } catch (error) {
       this.#faults.finish()
       throw error
@@ -86,7 +84,7 @@ class FaultedTransfer implements Transfer {
     // Parsing the call took time, and the faults may take as long.
     const heavy = heavyWork.wait(weight)
     if (heavy !== undefined) await heavy
-    const texts = new CallTexts(this.#head, this.#body, maxBody)
+    const texts = new CallTexts(this.#request.head, this.#request.body, maxBody)
     const outcome = await this.#faults.request(texts)
     if (this.#outlet.ended) return
     const marked = this.#faults.hasMarkers
@@ -118,7 +116,7 @@ class FaultedTransfer implements Transfer {
   #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
     const { closing, listener, memory } = this.#faults.options
     const options = {
-      upstream: this.#upstream,
+      upstream: this.#services.alone,
       texts,
       memory,
       closing,
@@ -134,17 +132,18 @@ class FaultedTransfer implements Transfer {
 
   #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
     const { closing, memory } = this.#faults.options
-    const upstream = {
+    const { entries, barriers } = this.#request
+    const { inner, alone: upstream } = this.#services
+    const control = {
       resume: () => this.#transfer?.resume(),
       drop: () => this.#drop(),
       post: (text: string) =>
-        sendAlone(postOf(this.#head, text), { upstream: this.#upstream, closing, memory }),
+        sendAlone(postOf(this.#request.head, text), { upstream, closing, memory }),
     }
-    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, upstream)
+    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, control)
     this.#faults.forwarded()
-    const transfer = this.#upstream.send(head, body, this.#faulted)
+    const transfer = inner.send({ head, body, entries, barriers }, this.#faulted)
     this.#transfer = transfer
-    this.#faults.options.onSent?.()
     if (this.#dropped) transfer.abort()
   }
 

@@ -1,7 +1,7 @@
-import { bodyType } from '../http/body-type.ts'
-import { strictText } from '../base/bytes.ts'
-import { headersForChangedBody } from '../http/changed-body-headers.ts'
-import type { ChunkRun } from '../http/chunk-run.ts'
+import { bodyType } from '../../http/body-type.ts'
+import { strictText } from '../../base/bytes.ts'
+import { headersForChangedBody } from '../../http/changed-body-headers.ts'
+import type { ChunkRun } from '../../http/chunk-run.ts'
 import {
   headerValue,
   headerValues,
@@ -9,38 +9,43 @@ import {
   type HeaderLines,
   type RequestHead,
   type ResponseHead,
-} from '../http/headers.ts'
-import type { Room } from '../base/room.ts'
-import type { Failure, ResponseSink, Upstream } from '../http/transfer.ts'
-import { codingOf, decodeWhole } from '../http/content-coding.ts'
-import type { PublicAddress } from './public-address.ts'
-import type { RareLog } from './rare-log.ts'
+} from '../../http/headers.ts'
+import type { Room } from '../../base/room.ts'
+import type { Failure, ResponseSink } from '../../http/transfer.ts'
+import { codingOf, decodeWhole } from '../../http/content-coding.ts'
+import type { PublicAddress } from '../public-address.ts'
+import type { RareLog } from '../rare-log.ts'
+import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
 
 const METADATA = /^\/\.well-known\/oauth-protected-resource(?:\/|$)/
 const UNCHANGED = 'OAuth metadata was not rewritten'
 /** Larger metadata passes unchanged. */
 const MAX_METADATA = 64 * 1024
 
-/** Configures the rewriting of OAuth documents. */
-export interface PublicParts {
+interface PublicParts {
   readonly address: PublicAddress
   readonly log: RareLog
   readonly memory: Room
 }
 
-/** Wraps an upstream so that its OAuth documents name the public URL. */
-export function publicUpstream(upstream: Upstream, parts: PublicParts): Upstream {
-  return {
-    send: (head, body, sink) => {
-      const rewriting = new PublicSink(head, sink, parts)
-      const transfer = upstream.send(head, body, rewriting)
-      if (!rewriting.isMetadata) return transfer
-      const abort = (): void => {
-        rewriting.drop()
-        transfer.abort()
-      }
-      return { resume: () => transfer.resume(), abort }
-    },
+/** Names the public URL in the OAuth documents of the upstream. */
+export function publicAddress(p: StackParts): Layer<Service<Outgoing>, Service<Outgoing>> {
+  const { publicAddress: address, rareLog: log, memory } = p
+  return (inner) => {
+    if (address === undefined) return inner
+    const parts = { address, log, memory }
+    return {
+      send(request, sink) {
+        const rewriting = new PublicSink(request.head, sink, parts)
+        const transfer = inner.send(request, rewriting)
+        if (!rewriting.isMetadata) return transfer
+        const abort = (): void => {
+          rewriting.drop()
+          transfer.abort()
+        }
+        return { resume: () => transfer.resume(), abort }
+      },
+    }
   }
 }
 

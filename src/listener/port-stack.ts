@@ -9,8 +9,10 @@ import type { NewConnections } from './faults/session-control.ts'
 import { PushStreams } from './faults/source/push-streams.ts'
 import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
 import type { MemoryBudget } from './memory-budget.ts'
-import { Pipeline, type PipelineOptions } from './pipeline.ts'
+import type { StackParts } from './layers/layer.ts'
+import type { Received } from './layers/received.ts'
 import type { RareLog } from './rare-log.ts'
+import { stack } from './stack.ts'
 import type { TrustedMarkers } from './trusted-markers.ts'
 
 /** Holds the parts that all ports share. */
@@ -25,14 +27,13 @@ export interface PortContext {
   readonly markers?: TrustedMarkers
 }
 
-/** Bounds the pipeline of a port. */
-export type PipelineBounds = InFlightOptions &
-  Pick<PipelineOptions, 'maxBody' | 'holdTimeout' | 'strict'>
+/** Bounds what a port holds and reads. */
+export type PortBounds = InFlightOptions & Pick<StackParts, 'maxBody' | 'holdTimeout' | 'strict'>
 
 /** The parts in which the transports differ. */
 interface TransportParts extends Pick<
-  PipelineOptions,
-  'upstream' | 'streamTransport' | 'suspect' | 'now'
+  StackParts,
+  'upstream' | 'streamTransport' | 'suspect' | 'now' | 'publicAddress'
 > {
   /** The destination of outgoing traffic. */
   readonly outbound?: Destination | undefined
@@ -45,13 +46,13 @@ interface TransportParts extends Pick<
   readonly serverName: string
 }
 
-/** Creates the pipeline of a port, the table of its open calls, and its streams under faults. */
-export function createPipeline(
-  bounds: PipelineBounds,
+/** Creates the layers of a port, the table of its open calls, and its streams under faults. */
+export function createStack(
+  bounds: PortBounds,
   { faults, watch, agents, markers, ...shared }: PortContext,
   { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
-  readonly pipeline: Pipeline
+  readonly exchanges: Received
   readonly inFlight: InFlightRequests
   readonly push: PushStreams | undefined
 } {
@@ -83,5 +84,5 @@ export function createPipeline(
       server,
     })
   const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }
-  return { pipeline: new Pipeline({ ...shared, ...own, ...parts }), inFlight, push }
+  return { exchanges: stack({ ...shared, ...own, ...parts }), inFlight, push }
 }

@@ -1,0 +1,71 @@
+import { FAULT } from '../http/foreign-markers.ts'
+import type { ResponseHead } from '../http/headers.ts'
+import { responseFactsOf } from '../http/response-facts.ts'
+import type { Origin, Outcome } from '../mcp/call.ts'
+import type { HttpRecord, Telemetry } from '../telemetry/telemetry.ts'
+import type { Explained } from './ended-call.ts'
+import type { ExchangeFaults } from './faults/exchange-faults.ts'
+import type { Observer } from './observer.ts'
+import type { TrustedMarkers } from './trusted-markers.ts'
+
+interface Parts {
+  readonly telemetry: Telemetry
+  readonly inFlight: { readonly markers: TrustedMarkers }
+}
+
+/** Counts an exchange that carries no calls by its status. */
+export class ExchangeObserver implements Observer {
+  readonly behind = false
+  /** The faults of the exchange; undefined when no rule matched. */
+  faults: ExchangeFaults | undefined
+  readonly #parts: Parts
+  readonly #class: HttpRecord['class']
+  /** Called once with the status of the upstream; with 0 when the response is not the upstream's. */
+  readonly #onEnd: ((status: number) => void) | undefined
+  #head: ResponseHead | undefined
+
+  constructor(parts: Parts, kind: HttpRecord['class'], onEnd?: (status: number) => void) {
+    this.#parts = parts
+    this.#class = kind
+    this.#onEnd = onEnd
+  }
+
+  head(head: ResponseHead): void {
+    this.#head = head
+  }
+
+  data(): void {
+    // Only the status counts.
+  }
+
+  chunks(): void {
+    // Only the status counts.
+  }
+
+  end(): void {
+    const status = this.#head?.status ?? 0
+    let origin = this.faults?.origin ?? 'real'
+    if (origin === 'real' && this.#head !== undefined && status >= 400) {
+      const mark = this.#parts.inFlight.markers.believed(responseFactsOf(this.#head).mark)
+      if (mark === FAULT) origin = 'injected_elsewhere'
+    }
+    this.#count(status, origin)
+  }
+
+  fail(): void {
+    this.end()
+  }
+
+  gone(): void {
+    this.end()
+  }
+
+  settle(_outcome: Outcome, origin: Origin, { status }: Explained): void {
+    if (status !== undefined) this.#count(status, origin)
+  }
+
+  #count(status: number, origin: Origin): void {
+    this.#onEnd?.(origin === 'real' ? status : 0)
+    this.#parts.telemetry.http({ class: this.#class, status, origin })
+  }
+}

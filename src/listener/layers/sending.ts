@@ -1,0 +1,15 @@
+import type { Outgoing, Service, StackParts } from './layer.ts'
+
+/** Sends requests to the upstream, and records when their calls were sent. */
+export function sending({ upstream, now }: StackParts): Service<Outgoing> {
+  return {
+    send({ head, body, entries }, sink) {
+      const transfer = upstream.send(head, body, sink)
+      if (entries.length > 0) {
+        const sentAt = now()
+        for (const entry of entries) entry.sentAt = sentAt
+      }
+      return transfer
+    },
+  }
+}

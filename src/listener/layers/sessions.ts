@@ -1,0 +1,41 @@
+import type { Relay } from '../relay.ts'
+import { ExchangeObserver } from '../exchange-observer.ts'
+import { expiredResponse } from '../faults/emit/injected-response.ts'
+import type { FaultOrigin } from '../faults/exchange-context.ts'
+import type { Layer, Service, StackParts } from './layer.ts'
+import type { Opened } from './settled.ts'
+
+/** Rejects requests of sessions that a fault has ended, and sees the end of the others. */
+export function sessions(p: StackParts): Layer<Service<Opened, Relay>, Service<Opened, Relay>> {
+  const { inFlight } = p
+  return (inner) => ({
+    send(opened, relay) {
+      const { request } = opened
+      const { facts, session, posted } = request
+      const isEnd = facts.kind === 'session-end'
+      if (posted !== undefined || isEnd || facts.kind === 'stream') {
+        const by = p.planner?.expiredBy(session)
+        // A new `initialize` is accepted, even with the id of an ended session.
+        if (by !== undefined && posted?.calls[0]?.method !== 'initialize') {
+          if (isEnd) inFlight.endSession(session, 'abandoned', 'injected')
+          return reject(p, opened, by, relay)
+        }
+      }
+      if (isEnd) {
+        const account = new ExchangeObserver(p, 'mcp', inFlight.sessionEnding(session))
+        relay.local.observe(account, opened)
+        return inner.send({ ...opened, account }, relay)
+      }
+      return inner.send(opened, relay)
+    },
+  })
+}
+
+function reject(p: StackParts, { request, weight }: Opened, by: FaultOrigin, relay: Relay) {
+  const { exchange, facts, posted, session } = request
+  const calls = posted?.calls ?? []
+  p.memory.give(weight)
+  const response = expiredResponse(exchange.head, calls, by)
+  p.planner?.reportExpired(by, session, calls, facts.trace)
+  return relay.local.respond(response, 'injected', { status: response.head.status, by: by.ref })
+}

@@ -1,0 +1,122 @@
+import type { Room } from '../../base/room.ts'
+import type { Call } from '../../mcp/call.ts'
+import type { PostedMessages } from '../../mcp/classify.ts'
+import { paramsWeight } from '../../mcp/deferred-arguments.ts'
+import type { HttpRecord } from '../../telemetry/telemetry.ts'
+import type { CallEntry } from '../call-entry.ts'
+import { CallObserver } from '../call-observer.ts'
+import { ExchangeObserver } from '../exchange-observer.ts'
+import { InitializeObserver } from '../initialize-observer.ts'
+import type { Observer } from '../observer.ts'
+import type { Relay } from '../relay.ts'
+import type { SendBarrier } from '../send-barrier.ts'
+import { type Classified, unclassified } from './classified.ts'
+import type { Layer, Service, StackParts } from './layer.ts'
+
+/** A request whose calls are open. */
+export interface Opened {
+  readonly request: Classified
+  /** The posted messages that count, or that rules may match. */
+  readonly posted: PostedMessages | undefined
+  readonly entries: readonly CallEntry[]
+  /** Counts an exchange without calls. */
+  readonly account: ExchangeObserver | undefined
+  /** True for a body that may contain calls which nobody observes. */
+  readonly isUnread: boolean
+  /** The memory of the calls' arguments, which the budget has counted; 0 when no rule can match. */
+  readonly weight: number
+  /** The requests that this one must not overtake. */
+  readonly barriers: readonly SendBarrier[] | undefined
+}
+
+const NO_ENTRIES: readonly CallEntry[] = []
+
+/** Opens the calls of each request; the observer of the response settles each of them once. */
+export function settled(p: StackParts): Layer<Service<Classified, Relay>, Service<Opened, Relay>> {
+  return (inner) => ({
+    send(request, relay) {
+      const { posted, repeats } = request
+      if (posted === undefined) return inner.send(counted(p, request, relay), relay)
+      if (repeats !== undefined) return inner.send(continued(p, request, relay), relay)
+      const { exchange, session } = request
+      const barriers = p.inFlight.cancel(posted, session, exchange)
+      const mayMatch = p.planner?.mayMatch(exchange.head, posted) === true
+      const weight = mayMatch ? messagesWeight(posted) : 0
+      if (!p.memory.take(weight)) {
+        unclassified(p, exchange.head, 'memory')
+        const unread = { class: 'http', isUnread: true, barriers } as const
+        return inner.send(counted(p, request, relay, unread), relay)
+      }
+      const opened =
+        posted.calls.length > 0
+          ? open(p, { request, posted, weight, barriers }, relay)
+          : counted(p, request, relay, { weight, barriers, posted })
+      return inner.send(opened, relay)
+    },
+  })
+}
+
+/** Counts an exchange without calls. */
+function counted(
+  p: StackParts,
+  request: Classified,
+  relay: Relay,
+  known: Partial<Opened> & { readonly class?: HttpRecord['class'] } = {},
+): Opened {
+  const { isUnread = request.isUnread, weight = 0, barriers, posted } = known
+  const account = new ExchangeObserver(p, known.class ?? request.class)
+  const opened = { request, posted, entries: NO_ENTRIES, account, isUnread, weight, barriers }
+  relay.local.observe(account, opened)
+  return opened
+}
+
+/** Goes on with the calls of a request that was redirected. */
+function continued(p: StackParts, request: Classified, relay: Relay): Opened {
+  const { posted, repeats } = request
+  const { entries, observer } = repeats!
+  if (entries.length === 0) return counted(p, request, relay, { posted })
+  const [account, isUnread, weight, barriers] = [undefined, false, 0, undefined]
+  const opened = { request, posted, entries, account, isUnread, weight, barriers }
+  relay.local.observe(observer, opened)
+  return opened
+}
+
+/** Opens the calls of a POST. */
+function open(
+  { inFlight, telemetry, maxBody, memory }: StackParts,
+  known: Pick<Opened, 'request' | 'weight' | 'barriers'> & { readonly posted: PostedMessages },
+  relay: Relay,
+): Opened {
+  const { request, posted, weight, barriers } = known
+  const { exchange, facts, session, receivedAt, size } = request
+  const entries: CallEntry[] = []
+  for (const call of posted.calls) {
+    entries.push(
+      inFlight.open(call, session, receivedAt, facts.trace, exchange, session, posted.client),
+    )
+  }
+  const first = entries[0]!
+  const bounds = { limit: maxBody, memory }
+  let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
+  if (first.call.method === 'initialize') {
+    observer = new InitializeObserver(inFlight, first, posted, session, observer)
+  }
+  if (!posted.batch) first.requestBytes = size
+  const opened = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
+  relay.local.observe(observer, opened)
+  return opened
+}
+
+/** Returns the memory that the parameters of messages take. */
+function messagesWeight({ calls, others }: PostedMessages): number {
+  let weight = 0
+  for (const { params } of calls) weight += paramsWeight(params)
+  for (const { params } of others) weight += paramsWeight(params)
+  return weight
+}
+
+/** Drops the arguments, which only faults read: an open call may be kept for long. */
+export function releaseParams(calls: readonly Call[], weight: number, memory: Room): void {
+  for (const call of calls) call.params = undefined
+  memory.give(weight)
+}

@@ -1,0 +1,33 @@
+import { postOf } from '../faults/request/call-texts.ts'
+import { sendAlone } from '../faults/request/copies.ts'
+import { PushObserver } from '../push-observer.ts'
+import type { Relay } from '../relay.ts'
+import { alone } from './injected.ts'
+import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
+import type { Opened } from './settled.ts'
+
+/**
+ * Carries the streams that clients open by GET: their events respond to calls of other exchanges,
+ * and pass the faults of those calls. What faults post for a stream goes straight to `below`.
+ */
+export function streams(
+  p: StackParts,
+  below: Service<Outgoing>,
+): Layer<Service<Opened, Relay>, Service<Opened>> {
+  const upstream = alone(below)
+  return (inner) => ({
+    send(opened, relay) {
+      const { exchange, facts } = opened.request
+      if (facts.kind !== 'stream') return inner.send(opened, relay)
+      const stream = p.push?.open(p.planner?.messagesOf(exchange.head))
+      relay.local.observe(new PushObserver(p, exchange.head, opened.account!, stream), opened)
+      if (stream === undefined) return inner.send(opened, relay)
+      stream.setSink(relay)
+      stream.setPost((text, target) => {
+        sendAlone(postOf(exchange.head, text, target), { upstream, closing: undefined })
+      })
+      stream.attach(inner.send(opened, stream))
+      return stream
+    },
+  })
+}
