@@ -12,24 +12,24 @@ import { readingCost } from '../base/json/json-bounds.ts'
 import { Pieces } from '../base/pieces.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
 import { isModern } from '../mcp/protocol-version.ts'
+import type { PostedMessages } from '../mcp/classify.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Explained } from './ended-call.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
-import type { InFlightRequests } from './in-flight-requests.ts'
 import { heavyWork } from '../base/event-loop.ts'
-import type { Observer, ObserverBounds } from './observer.ts'
+import type { StackParts } from './layers/layer.ts'
+import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
 /** Observes the response to a POST with calls, and settles each call. */
 export class CallObserver implements Observer {
-  readonly #inFlight: InFlightRequests
-  readonly #telemetry: Telemetry
+  readonly #parts: StackParts
   readonly #entries: readonly CallEntry[]
   readonly #session: string
-  readonly #bounds: ObserverBounds
+  /** The message that begins a session; undefined for other calls. */
+  readonly #initialize: PostedMessages | undefined
   #status = 0
   #coding: Coding = 'identity'
   #watch: SseWatch | undefined
@@ -43,44 +43,53 @@ export class CallObserver implements Observer {
   #isUnread = false
 
   constructor(
-    inFlight: InFlightRequests,
-    telemetry: Telemetry,
+    parts: StackParts,
+    posted: PostedMessages,
     entries: readonly CallEntry[],
     session: string,
-    bounds: ObserverBounds,
   ) {
-    this.#inFlight = inFlight
-    this.#telemetry = telemetry
+    this.#parts = parts
     this.#entries = entries
     this.#session = session
-    this.#bounds = bounds
+    if (posted.calls[0]?.method === 'initialize') this.#initialize = posted
   }
 
   get behind(): boolean {
-    return this.#bounds.memory.isBehind(this.#watch?.unread ?? this.#pieces.size)
+    return this.#parts.memory.isBehind(this.#watch?.unread ?? this.#pieces.size)
   }
 
   head(head: ResponseHead): void {
     this.#status = head.status
+    if (this.#initialize !== undefined) this.#sessionBegins(head, this.#initialize)
     if (head.status >= 400) this.#noteRetryAfter(head)
     const { coding, streams, mark } = responseFactsOf(head)
     if (mark > 0) this.#note(mark)
     this.#coding = codingOf(coding)
     // A response that will be too large is not kept.
-    if (declaredLength(head) > this.#bounds.limit) this.#isUnread = true
+    if (declaredLength(head) > this.#parts.maxBody) this.#isUnread = true
     if (head.status >= 300 || !streams) return
-    this.#telemetry.gauge('request_streams', 1)
+    this.#parts.telemetry.gauge('request_streams', 1)
     this.#watch = new SseWatch(
       this.#coding,
-      this.#bounds.limit,
+      this.#parts.maxBody,
       (text, from) => signIn(text, from, !this.#sawEventIds),
       (frame, before) => this.#event(frame, before),
-      this.#bounds.memory,
+      this.#parts.memory,
     )
   }
 
+  /** Stores the client of a new session. */
+  #sessionBegins({ headers, status }: ResponseHead, posted: PostedMessages): void {
+    const id = headerValue(headers, 'mcp-session-id') ?? this.#session
+    if (status >= 300 || id === '') return
+    const { client, protocolVersion } = posted
+    const first = this.#entries[0]!
+    const { transport } = first.call
+    this.#parts.inFlight.sessionBegan(first, id, { client, protocolVersion, transport })
+  }
+
   #note(mark: ForeignMark): void {
-    const believed = this.#inFlight.markers.believed(mark)
+    const believed = this.#parts.inFlight.markers.believed(mark)
     for (const entry of this.#entries) entry.mark = Math.max(entry.mark, believed)
   }
 
@@ -95,7 +104,7 @@ export class CallObserver implements Observer {
       this.#watch.push(chunk)
       return
     }
-    const { limit, memory } = this.#bounds
+    const { maxBody: limit, memory } = this.#parts
     this.#size += chunk.length
     if (this.#isUnread) return
     if (this.#size <= limit && memory.take(chunk.length)) {
@@ -137,11 +146,11 @@ export class CallObserver implements Observer {
   }
 
   settle(outcome: Outcome, origin: Origin, error: Explained): void {
-    this.#inFlight.settleAll(this.#entries, outcome, origin, error)
+    this.#parts.inFlight.settleAll(this.#entries, outcome, origin, error)
   }
 
   #release(): void {
-    this.#bounds.memory.give(this.#pieces.size)
+    this.#parts.memory.give(this.#pieces.size)
     this.#pieces.clear()
   }
 
@@ -159,7 +168,7 @@ export class CallObserver implements Observer {
 
   #streamEnded(): void {
     this.#watch = undefined
-    this.#telemetry.gauge('request_streams', -1)
+    this.#parts.telemetry.gauge('request_streams', -1)
   }
 
   #event(frame: SseFrame, mark: ForeignMark): void {
@@ -175,8 +184,8 @@ export class CallObserver implements Observer {
     if (id === null) return
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
-      this.#inFlight.find(this.#session, id)
-    if (entry !== undefined) this.#inFlight.response(entry, message, bytes, this.#mark)
+      this.#parts.inFlight.find(this.#session, id)
+    if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, this.#mark)
   }
 
   /** Settles the calls by a complete response that is not a stream. */
@@ -200,13 +209,13 @@ export class CallObserver implements Observer {
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
     const found: OnResponse = (at, message, bytes) => {
       const { call } = entries[at]!
-      this.#inFlight.learn(this.#session, call, message)
+      this.#parts.inFlight.learn(this.#session, call, message)
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
     }
     const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found)
     for (let i = 0; i < entries.length; i++) {
       const { outcome, error } = endings[i]!
-      this.#inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)
+      this.#parts.inFlight.settle(entries[i]!, outcome, 'real', sizes[i], error)
     }
   }
 
@@ -221,7 +230,7 @@ export class CallObserver implements Observer {
 
   /** Returns the decoded body; undefined when it cannot be read. */
   #body(): Uint8Array | undefined {
-    const { limit, memory } = this.#bounds
+    const { maxBody: limit, memory } = this.#parts
     const { size } = this.#pieces
     if (this.#isUnread) return undefined
     const isCoded = this.#coding !== 'identity'
@@ -240,7 +249,7 @@ export class CallObserver implements Observer {
     const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
     for (const entry of this.#entries) {
       const outcome = entry.faults?.unreadOutcome(entry.call) ?? 'ok'
-      this.#inFlight.settle(entry, outcome, 'real', bytes)
+      this.#parts.inFlight.settle(entry, outcome, 'real', bytes)
     }
   }
 
@@ -250,9 +259,9 @@ export class CallObserver implements Observer {
       if (entry.settled) continue
       const { transport, protocolVersion } = entry.call
       const elsewhere = sharesStream(transport) || (this.#sawEventIds && !isModern(protocolVersion))
-      if (elsewhere) this.#inFlight.leaveOpen(entry, outcome)
+      if (elsewhere) this.#parts.inFlight.leaveOpen(entry, outcome)
       else
-        this.#inFlight.settle(
+        this.#parts.inFlight.settle(
           entry,
           outcome,
           'real',

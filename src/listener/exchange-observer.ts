@@ -2,29 +2,24 @@ import { FAULT } from '../http/foreign-markers.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { responseFactsOf } from '../http/response-facts.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
-import type { HttpRecord, Telemetry } from '../telemetry/telemetry.ts'
+import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Explained } from './ended-call.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
+import type { StackParts } from './layers/layer.ts'
 import type { Observer } from './observer.ts'
-import type { TrustedMarkers } from './trusted-markers.ts'
-
-interface Parts {
-  readonly telemetry: Telemetry
-  readonly inFlight: { readonly markers: TrustedMarkers }
-}
 
 /** Counts an exchange that carries no calls by its status. */
 export class ExchangeObserver implements Observer {
   readonly behind = false
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
-  readonly #parts: Parts
+  readonly #parts: StackParts
   readonly #class: HttpRecord['class']
   /** Called once with the status of the upstream; with 0 when the response is not the upstream's. */
   readonly #onEnd: ((status: number) => void) | undefined
   #head: ResponseHead | undefined
 
-  constructor(parts: Parts, kind: HttpRecord['class'], onEnd?: (status: number) => void) {
+  constructor(parts: StackParts, kind: HttpRecord['class'], onEnd?: (status: number) => void) {
     this.#parts = parts
     this.#class = kind
     this.#onEnd = onEnd

@@ -7,15 +7,13 @@ import type { Observer } from './observer.ts'
 import type { SentPost } from './redirected-calls.ts'
 import { type Rejection, rejectionResponse, type WholeResponse } from './rejection.ts'
 
-const NO_POST: SentPost = { posted: undefined, entries: [] }
-
 /** Settles an exchange whose response is not the upstream's. */
 export class LocalResponse {
   ended = false
   /** Undefined when nobody counts the exchange, or no longer. */
   observer: Observer | undefined
-  /** The POST whose calls the observer settles. */
-  post = NO_POST
+  /** The request whose calls the observer settles. */
+  opened: SentPost | undefined
   readonly #exchange: Exchange
   readonly #parts: Pick<StackParts, 'logger' | 'telemetry'>
 
@@ -29,21 +27,20 @@ export class LocalResponse {
     this.#parts = parts
   }
 
-  /** Sets the observer of the response, and the POST whose calls it settles. */
-  observe(observer: Observer, post = NO_POST): void {
+  observe(observer: Observer, opened?: SentPost): void {
     this.observer = observer
-    this.post = post
+    this.opened = opened
   }
 
   /** Responds to a request that Squall does not accept, or whose upstream does not respond. */
   reject(rejection: Rejection): Transfer {
     const { reason, status, message } = rejection
-    const { entries, posted } = this.post
     this.#parts.telemetry.rejected(reason)
     // The end of an ambiguous request is ambiguous, too.
     if (reason === 'ambiguous_request') this.#exchange.response.closeAfter()
+    const { entries = [], posted } = this.opened ?? {}
     const calls = entries.map(({ call }) => call)
-    const whole = rejectionResponse(rejection, calls, posted?.batch ?? false)
+    const whole = rejectionResponse(rejection, calls, posted?.batch === true)
     return this.respond(whole, 'squall', { status, message })
   }
 

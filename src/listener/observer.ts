@@ -3,14 +3,6 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
 import type { Explained } from './ended-call.ts'
-import type { MemoryBudget } from './memory-budget.ts'
-
-/** Limits the memory of an observer. */
-export interface ObserverBounds {
-  /** Longer responses, and longer events of a stream, are not read. */
-  readonly limit: number
-  readonly memory: MemoryBudget
-}
 
 /** Observes a response without changing it; a failing observer does not affect the response. */
 export interface Observer {

@@ -12,30 +12,20 @@ import { eachResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
 import { codingOf } from '../http/content-coding.ts'
 import type { Explained } from './ended-call.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
-import type { InFlightRequests } from './in-flight-requests.ts'
-import type { MemoryBudget } from './memory-budget.ts'
+import type { StackParts } from './layers/layer.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
-
-interface Parts {
-  readonly inFlight: InFlightRequests
-  readonly telemetry: Telemetry
-  readonly memory: MemoryBudget
-  /** Longer events are not read. */
-  readonly maxBody: number
-}
 
 /**
  * Observes a stream that the client opened by GET: the push stream of a session, a resumed stream,
  * or the stream of HTTP+SSE. It carries responses to calls of other exchanges.
  */
 export class PushObserver implements Observer, PushPosition {
-  readonly #parts: Parts
+  readonly #parts: StackParts
   readonly #target: string
   /** Counts the exchange. */
   readonly #account: Observer
@@ -45,7 +35,7 @@ export class PushObserver implements Observer, PushPosition {
   #endpoint: string | undefined
   #watch: SseWatch | undefined
 
-  constructor(parts: Parts, head: RequestHead, account: Observer, stream?: PushStream) {
+  constructor(parts: StackParts, head: RequestHead, account: Observer, stream?: PushStream) {
     this.#stream = stream
     stream?.setPosition(this)
     this.#parts = parts

@@ -6,16 +6,7 @@ import { crowd, nextLoop, spendShare } from '../base/event-loop.ts'
 import type { StackParts } from './layers/layer.ts'
 import type { Observer } from './observer.ts'
 import { LocalResponse } from './local-response.ts'
-import type { RedirectedCalls } from './redirected-calls.ts'
 import { NOT_READ, rejectionOf, UNREADABLE } from './rejection.ts'
-
-/** The parts of a port that relays use. */
-export interface RelayParts extends Pick<
-  StackParts,
-  'logger' | 'now' | 'rareLog' | 'suspect' | 'telemetry'
-> {
-  readonly inFlight: { readonly redirects: RedirectedCalls }
-}
 
 /** The time of a piece up to this size, together with its head, is not measured. */
 const SMALL = 16 * 1024
@@ -25,7 +16,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   /** Responds in place of the upstream. */
   readonly local: LocalResponse
   readonly #exchange: Exchange
-  readonly #parts: RelayParts
+  readonly #parts: StackParts
   #transfer: Transfer | undefined
   #status = 0
   #requestSent = false
@@ -39,7 +30,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   /** False while the client accepts no more data. */
   #isWanted = true
 
-  constructor(exchange: Exchange, observer: Observer | undefined, parts: RelayParts) {
+  constructor(exchange: Exchange, observer: Observer | undefined, parts: StackParts) {
     this.local = new LocalResponse(exchange, observer, parts)
     this.#exchange = exchange
     this.#parts = parts
@@ -86,11 +77,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.local.observer = undefined
       return
     }
-    try {
-      observer.head(head)
-    } catch (error) {
-      this.#observerFailed(error)
-    }
+    this.#observe(() => observer.head(head))
   }
 
   data(chunk: Uint8Array): boolean {
@@ -98,14 +85,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     const started = this.#begin()
     const more = this.#exchange.response.data(chunk)
     if (!more) this.#exchange.stall()
-    const { observer } = this.local
-    if (observer !== undefined) {
-      try {
-        observer.data(chunk)
-      } catch (error) {
-        this.#observerFailed(error)
-      }
-    }
+    this.#observe((observer) => observer.data(chunk))
     if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || chunk.length > SMALL ? this.#paced(more) : more
   }
@@ -115,14 +95,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
     if (!more) this.#exchange.stall()
-    const { observer } = this.local
-    if (observer !== undefined) {
-      try {
-        observer.chunks(run)
-      } catch (error) {
-        this.#observerFailed(error)
-      }
-    }
+    this.#observe((observer) => observer.chunks(run))
     if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || run.full ? this.#paced(more) : more
   }
@@ -132,14 +105,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.local.ended = true
     this.#begin()
     this.#exchange.response.end(trailers)
-    const { observer } = this.local
-    if (observer !== undefined) {
-      try {
-        observer.end(trailers)
-      } catch (error) {
-        this.#observerFailed(error)
-      }
-    }
+    this.#observe((observer) => observer.end(trailers))
     this.#finished()
   }
 
@@ -233,11 +199,11 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   /** Returns true when the response redirects the calls to another exchange. */
   #redirected(head: ResponseHead, observer: Observer): boolean {
-    const { post } = this.local
-    if (head.status < 300 || post.posted === undefined) return false
+    const { opened } = this.local
+    if (head.status < 300 || opened?.posted === undefined) return false
     const { inFlight, now } = this.#parts
-    const isHeld = inFlight.redirects.hold(this.#exchange, post, observer, head, now())
-    return isHeld && post.entries.length > 0
+    const isHeld = inFlight.redirects.hold(this.#exchange, opened, observer, head, now())
+    return isHeld && opened.entries.length > 0
   }
 
   #finished(): void {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import type { Observer } from '../../src/listener/observer.ts'
-import { Relay, type RelayParts } from '../../src/listener/relay.ts'
+import type { StackParts } from '../../src/listener/layers/layer.ts'
+import { Relay } from '../../src/listener/relay.ts'
 import { ChunkRun } from '../../src/http/chunk-run.ts'
 import type { ResponseHead } from '../../src/http/headers.ts'
 
@@ -62,7 +63,7 @@ function stage(observer: Partial<Observer> = {}) {
     },
     inFlight: {},
     rareLog: {},
-  } as unknown as RelayParts
+  } as unknown as StackParts
   const relay = new Relay(exchange, watching, parts)
   return {
     relay,

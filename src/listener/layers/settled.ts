@@ -6,8 +6,6 @@ import type { HttpRecord } from '../../telemetry/telemetry.ts'
 import type { CallEntry } from '../call-entry.ts'
 import { CallObserver } from '../call-observer.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
-import { InitializeObserver } from '../initialize-observer.ts'
-import type { Observer } from '../observer.ts'
 import type { Relay } from '../relay.ts'
 import type { SendBarrier } from '../send-barrier.ts'
 import { type Classified, unclassified } from './classified.ts'
@@ -83,7 +81,7 @@ function continued(p: StackParts, request: Classified, relay: Relay): Opened {
 
 /** Opens the calls of a POST. */
 function open(
-  { inFlight, telemetry, maxBody, memory }: StackParts,
+  p: StackParts,
   known: Pick<Opened, 'request' | 'weight' | 'barriers'> & { readonly posted: PostedMessages },
   relay: Relay,
 ): Opened {
@@ -92,18 +90,12 @@ function open(
   const entries: CallEntry[] = []
   for (const call of posted.calls) {
     entries.push(
-      inFlight.open(call, session, receivedAt, facts.trace, exchange, session, posted.client),
+      p.inFlight.open(call, session, receivedAt, facts.trace, exchange, session, posted.client),
     )
   }
-  const first = entries[0]!
-  const bounds = { limit: maxBody, memory }
-  let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
-  if (first.call.method === 'initialize') {
-    observer = new InitializeObserver(inFlight, first, posted, session, observer)
-  }
-  if (!posted.batch) first.requestBytes = size
+  if (!posted.batch) entries[0]!.requestBytes = size
   const opened = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
-  relay.local.observe(observer, opened)
+  relay.local.observe(new CallObserver(p, posted, entries, session), opened)
   return opened
 }
 
