@@ -8,18 +8,15 @@ export interface RedirectTarget {
   readonly sameHost: boolean
 }
 
-/** Returns true for redirects after which the client repeats method and body. */
-export function keepsMethod(status: number): boolean {
-  return status === 307 || status === 308
-}
-
 /** Returns the target of the repeated request; undefined when no client can follow. */
 export function redirectTarget(
   request: RequestHead,
   response: ResponseHead,
 ): RedirectTarget | undefined {
+  // After other statuses the client does not repeat the body.
+  if (response.status !== 307 && response.status !== 308) return undefined
   const location = headerValue(response.headers, 'location')
-  if (!keepsMethod(response.status) || location === undefined) return undefined
+  if (location === undefined) return undefined
   const host = headerValue(request.headers, 'host')
   const base = urlOf(request.target, `http://${host ?? ''}`) ?? urlOf(request.target, NO_HOST)
   const url = urlOf(location, base)
