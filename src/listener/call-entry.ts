@@ -1,11 +1,9 @@
 import type { Action } from '../agents/task.ts'
-import type { ClientInfo, JsonRpcId, Outcome, RequestCall } from '../mcp/call.ts'
+import type { ClientInfo, Outcome, RequestCall } from '../mcp/call.ts'
 import type { OpenCall } from './disturbance.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
-import { Chain } from '../base/linked-list.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
-import { type Caller, isSameCaller } from '../http/caller.ts'
-import { SendBarrier } from './send-barrier.ts'
+import type { Caller } from '../http/caller.ts'
 
 /** The state of a call from request to outcome. */
 export interface CallEntry extends OpenCall {
@@ -49,15 +47,15 @@ export interface CallEntry extends OpenCall {
   older: CallEntry | undefined
 }
 
+/** The request that carries a call. */
+export type Carrier = Pick<CallEntry, 'session' | 'receivedAt' | 'trace' | 'client'> & {
+  readonly caller: Caller
+}
+
 /** Returns a call that has just arrived. */
-export function newEntry(
-  call: RequestCall,
-  session: string,
-  receivedAt: number,
-  trace: string | undefined,
-  caller: Caller | undefined,
-  client: ClientInfo | undefined,
-): CallEntry {
+export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
+  const { session, receivedAt, trace, client } = carrier
+  const caller = session === '' ? carrier.caller : undefined
   return {
     call,
     session,
@@ -79,62 +77,5 @@ export function newEntry(
     mark: 0,
     newer: undefined,
     older: undefined,
-  }
-}
-
-/**
- * Holds the open calls without a session. Each client has its own ids, so one id may be open many
- * times.
- */
-export class SessionlessCalls {
-  readonly #calls = new Chain<CallEntry>()
-  /** Barriers by held call: each also covers the older calls that the same cancellations match. */
-  readonly #barriers = new WeakMap<CallEntry, SendBarrier>()
-
-  add(entry: CallEntry): void {
-    this.#calls.add(entry)
-  }
-
-  remove(entry: CallEntry): void {
-    this.#calls.remove(entry)
-  }
-
-  /**
-   * Returns the only open call with an id from a caller; undefined when there are none or several.
-   */
-  find(id: JsonRpcId, caller: Caller): CallEntry | undefined {
-    let found: CallEntry | undefined
-    for (let entry = this.#calls.oldest; entry !== undefined; entry = entry.newer) {
-      if (entry.call.id !== id || !isSameCaller(entry.caller, caller)) continue
-      if (found !== undefined) return undefined
-      found = entry
-    }
-    return found
-  }
-
-  /**
-   * Returns the barrier of the calls with an id from a caller that faults hold; undefined without
-   * held calls. A call belongs to one barrier, however many cancellations match it.
-   */
-  barrierFor(id: JsonRpcId, caller: Caller): SendBarrier | undefined {
-    const held: CallEntry[] = []
-    const requests: Promise<unknown>[] = []
-    let known: SendBarrier | undefined
-    for (let entry = this.#calls.newest; entry !== undefined; entry = entry.older) {
-      if (entry.call.id !== id) continue
-      const whenSent = entry.faults?.whenSent
-      if (whenSent === undefined || !isSameCaller(entry.caller, caller)) continue
-      known = this.#barriers.get(entry)
-      if (known?.isPassed === false) {
-        requests.push(known.passed)
-        break
-      }
-      requests.push(whenSent)
-      held.push(entry)
-    }
-    if (held.length === 0) return known
-    const barrier = new SendBarrier(requests)
-    for (const entry of held) this.#barriers.set(entry, barrier)
-    return barrier
   }
 }

@@ -85,11 +85,11 @@ export class CallObserver implements Observer {
     const { client, protocolVersion } = posted
     const first = this.#entries[0]!
     const { transport } = first.call
-    this.#parts.inFlight.sessionBegan(first, id, { client, protocolVersion, transport })
+    this.#parts.sessions.began(first, id, { client, protocolVersion, transport })
   }
 
   #note(mark: ForeignMark): void {
-    const believed = this.#parts.inFlight.markers.believed(mark)
+    const believed = this.#parts.markers.believed(mark)
     for (const entry of this.#entries) entry.mark = Math.max(entry.mark, believed)
   }
 
@@ -184,7 +184,7 @@ export class CallObserver implements Observer {
     if (id === null) return
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
-      this.#parts.inFlight.find(this.#session, id)
+      this.#parts.inFlight.calls.find(this.#session, id)
     if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, this.#mark)
   }
 

@@ -41,7 +41,7 @@ export class ExchangeObserver implements Observer {
     const status = this.#head?.status ?? 0
     let origin = this.faults?.origin ?? 'real'
     if (origin === 'real' && this.#head !== undefined && status >= 400) {
-      const mark = this.#parts.inFlight.markers.believed(responseFactsOf(this.#head).mark)
+      const mark = this.#parts.markers.believed(responseFactsOf(this.#head).mark)
       if (mark === FAULT) origin = 'injected_elsewhere'
     }
     this.#count(status, origin)

@@ -7,13 +7,13 @@ import type { Destination } from '../rules/match/call-facts.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
 import type { NewConnections } from './faults/session-control.ts'
 import { PushStreams } from './faults/source/push-streams.ts'
-import { InFlightRequests, type InFlightOptions } from './in-flight-requests.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { StackParts } from './layers/layer.ts'
 import type { Received } from './layers/received.ts'
+import { PortSessions, type TableBounds } from './port-sessions.ts'
 import type { RareLog } from './rare-log.ts'
 import { stack } from './stack.ts'
-import type { TrustedMarkers } from './trusted-markers.ts'
+import { TrustedMarkers } from './trusted-markers.ts'
 
 /** Holds the parts that all ports share. */
 export interface PortContext {
@@ -28,7 +28,7 @@ export interface PortContext {
 }
 
 /** Bounds what a port holds and reads. */
-export type PortBounds = InFlightOptions & Pick<StackParts, 'maxBody' | 'holdTimeout' | 'strict'>
+export type PortBounds = TableBounds & Pick<StackParts, 'maxBody' | 'holdTimeout' | 'strict'>
 
 /** The parts in which the transports differ. */
 interface TransportParts extends Pick<
@@ -49,40 +49,37 @@ interface TransportParts extends Pick<
 /** Creates the layers of a port, the table of its open calls, and its streams under faults. */
 export function createStack(
   bounds: PortBounds,
-  { faults, watch, agents, markers, ...shared }: PortContext,
+  { faults, watch, agents, markers = new TrustedMarkers(false), ...shared }: PortContext,
   { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly exchanges: Received
-  readonly inFlight: InFlightRequests
+  readonly sessions: PortSessions
   readonly push: PushStreams | undefined
 } {
   const { maxBody, holdTimeout, strict } = bounds
   const { telemetry, logger, memory } = shared
-  const inFlight = new InFlightRequests(
-    { ...bounds, markers },
-    telemetry,
-    own.now,
-    watch,
-    agents && { watch: agents, server: agents.serverOf(serverName) },
-  )
+  const { now, streamTransport } = own
+  const watched = agents && { watch: agents, server: agents.serverOf(serverName) }
+  const sessions = new PortSessions(bounds, { telemetry, now, markers, watch, agents: watched })
+  const { inFlight } = sessions
   const push = faults && new PushStreams(maxBody, holdTimeout)
   const planner =
     faults &&
     push &&
     faults.createPlanner(faults, bounds, {
       logger,
-      streamTransport: own.streamTransport,
-      sessions: inFlight.sessions,
-      endpoints: inFlight.endpoints,
+      streamTransport,
+      sessions: sessions.known,
+      endpoints: sessions.endpoints,
       tasks: inFlight.tasks,
       push,
-      openIn: (session) => inFlight.openIn(session),
+      openIn: (session) => [...inFlight.calls.ofSession(session)],
       memory,
       closing,
       outbound,
       newConnections,
       server,
     })
-  const parts = { maxBody, holdTimeout, strict, inFlight, planner, push }
-  return { exchanges: stack({ ...shared, ...own, ...parts }), inFlight, push }
+  const parts = { maxBody, holdTimeout, strict, inFlight, sessions, markers, planner, push }
+  return { exchanges: stack({ ...shared, ...own, ...parts }), sessions, push }
 }

@@ -16,8 +16,8 @@ import { rejectBadRequest } from './front/bad-request.ts'
 import { cutSocket } from './front/cut-socket.ts'
 import { HttpFront } from './front/http-front.ts'
 import { ClosedPort } from './front/closed-port.ts'
-import type { InFlightRequests } from './in-flight-requests.ts'
 import type { NewConnections } from './faults/session-control.ts'
+import type { PortSessions } from './port-sessions.ts'
 import { createStack, type PortContext } from './port-stack.ts'
 import { PublicAddress } from './public-address.ts'
 import type { RareLog } from './rare-log.ts'
@@ -33,7 +33,7 @@ export class Port {
   readonly #front: HttpFront
   readonly #connections: UpstreamConnections
   readonly #tunnel: Tunnel
-  readonly #inFlight: InFlightRequests
+  readonly #sessions: PortSessions
   readonly #diagnosis: UpstreamDiagnosis
   readonly #connector: Connector
   readonly #telemetry: Telemetry
@@ -82,7 +82,7 @@ export class Port {
     const { upstream: plain } = this.#connections
     const upstream = host === undefined ? plain : outboundUpstream(plain, host)
     const publicUrl = isOutbound ? undefined : options.publicUrl
-    const { exchanges, inFlight } = createStack(options, context, {
+    const { exchanges, sessions } = createStack(options, context, {
       upstream,
       publicAddress: publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address),
       streamTransport: 'http+sse',
@@ -93,7 +93,7 @@ export class Port {
       serverName: this.upstreamName,
       now,
     })
-    this.#inFlight = inFlight
+    this.#sessions = sessions
     this.#tunnel = new Tunnel(
       address,
       tls,
@@ -137,9 +137,9 @@ export class Port {
   sweep(now: number): void {
     this.#front.sweep(now)
     this.#connections.sweep(now)
-    this.#inFlight.sweep()
-    this.#report('sessions', this.#inFlight.sessions.size)
-    this.#report('in_flight_calls', this.#inFlight.size)
+    this.#sessions.inFlight.sweep()
+    this.#report('sessions', this.#sessions.known.size)
+    this.#report('in_flight_calls', this.#sessions.inFlight.calls.size)
   }
 
   /** Resolves when every connection has ended. */
@@ -154,7 +154,7 @@ export class Port {
     this.#closing.abort()
     this.#front.close()
     this.#diagnosis.close()
-    this.#inFlight.close()
+    this.#sessions.inFlight.redirects.expire(Infinity)
     this.#tunnel.close()
     this.#connections.close()
   }

@@ -118,7 +118,7 @@ export class PushObserver implements Observer, PushPosition {
   #endSession(outcome: Outcome): void {
     const origin = this.#stream?.cutByFault === true ? 'injected' : 'real'
     if (this.#endpoint !== undefined)
-      this.#parts.inFlight.closeEndpoint(this.#endpoint, outcome, origin)
+      this.#parts.sessions.closeEndpoint(this.#endpoint, outcome, origin)
   }
 
   /** Finds responses and, until an endpoint is announced, the `endpoint` event. */
@@ -131,14 +131,14 @@ export class PushObserver implements Observer, PushPosition {
 
   #event(frame: SseFrame, mark: ForeignMark): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
-      this.#endpoint = this.#parts.inFlight.endpoints.announce(this.#target, frame.data)
+      this.#endpoint = this.#parts.sessions.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
       if (this.#endpoint !== undefined) this.#stream?.setSession(this.#endpoint, true)
       return
     }
     eachResponse(frame, (message, bytes) => {
       if (message.id === null) return
-      const entry = this.#parts.inFlight.find(this.#session, message.id)
+      const entry = this.#parts.inFlight.calls.find(this.#session, message.id)
       if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, mark)
     })
   }

@@ -2,9 +2,10 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
-import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import type { StackParts } from '../../src/listener/layers/layer.ts'
+import { PortSessions } from '../../src/listener/port-sessions.ts'
+import { TrustedMarkers } from '../../src/listener/trusted-markers.ts'
 import { stack } from '../../src/listener/stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -91,15 +92,16 @@ async function broken(parts: Partial<StackParts>) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
-  const inFlight = new InFlightRequests(
-    { maxInFlight: 9, inFlightTtl: 9e9, maxSessions: 9 },
-    metrics,
-    now,
-  )
+  const markers = new TrustedMarkers(false)
+  const bounds = { maxInFlight: 9, inFlightTtl: 9e9, maxSessions: 9 }
+  const sessions = new PortSessions(bounds, { telemetry: metrics, now, markers })
+  const { inFlight } = sessions
   const exchanges = stack({
     streamTransport: 'http+sse',
     upstream: { send: () => fail() },
     inFlight,
+    sessions,
+    markers,
     telemetry: metrics,
     logger,
     rareLog: new RareLog(logger, now),
@@ -144,7 +146,7 @@ test('when sending breaks inside Squall, the calls end and the client gets an er
   const given = await client.response()
   expect(given?.status).toBe(500)
   expect(JSON.parse(given!.body.toString())).toMatchObject([{ id: 1 }, { id: 2 }])
-  expect(inFlight.size).toBe(0)
+  expect(inFlight.calls.size).toBe(0)
   expect(
     await has(
       'squall_calls_total{outcome="http_error",origin="squall",method="tools/call",tool="echo"} 2',

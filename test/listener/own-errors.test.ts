@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
-import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import type { StackParts } from '../../src/listener/layers/layer.ts'
+import { PortSessions } from '../../src/listener/port-sessions.ts'
+import { TrustedMarkers } from '../../src/listener/trusted-markers.ts'
 import { stack } from '../../src/listener/stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
@@ -79,10 +80,14 @@ async function stand(
     new UpstreamConnections({ address, connector, fast, ...bounds, onConnections, now }),
   )
   const limits = { maxInFlight: 100, inFlightTtl: 60_000, maxSessions: 100 }
+  const markers = new TrustedMarkers(false)
+  const sessions = new PortSessions(limits, { telemetry, now, markers })
   const exchanges = stack({
     streamTransport: 'http+sse',
     upstream: behind.upstream,
-    inFlight: new InFlightRequests(limits, telemetry, now),
+    inFlight: sessions.inFlight,
+    sessions,
+    markers,
     telemetry,
     logger,
     rareLog: new RareLog(logger, now),

@@ -94,7 +94,7 @@ class BodyReader {
 
   /** Reads a collected body; null stands for one that was not collected. */
   read(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): Classified {
-    const { inFlight, now, planner } = this.#parts
+    const { inFlight, now, planner, sessions } = this.#parts
     const receivedAt = now()
     const size = bytes?.length ?? 0
     const repeats = bytes === null ? undefined : inFlight.redirects.take(exchange, bytes)
@@ -104,7 +104,7 @@ class BodyReader {
       const known = { receivedAt, size, posted, session, isUnread: false, repeats }
       return { exchange, facts, class: 'mcp', ...known }
     }
-    const endpoint = inFlight.endpoints.lookup(exchange.head.target)
+    const endpoint = sessions.endpoints.lookup(exchange.head.target)
     const plain = bytes === null ? undefined : this.#decode(exchange.head, facts, bytes)
     const read = plain && this.#messages(exchange.head, facts, plain, endpoint !== undefined)
     if (plain === undefined || read === undefined) {

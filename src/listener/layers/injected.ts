@@ -1,6 +1,7 @@
 import type { Upstream } from '../../http/transfer.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { CallEntry } from '../call-entry.ts'
+import { cancelOwn } from '../cancellations.ts'
 import { disturbancesOf } from '../disturbance.ts'
 import type { ExchangeFaults } from '../faults/exchange-faults.ts'
 import { faultedTransfer } from '../faults/source/faulted-upstream.ts'
@@ -44,7 +45,7 @@ function plan(p: StackParts, opened: Opened): ExchangeFaults | undefined {
   if (faults === undefined) releaseParams(posted.calls, weight, p.memory)
   for (const entry of entries) entry.faults = faults
   if (account !== undefined) account.faults = faults
-  if (posted.batch && repeats === undefined) p.inFlight.cancelOwn(posted, entries)
+  if (posted.batch && repeats === undefined) cancelOwn(p.inFlight, posted, entries)
   return faults
 }
 

@@ -9,9 +9,11 @@ import type { FaultPlanner } from '../faults/fault-planner.ts'
 import type { PushStreams } from '../faults/source/push-streams.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
+import type { PortSessions } from '../port-sessions.ts'
 import type { PublicAddress } from '../public-address.ts'
 import type { RareLog } from '../rare-log.ts'
 import type { SendBarrier } from '../send-barrier.ts'
+import type { TrustedMarkers } from '../trusted-markers.ts'
 
 /** A request as the upstream gets it. */
 export interface Outgoing {
@@ -56,6 +58,8 @@ export class Stack<Top> {
 export interface StackParts {
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
+  readonly sessions: PortSessions
+  readonly markers: TrustedMarkers
   readonly telemetry: Telemetry
   readonly logger: Logger
   readonly rareLog: RareLog

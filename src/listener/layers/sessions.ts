@@ -7,7 +7,6 @@ import type { Opened } from './settled.ts'
 
 /** Rejects requests of sessions that a fault has ended, and sees the end of the others. */
 export function sessions(p: StackParts): Layer<Service<Opened, Relay>, Service<Opened, Relay>> {
-  const { inFlight } = p
   return (inner) => ({
     send(opened, relay) {
       const { request } = opened
@@ -17,12 +16,12 @@ export function sessions(p: StackParts): Layer<Service<Opened, Relay>, Service<O
         const by = p.planner?.expiredBy(session)
         // A new `initialize` is accepted, even with the id of an ended session.
         if (by !== undefined && posted?.calls[0]?.method !== 'initialize') {
-          if (isEnd) inFlight.endSession(session, 'abandoned', 'injected')
+          if (isEnd) p.sessions.end(session, 'abandoned', 'injected')
           return reject(p, opened, by, relay)
         }
       }
       if (isEnd) {
-        const account = new ExchangeObserver(p, 'mcp', inFlight.sessionEnding(session))
+        const account = new ExchangeObserver(p, 'mcp', p.sessions.ending(session))
         relay.local.observe(account, opened)
         return inner.send({ ...opened, account }, relay)
       }

@@ -4,6 +4,7 @@ import type { PostedMessages } from '../../mcp/classify.ts'
 import { paramsWeight } from '../../mcp/deferred-arguments.ts'
 import type { HttpRecord } from '../../telemetry/telemetry.ts'
 import type { CallEntry } from '../call-entry.ts'
+import { cancel } from '../cancellations.ts'
 import { CallObserver } from '../call-observer.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import type { Relay } from '../relay.ts'
@@ -37,7 +38,7 @@ export function settled(p: StackParts): Layer<Service<Classified, Relay>, Servic
       if (posted === undefined) return inner.send(counted(p, request, relay), relay)
       if (repeats !== undefined) return inner.send(continued(p, request, relay), relay)
       const { exchange, session } = request
-      const barriers = p.inFlight.cancel(posted, session, exchange)
+      const barriers = cancel(p.inFlight, posted, session, exchange)
       const mayMatch = p.planner?.mayMatch(exchange.head, posted) === true
       const weight = mayMatch ? messagesWeight(posted) : 0
       if (!p.memory.take(weight)) {
@@ -86,13 +87,9 @@ function open(
   relay: Relay,
 ): Opened {
   const { request, posted, weight, barriers } = known
-  const { exchange, facts, session, receivedAt, size } = request
-  const entries: CallEntry[] = []
-  for (const call of posted.calls) {
-    entries.push(
-      p.inFlight.open(call, session, receivedAt, facts.trace, exchange, session, posted.client),
-    )
-  }
+  const { exchange: caller, facts, session, receivedAt, size } = request
+  const carrier = { caller, session, receivedAt, trace: facts.trace, client: posted.client }
+  const entries = posted.calls.map((call) => p.inFlight.open(call, carrier))
   if (!posted.batch) entries[0]!.requestBytes = size
   const opened = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
   relay.local.observe(new CallObserver(p, posted, entries, session), opened)

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { afterReads } from '../../base/after-reads.ts'
 import { telemetryWith } from '../../telemetry/telemetry.ts'
-import type { InFlightRequests } from '../in-flight-requests.ts'
+import type { PortSessions } from '../port-sessions.ts'
 import type { Received } from '../layers/received.ts'
 import { createStack, type PortBounds, type PortContext } from '../port-stack.ts'
 import { eventsOfText } from './event-lines.ts'
@@ -56,7 +56,7 @@ export class StdioPort {
   #server: ServerProcess | undefined
   #upstream: StdioUpstream | undefined
   #exchanges: Received | undefined
-  #inFlight: InFlightRequests | undefined
+  #sessions: PortSessions | undefined
   #onIdle: (() => void) | undefined
   readonly #parent = process.ppid
   /** The exit code that a fault has set. */
@@ -100,7 +100,7 @@ export class StdioPort {
   async start(): Promise<void> {
     const server = (this.#server = await ServerProcess.start(this.#options.server))
     this.#upstream = new StdioUpstream(server.input)
-    const { exchanges, inFlight, push } = createStack(
+    const { exchanges, sessions, push } = createStack(
       { ...this.#options, strict: false },
       this.#context,
       {
@@ -118,7 +118,7 @@ export class StdioPort {
       },
     )
     this.#exchanges = exchanges
-    this.#inFlight = inFlight
+    this.#sessions = sessions
     exchanges.handle(this.#stream)
   }
 
@@ -153,14 +153,14 @@ export class StdioPort {
   }
 
   sweep(): void {
-    this.#inFlight?.sweep()
+    this.#sessions?.inFlight.sweep()
   }
 
   /** Ends the server. */
   close(): void {
     this.#closing.abort()
     this.#server?.kill('SIGTERM')
-    this.#inFlight?.close()
+    this.#sessions?.inFlight.redirects.expire(Infinity)
   }
 
   /** Kills the server for a fault. */

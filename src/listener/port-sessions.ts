@@ -1,0 +1,67 @@
+import type { AgentWatch } from '../agents/agent-watch.ts'
+import type { Origin, Outcome } from '../mcp/call.ts'
+import { Endpoints } from '../mcp/endpoints.ts'
+import { type Session, Sessions } from '../mcp/sessions.ts'
+import type { CallEntry } from './call-entry.ts'
+import { type InFlightOptions, InFlightRequests } from './in-flight-requests.ts'
+
+/** Bounds the tables of a port. */
+export interface TableBounds extends InFlightOptions {
+  readonly maxSessions: number
+}
+
+type Parts = Omit<ConstructorParameters<typeof InFlightRequests>[1], 'sessions'>
+
+/** Follows the sessions of a port, and ends the open calls of those that end. */
+export class PortSessions {
+  readonly inFlight: InFlightRequests
+  readonly known: Sessions
+  readonly endpoints: Endpoints
+  readonly #agents: AgentWatch | undefined
+
+  constructor(bounds: TableBounds, parts: Parts) {
+    const { telemetry, agents } = parts
+    this.known = new Sessions(bounds.maxSessions, () => telemetry.evicted('sessions'))
+    this.endpoints = new Endpoints(bounds.maxSessions, () => telemetry.evicted('endpoints'))
+    this.inFlight = new InFlightRequests(bounds, { ...parts, sessions: this.known })
+    this.#agents = agents?.watch
+  }
+
+  /** Records the session that an `initialize` began. */
+  began({ action }: CallEntry, id: string, session: Session): void {
+    this.known.learn(id, session)
+    if (action !== undefined) this.#agents?.sessionBegan(action, id)
+  }
+
+  /** Closes a stream of HTTP+SSE; the last stream ends the session. */
+  closeEndpoint(session: string, outcome: Outcome, origin: Origin): void {
+    this.#agents?.sessionLeft(session)
+    if (this.endpoints.forget(session)) this.end(session, outcome, origin)
+  }
+
+  /**
+   * Suspends the held calls of a session whose client asks for its end, so that no call follows
+   * that end. Returns a function to call with the upstream's status, or 0.
+   */
+  ending(session: string): (status: number) => void {
+    let resume: () => void = () => undefined
+    this.#agents?.sessionLeft(session)
+    const until = new Promise<void>((resolve) => (resume = resolve))
+    for (const { faults } of this.inFlight.calls.ofSession(session)) faults?.suspend(until)
+    return (status) => {
+      const hasEnded = (status >= 200 && status < 300) || status === 404
+      if (hasEnded) this.end(session, 'abandoned', 'real')
+      resume()
+    }
+  }
+
+  /** Ends a session. Calls that the upstream got stay open while their exchange is open. */
+  end(session: string, outcome: Outcome, origin: Origin): void {
+    this.known.forget(session)
+    for (const entry of this.inFlight.calls.dropSession(session)) {
+      if (!entry.exchangeOpen || entry.faults?.holds === true) {
+        this.inFlight.abandon(entry, outcome, origin)
+      } else entry.fallback = outcome
+    }
+  }
+}
