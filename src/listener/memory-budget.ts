@@ -37,8 +37,11 @@ interface Waiting {
 }
 
 /** Limits the memory of all messages in flight. */
-export class MemoryBudget implements Room, Keeping {
+export class MemoryBudget implements Room {
   readonly limit: number
+  /** The memory that faults keep for later calls, as long as nothing else needs it. */
+  readonly keeping = new KeptMemory(this)
+  readonly stalled = new StalledReceivers(this)
   readonly pressure: Record<Pressure, number> = {
     request_waited: 0,
     request_unread: 0,
@@ -48,12 +51,7 @@ export class MemoryBudget implements Room, Keeping {
     kept_dropped: 0,
   }
   #held = 0
-  /** Bytes that faults keep for later calls. */
-  readonly #kept = new Map<Kept, number>()
-  #keptBytes = 0
   readonly #waiting: Waiting[] = []
-  /** Longest waiting first. */
-  readonly #stalled = new Set<Stalled>()
 
   constructor(limit: number) {
     this.limit = limit
@@ -61,10 +59,6 @@ export class MemoryBudget implements Room, Keeping {
 
   get held(): number {
     return this.#held
-  }
-
-  get kept(): number {
-    return this.#keptBytes
   }
 
   /** True while more than the limit is held. */
@@ -82,7 +76,7 @@ export class MemoryBudget implements Room, Keeping {
 
   take(bytes: number): boolean {
     const limit = bytes <= SMALL ? this.limit * (1 + RESERVE) : this.limit
-    if (this.#held + this.#keptBytes + bytes > limit) this.#dropKept()
+    if (this.#held + this.keeping.bytes + bytes > limit) this.keeping.drop()
     if (this.#held + bytes > limit) return false
     this.#held += bytes
     return true
@@ -91,49 +85,13 @@ export class MemoryBudget implements Room, Keeping {
   /** Counts bytes that are held already; returns false when the limit is exceeded. */
   add(bytes: number): boolean {
     this.#held += bytes
-    if (this.#held + this.#keptBytes > this.limit) this.#dropKept()
+    if (this.#held + this.keeping.bytes > this.limit) this.keeping.drop()
     return this.#held <= this.limit
-  }
-
-  keep(kept: Kept, bytes: number): boolean {
-    if (this.#held + this.#keptBytes + bytes > this.limit) return false
-    this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + bytes)
-    this.#keptBytes += bytes
-    return true
-  }
-
-  forgo(kept: Kept, bytes: number): void {
-    const left = (this.#kept.get(kept) ?? 0) - bytes
-    if (left > 0) this.#kept.set(kept, left)
-    else this.#kept.delete(kept)
-    this.#keptBytes -= bytes
   }
 
   give(bytes: number): void {
     this.#held -= bytes
     if (this.#waiting.length > 0) this.#serve()
-  }
-
-  /** Counts the buffered bytes of a receiver that does not read, until `resume`. */
-  stall(exchange: Stalled, bytes = STALLED): void {
-    this.#stalled.add(exchange)
-    this.#held += bytes
-  }
-
-  /** Ends `stall` when the receiver reads again or has left. */
-  resume(exchange: Stalled, bytes = STALLED): void {
-    if (this.#stalled.delete(exchange)) this.give(bytes)
-  }
-
-  /**
-   * Ends the longest stalled connections while the limit is exceeded. Called once a second.
-   */
-  relieve(now: number): void {
-    for (const exchange of this.#stalled) {
-      if (!this.exceeded || now - exchange.stalledAt < TIMEOUT) return
-      this.pressure.client_cut++
-      exchange.disconnect()
-    }
   }
 
   /** Takes bytes as soon as there is room; calls `done(false)` after a timeout. */
@@ -152,14 +110,6 @@ export class MemoryBudget implements Room, Keeping {
     this.#waiting.push(waiting)
   }
 
-  #dropKept(): void {
-    if (this.#keptBytes === 0) return
-    this.pressure.kept_dropped++
-    for (const kept of this.#kept.keys()) kept.letGo()
-    this.#kept.clear()
-    this.#keptBytes = 0
-  }
-
   #serve(): void {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (!this.take(first.bytes)) return
@@ -167,6 +117,69 @@ export class MemoryBudget implements Room, Keeping {
       clearTimeout(first.timer)
       // Called later, so that the caller of `give` is not re-entered.
       setImmediate(first.done, true)
+    }
+  }
+}
+
+/** Counts the memory of caches, which are dropped first. */
+class KeptMemory implements Keeping {
+  bytes = 0
+  readonly #budget: MemoryBudget
+  readonly #kept = new Map<Kept, number>()
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget
+  }
+
+  keep(kept: Kept, bytes: number): boolean {
+    if (this.#budget.held + this.bytes + bytes > this.#budget.limit) return false
+    this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + bytes)
+    this.bytes += bytes
+    return true
+  }
+
+  forgo(kept: Kept, bytes: number): void {
+    const left = (this.#kept.get(kept) ?? 0) - bytes
+    if (left > 0) this.#kept.set(kept, left)
+    else this.#kept.delete(kept)
+    this.bytes -= bytes
+  }
+
+  drop(): void {
+    if (this.bytes === 0) return
+    this.#budget.pressure.kept_dropped++
+    for (const kept of this.#kept.keys()) kept.letGo()
+    this.#kept.clear()
+    this.bytes = 0
+  }
+}
+
+/** Counts the buffered bytes of receivers that do not read, and ends them when memory is short. */
+class StalledReceivers {
+  readonly #budget: MemoryBudget
+  /** Longest waiting first. */
+  readonly #receivers = new Set<Stalled>()
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget
+  }
+
+  add(receiver: Stalled, bytes = STALLED): void {
+    this.#receivers.add(receiver)
+    this.#budget.add(bytes)
+  }
+
+  /** Forgets a receiver that reads again or has left. */
+  remove(receiver: Stalled, bytes = STALLED): void {
+    if (this.#receivers.delete(receiver)) this.#budget.give(bytes)
+  }
+
+  /** Ends the longest stalled receivers while the limit is exceeded. Called once a second. */
+  relieve(now: number): void {
+    for (const receiver of this.#receivers) {
+      if (!this.#budget.exceeded || now - receiver.stalledAt < TIMEOUT) return
+      this.#budget.pressure.client_cut++
+      receiver.disconnect()
     }
   }
 }

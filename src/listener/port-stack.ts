@@ -20,10 +20,10 @@ export interface PortContext {
   readonly telemetry: Telemetry
   readonly logger: Logger
   readonly rareLog: RareLog
-  readonly faults: FaultParts | undefined
+  readonly faults?: FaultParts | undefined
   readonly memory: MemoryBudget
-  readonly watch: CallWatch | undefined
-  readonly agents: AgentWatch | undefined
+  readonly watch?: CallWatch | undefined
+  readonly agents?: AgentWatch | undefined
   readonly markers?: TrustedMarkers
 }
 

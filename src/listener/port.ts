@@ -1,17 +1,17 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import type { Destination } from '../rules/match/call-facts.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
 import { authorityOf, outboundUpstream } from '../upstream/outbound-upstream.ts'
 import { UpstreamConnections } from '../upstream/http-upstream.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
-import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
+import { UpstreamDiagnosis, type UpstreamProblem } from '../upstream/diagnosis.ts'
 import type { DialledSockets } from '../upstream/dialled.ts'
 import { probe } from '../upstream/probe.ts'
-import { Tunnel } from '../upstream/tunnel.ts'
+import { Tunnel, type TunnelEvents } from '../upstream/tunnel.ts'
 import { rejectBadRequest } from './front/bad-request.ts'
 import { cutSocket } from './front/cut-socket.ts'
 import { HttpFront } from './front/http-front.ts'
@@ -19,6 +19,7 @@ import { ClosedPort } from './front/closed-port.ts'
 import type { NewConnections } from './faults/session-control.ts'
 import type { PortSessions } from './port-sessions.ts'
 import { createStack, type PortContext } from './port-stack.ts'
+import type { PortTls } from './port-tls.ts'
 import { PublicAddress } from './public-address.ts'
 import type { RareLog } from './rare-log.ts'
 import type { Pair, SidecarOptions } from './sidecar-options.ts'
@@ -46,17 +47,17 @@ export class Port {
   constructor(
     options: SidecarOptions,
     { upstream: address, isOutbound = false, keepsHost = !isOutbound }: Pair,
-    tls: () => ConnectionOptions,
-    listenTls: SecureContextOptions | undefined,
+    tls: PortTls,
     context: PortContext,
     dialled?: DialledSockets,
   ) {
     const { telemetry, rareLog, memory } = context
+    const { connectTimeout: timeout } = options
     this.isOutbound = isOutbound
     this.#telemetry = telemetry
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
-    this.#connector = createConnector({ address, timeout: options.connectTimeout, tls, dialled })
+    this.#connector = createConnector({ address, timeout, tls: tls.connect, dialled })
     const now: () => number = performance.now.bind(performance)
     this.#connections = new UpstreamConnections({
       address,
@@ -70,14 +71,7 @@ export class Port {
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
       now,
     })
-    this.#diagnosis = new UpstreamDiagnosis({
-      address,
-      now,
-      found: ({ kind, message }) => {
-        telemetry.rejected('upstream_misconfigured')
-        rareLog.warn(kind, message, 'the upstream is not reached in the right way')
-      },
-    })
+    this.#diagnosis = new UpstreamDiagnosis({ address, now, found: this.#misconfigured })
     const host = keepsHost ? undefined : authorityOf(address)
     const { upstream: plain } = this.#connections
     const upstream = host === undefined ? plain : outboundUpstream(plain, host)
@@ -94,21 +88,9 @@ export class Port {
       now,
     })
     this.#sessions = sessions
-    this.#tunnel = new Tunnel(
-      address,
-      tls,
-      {
-        opened: () => telemetry.gauge('tunnels', 1),
-        closed: () => telemetry.gauge('tunnels', -1),
-        responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
-        declined: (req, res, socket) => this.#front.decline(req, res, socket),
-        failed: (message, socket) => this.#upgradeFailed(message, socket),
-        broken: (socket) => cutSocket(socket, 'rst'),
-      },
-      host,
-    )
+    this.#tunnel = new Tunnel(address, tls.connect, this.#tunnelEvents(telemetry), host)
     const target = { ...exchanges, upgrade: this.#upgrade.bind(this) }
-    this.#front = new HttpFront(options, target, telemetry, listenTls, memory)
+    this.#front = new HttpFront(options, target, telemetry, tls.listen, memory)
   }
 
   get server(): Server {
@@ -168,6 +150,22 @@ export class Port {
         return closed.close
       },
     }
+  }
+
+  #tunnelEvents(telemetry: Telemetry): TunnelEvents {
+    return {
+      opened: () => telemetry.gauge('tunnels', 1),
+      closed: () => telemetry.gauge('tunnels', -1),
+      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
+      declined: (req, res, socket) => this.#front.decline(req, res, socket),
+      failed: (message, socket) => this.#upgradeFailed(message, socket),
+      broken: (socket) => cutSocket(socket, 'rst'),
+    }
+  }
+
+  readonly #misconfigured = ({ kind, message }: UpstreamProblem): void => {
+    this.#telemetry.rejected('upstream_misconfigured')
+    this.#rareLog.warn(kind, message, 'the upstream is not reached in the right way')
   }
 
   #report(name: 'sessions' | 'in_flight_calls', size: number): void {

@@ -1,14 +1,9 @@
-import type { ConnectionOptions } from 'node:tls'
 import { afterReads } from '../base/after-reads.ts'
 import type { Arming } from '../rules/guard/arming.ts'
 import type { UpstreamState } from '../rules/guard/rollback-on.ts'
 import type { AgentWatch } from '../agents/agent-watch.ts'
-import type { CallWatch } from '../telemetry/call-watch.ts'
-import type { Logger } from '../telemetry/log.ts'
 import { OutboundCounts } from '../telemetry/outbound-counts.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
-import type { FaultParts } from './faults/fault-planner.ts'
 import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
 import type { PortContext } from './port-stack.ts'
@@ -18,7 +13,8 @@ import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import { TrustedMarkers } from './trusted-markers.ts'
 import type { StdioPort } from './stdio/stdio-port.ts'
-import { TlsFiles } from './front/tls-files.ts'
+import type { TlsFiles } from './front/tls-files.ts'
+import { tlsOf } from './port-tls.ts'
 import type { DialledSockets } from '../upstream/dialled.ts'
 
 /** The readiness of a sidecar, with its reason. */
@@ -32,6 +28,11 @@ export interface Readiness {
 const SWEEP_INTERVAL = 1_000
 /** A verdict is at most this late. */
 const VERDICT_INTERVAL = 50
+
+/** The parts of a sidecar that others make. */
+export interface SidecarParts extends Omit<PortContext, 'rareLog' | 'memory' | 'markers'> {
+  readonly outboundCounts?: OutboundCounts | undefined
+}
 
 /** Runs all listeners of the process. */
 export class Sidecar {
@@ -56,49 +57,29 @@ export class Sidecar {
 
   constructor(
     options: SidecarOptions,
-    telemetry: Telemetry,
-    logger: Logger,
-    faults?: FaultParts,
-    watch?: CallWatch,
-    agents?: AgentWatch,
-    outboundCounts = new OutboundCounts(),
+    { outboundCounts = new OutboundCounts(), ...parts }: SidecarParts,
   ) {
+    const { logger, faults } = parts
     this.#outboundCounts = outboundCounts
-    this.#agents = agents
+    this.#agents = parts.agents
     this.#options = options
     const memory = (this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget()))
     this.#arming = faults?.rules.arming
-    const upstreamFiles = new TlsFiles(options.upstreamTls, logger)
-    const tls = (): ConnectionOptions => ({
-      ...upstreamFiles.material,
-      ...(options.upstreamServername === undefined
-        ? {}
-        : { servername: options.upstreamServername }),
-      rejectUnauthorized: !options.upstreamInsecure,
+    const { files, own, outbound } = tlsOf(options, logger, (material) => {
+      for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
     })
-    const outboundFiles = new TlsFiles(options.outboundTls ?? {}, logger)
-    const outboundTls = (): ConnectionOptions => outboundFiles.material
-    const listenFiles =
-      options.listenTls === undefined
-        ? undefined
-        : new TlsFiles(options.listenTls, logger, (material) => {
-            for (const port of this.#ports) if (!port.isOutbound) port.secure(material)
-          })
+    this.#files = files
     const rareLog = new RareLog(logger, () => performance.now())
-    this.#files = [upstreamFiles, outboundFiles, ...(listenFiles ? [listenFiles] : [])]
     const markers = (this.markers = new TrustedMarkers(options.trustMarkers === true, rareLog))
-    const context = { telemetry, logger, rareLog, faults, memory, markers, watch, agents }
-    this.#context = context
-    const served = options.pairs.map((pair) =>
-      pair.isOutbound
-        ? new Port(options, pair, outboundTls, undefined, context)
-        : new Port(options, pair, tls, listenFiles?.material, context),
+    const context = (this.#context = { ...parts, rareLog, memory, markers })
+    const served = options.pairs.map(
+      (pair) => new Port(options, pair, pair.isOutbound ? outbound : own, context),
     )
     for (const { listen, targets } of options.outbound ?? []) {
       for (const target of targets.filter(({ isHttp }) => isHttp)) {
         const upstream = { kind: 'tcp', tls: false, host: target.host, port: target.port } as const
         const pair = { listen, upstream, isOutbound: true, keepsHost: true }
-        const port = new Port(options, pair, outboundTls, undefined, context, this.#dialled)
+        const port = new Port(options, pair, outbound, context, this.#dialled)
         // Begins the checks of node:http that a listener begins.
         port.server.emit('listening')
         this.#captured.set(target, port)
@@ -209,7 +190,7 @@ export class Sidecar {
 
   /** Drops stale table entries and updates the gauges of table sizes. */
   sweep(): void {
-    this.memory.relieve(performance.now())
+    this.memory.stalled.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
     this.stdio?.sweep()
     this.#outbound?.sweep(performance.now())

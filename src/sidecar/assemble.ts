@@ -74,14 +74,11 @@ export async function assemble(
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
   const agents = await agentsOf(options, metrics)
+  const reporters = { telemetry, logger, watch, agents: agents?.watch }
+  const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
     { ...options, ...room },
-    telemetry,
-    logger,
-    engine?.parts,
-    watch,
-    agents?.watch,
-    metrics.outbound,
+    { ...reporters, faults: engine?.parts, outboundCounts },
   )
   metrics.memory = sidecar.memory
   // Before the first call, so that the rules apply to every call.

@@ -109,7 +109,7 @@ class PromMetrics implements Metrics {
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   readonly outbound = new OutboundCounts()
-  memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
+  memory: MemorySource = { limit: 0, held: 0, keeping: { bytes: 0 }, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
   readonly #guardTrips = zeroGuardTrips()
@@ -287,7 +287,7 @@ class PromMetrics implements Metrics {
         byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
       ),
       squall_memory_held_bytes: of(() => single(this.memory.held)),
-      squall_memory_kept_bytes: of(() => single(this.memory.kept)),
+      squall_memory_kept_bytes: of(() => single(this.memory.keeping.bytes)),
       squall_memory_limit_bytes: of(() => single(this.memory.limit)),
       squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
       squall_sessions: of(() => single(gauges.sessions)),

@@ -128,6 +128,6 @@ export function telemetryWith(inner: Telemetry, own: Partial<Telemetry>): Teleme
 export interface MemorySource {
   readonly limit: number
   readonly held: number
-  readonly kept: number
+  readonly keeping: { readonly bytes: number }
   readonly pressure: Readonly<Record<string, number>>
 }

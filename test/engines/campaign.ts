@@ -273,7 +273,8 @@ async function startStage(
     canaries: new Canaries(),
     createPlanner,
   }
-  const sidecar = new Sidecar(options, recorder.telemetry, recorder.logger, faults)
+  const { telemetry, logger } = recorder
+  const sidecar = new Sidecar(options, { telemetry, logger, faults })
   const [bound] = await sidecar.listen()
   return {
     play: async (script) => {

@@ -47,14 +47,14 @@ test('the clients that have not read for longest are disconnected, and no more t
       stalledAt,
       disconnect: () => {
         disconnected.push(stalledAt)
-        budget.resume(exchange)
+        budget.stalled.remove(exchange)
       },
     }
-    budget.stall(exchange)
+    budget.stalled.add(exchange)
   }
-  budget.relieve(500)
+  budget.stalled.relieve(500)
   expect(disconnected).toEqual([])
-  budget.relieve(90_001)
+  budget.stalled.relieve(90_001)
   expect(disconnected).toEqual([0, 1])
 })
 
@@ -62,14 +62,14 @@ test('what is kept for later goes first, and all of it', () => {
   const budget = new MemoryBudget(100 * KIB)
   const gone: string[] = []
   const kept = { letGo: () => gone.push('a') }
-  expect(budget.keep(kept, 60 * KIB)).toBe(true)
-  expect(budget.keep(kept, 60 * KIB)).toBe(false)
-  budget.forgo(kept, 20 * KIB)
-  expect(budget.kept).toBe(40 * KIB)
+  expect(budget.keeping.keep(kept, 60 * KIB)).toBe(true)
+  expect(budget.keeping.keep(kept, 60 * KIB)).toBe(false)
+  budget.keeping.forgo(kept, 20 * KIB)
+  expect(budget.keeping.bytes).toBe(40 * KIB)
   expect(budget.take(60 * KIB)).toBe(true)
   expect(gone).toEqual([])
   expect(budget.take(30 * KIB)).toBe(true)
   expect(gone).toEqual(['a'])
-  expect(budget.kept).toBe(0)
+  expect(budget.keeping.bytes).toBe(0)
   expect(budget.pressure.kept_dropped).toBe(1)
 })

@@ -286,7 +286,7 @@ export class FaultPlanner {
       control: controlOf(session),
       maxBody,
       holdTimeout,
-      keeping: memory,
+      keeping: memory.keeping,
       memory,
       listener: listenerOf(session, factsOf(head).trace),
       push,

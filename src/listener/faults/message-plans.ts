@@ -110,7 +110,7 @@ export class MessagePlans {
         now: clock,
         control: controlOf(session),
         group: owner ?? source.stream,
-        keeping: memory,
+        keeping: memory.keeping,
         maxBody: this.#parts.maxBody,
         listener: listenerOf(session, factsOf(request).trace),
       }

@@ -151,7 +151,7 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
   stall(): void {
     if (this.stalledAt >= 0 || this.#hasEnded) return
     this.stalledAt = performance.now()
-    this.#connection.memory.stall(this)
+    this.#connection.memory.stalled.add(this)
   }
 
   disconnect(): void {
@@ -182,6 +182,6 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
   #unstall(): void {
     if (this.stalledAt < 0) return
     this.stalledAt = -1
-    this.#connection.memory.resume(this)
+    this.#connection.memory.stalled.remove(this)
   }
 }

@@ -193,10 +193,10 @@ export class Pump implements Stalled {
     const buffered = this.#isFull ? STALLED : 0
     if (isWaiting === this.stalledAt >= 0 && buffered === this.#buffered) return
     const { memory } = this.#parts
-    if (this.stalledAt >= 0) memory.resume(this, this.#buffered)
+    if (this.stalledAt >= 0) memory.stalled.remove(this, this.#buffered)
     if (!isWaiting) this.stalledAt = -1
     else if (this.stalledAt < 0) this.stalledAt = performance.now()
-    if (isWaiting) memory.stall(this, buffered)
+    if (isWaiting) memory.stalled.add(this, buffered)
     this.#buffered = isWaiting ? buffered : 0
   }
 

@@ -78,8 +78,8 @@ export async function startBefore(
   }
   const faults = rules && ruleStage(rules, staged)
   const agents = tasks && new AgentWatch(tasks, metrics.tasks)
-  const { outbound } = metrics
-  const sidecar = new Sidecar(options, metrics, silent, faults, watch, agents, outbound)
+  const parts = { telemetry: metrics, logger: silent, faults, watch, agents }
+  const sidecar = new Sidecar(options, { ...parts, outboundCounts: metrics.outbound })
   const ports = (await sidecar.listen()).map(({ port }) => port)
   return {
     url: `http://127.0.0.1:${ports[0]!}`,
