@@ -61,8 +61,6 @@ export interface Exchange {
   /** The client's address while the connection is open. */
   readonly peer: string | undefined
   listener: ExchangeListener | undefined
-  /** Counts bytes that are kept until the exchange ends; returns false when there is no room. */
-  hold(bytes: number): boolean
   /** Records that the client accepts no more data for now. */
   stall(): void
 }

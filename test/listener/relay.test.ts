@@ -38,7 +38,6 @@ function stage(observer: Partial<Observer> = {}) {
     },
     peer: undefined,
     listener: undefined,
-    hold: () => true,
     stall: nothing,
   }
   const watching: Observer = {

@@ -95,21 +95,63 @@ export class ClientConnection extends Chain<OpenExchange> {
   }
 }
 
+/** The memory that one exchange holds until its end. */
+export class HeldMemory {
+  readonly #budget: MemoryBudget
+  #bytes: number
+  #hasEnded = false
+
+  /** Takes over `bytes`, which the budget has counted. */
+  constructor(budget: MemoryBudget, bytes: number) {
+    this.#budget = budget
+    this.#bytes = bytes
+  }
+
+  /** Counts bytes that are kept until the end; returns false when there is no room. */
+  hold(bytes: number): boolean {
+    if (this.#hasEnded || !this.#budget.take(bytes)) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  /** Holds bytes like `hold`, but waits for room. Does not call `done` after the end. */
+  holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
+    if (this.hold(bytes)) {
+      done(true)
+      return
+    }
+    this.#budget.wait(bytes, (isGranted) => {
+      if (this.#hasEnded) {
+        if (isGranted) this.#budget.give(bytes)
+        return
+      }
+      if (isGranted) this.#bytes += bytes
+      done(isGranted)
+    })
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.#budget.give(this.#bytes)
+  }
+}
+
 /** Implements what exchanges of both engines share: membership in a connection, memory and end. */
-export abstract class ClientExchange implements ResponseOwner, OpenExchange, Stalled {
+export abstract class ClientExchange implements ResponseOwner, OpenExchange {
   abstract readonly response: ClientResponse & { ended: boolean }
   abstract readonly body: OpenBody
   listener: ExchangeListener | undefined
   newer: OpenExchange | undefined
   older: OpenExchange | undefined
-  stalledAt = -1
-  /** Bytes that the budget counts for the exchange. */
-  protected held = 0
+  protected readonly held: HeldMemory
   readonly #connection: ClientConnection
+  /** Set while the client does not read. */
+  #stalled: Stalled | undefined
   #hasEnded = false
 
-  constructor(connection: ClientConnection) {
+  constructor(connection: ClientConnection, held: number) {
     this.#connection = connection
+    this.held = new HeldMemory(connection.memory, held)
     connection.last = connection.oldest === undefined ? undefined : this
     connection.add(this)
   }
@@ -122,41 +164,14 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     this.listener?.tickEnded()
   }
 
-  hold(bytes: number): boolean {
-    if (this.#hasEnded || !this.#connection.memory.take(bytes)) return false
-    this.held += bytes
-    return true
-  }
-
-  /**
-   * Holds bytes like `hold`, but waits for room. Does not call `done` after the end of the
-   * exchange.
-   */
-  holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
-    if (this.hold(bytes)) {
-      done(true)
-      return
-    }
-    const { memory } = this.#connection
-    memory.wait(bytes, (isGranted) => {
-      if (this.#hasEnded) {
-        if (isGranted) memory.give(bytes)
-        return
-      }
-      if (isGranted) this.held += bytes
-      done(isGranted)
-    })
-  }
-
   stall(): void {
-    if (this.stalledAt >= 0 || this.#hasEnded) return
-    this.stalledAt = performance.now()
-    this.#connection.memory.stalled.add(this)
-  }
-
-  disconnect(): void {
-    this.listener?.dropped()
-    this.body.destroy()
+    if (this.#stalled !== undefined || this.#hasEnded) return
+    const disconnect = (): void => {
+      this.listener?.dropped()
+      this.body.destroy()
+    }
+    this.#stalled = { stalledAt: performance.now(), disconnect }
+    this.#connection.memory.stalled.add(this.#stalled)
   }
 
   drained(): void {
@@ -168,7 +183,7 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#unstall()
-    this.#connection.memory.give(this.held)
+    this.held.end()
     this.#connection.remove(this)
   }
 
@@ -180,8 +195,8 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
   }
 
   #unstall(): void {
-    if (this.stalledAt < 0) return
-    this.stalledAt = -1
-    this.#connection.memory.stalled.remove(this)
+    if (this.#stalled === undefined) return
+    this.#connection.memory.stalled.remove(this.#stalled)
+    this.#stalled = undefined
   }
 }

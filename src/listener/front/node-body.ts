@@ -2,11 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderLines } from '../../http/headers.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
 import { Pieces } from '../../base/pieces.ts'
-import type { ClientExchange } from './client-connection.ts'
+import type { HeldMemory } from './client-connection.ts'
 import type { IncomingBody, UnreadReason } from '../exchange.ts'
 import { HoldWatch } from '../hold-watch.ts'
 
-type Holder = Pick<ClientExchange, 'hold' | 'holdSoon'>
 type Collected = (bytes: Uint8Array | null, reason?: UnreadReason) => void
 
 const EMPTY = new Uint8Array(0)
@@ -18,7 +17,7 @@ export class NodeBody implements IncomingBody {
   readonly #length: number | undefined
   /** Called before the first read, so that `100 Continue` is sent to a waiting client. */
   readonly #beforeRead: () => void
-  readonly #holder: Holder
+  readonly #held: HeldMemory
   readonly #pieces = new Pieces()
   #seenBytes = -1
   #seenAt = 0
@@ -30,12 +29,12 @@ export class NodeBody implements IncomingBody {
     req: IncomingMessage,
     length: number | undefined,
     beforeRead: () => void,
-    holder: Holder,
+    held: HeldMemory,
   ) {
     this.#req = req
     this.#length = length
     this.#beforeRead = beforeRead
-    this.#holder = holder
+    this.#held = held
     this.whole = length === 0
   }
 
@@ -49,7 +48,7 @@ export class NodeBody implements IncomingBody {
     if (length !== undefined && length > limit) return done(null, 'too_large')
     if (length === undefined) this.#read(limit, done)
     else {
-      this.#holder.holdSoon(length, (isHeld) => {
+      this.#held.holdSoon(length, (isHeld) => {
         if (isHeld) this.#read(limit, done)
         else done(null, 'memory')
       })
@@ -103,7 +102,7 @@ export class NodeBody implements IncomingBody {
     const onData = (chunk: Uint8Array): void => {
       this.#pieces.push(chunk)
       if (this.#pieces.size > limit) stop('too_large')
-      else if (this.#length === undefined && !this.#holder.hold(chunk.length)) stop('memory')
+      else if (this.#length === undefined && !this.#held.hold(chunk.length)) stop('memory')
     }
     const onEnd = (): void => {
       this.whole = true

@@ -24,12 +24,12 @@ export class NodeExchange extends ClientExchange implements Exchange {
     awaitsContinue: boolean,
     connection: ClientConnection,
   ) {
-    super(connection)
+    super(connection, 0)
     this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const beforeRead = awaitsContinue ? once(() => res.writeContinue()) : nothing
-    this.body = new NodeBody(req, declaredLength(req), beforeRead, this)
+    this.body = new NodeBody(req, declaredLength(req), beforeRead, this.held)
     this.response = new NodeResponse(res, this)
   }
 

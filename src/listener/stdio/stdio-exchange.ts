@@ -44,7 +44,7 @@ export class LineExchange implements Exchange {
     this.body = {
       kept: line,
       collect: (_limit, done) => {
-        if (this.hold(line.length)) done(line)
+        if (this.#hold(line.length)) done(line)
         else done(null, 'memory')
       },
       forSending: () => {
@@ -56,7 +56,7 @@ export class LineExchange implements Exchange {
     this.response = new Accepted(end)
   }
 
-  hold(bytes: number): boolean {
+  #hold(bytes: number): boolean {
     if (this.#hasEnded || !this.#memory.take(bytes)) return false
     this.#held += bytes
     return true
@@ -128,10 +128,6 @@ export class StreamExchange implements Exchange {
 
   constructor(write: (bytes: Uint8Array) => boolean, onEnd: () => void) {
     this.response = new LineResponse(write, onEnd)
-  }
-
-  hold(): boolean {
-    return true
   }
 
   stall(): void {

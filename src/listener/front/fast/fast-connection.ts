@@ -152,7 +152,7 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     // The standard path waits for memory.
     if (!this.#connection.memory.take(length)) return this.#handOver(bytes)
     const body = bytes.subarray(size, end)
-    const exchange = new FastExchange(head, body, length, this.#socket, this.#connection, this)
+    const exchange = new FastExchange(requests, body, this.#socket, this.#connection, this)
     if (!whole) this.#arriving = exchange
     this.#queue.add(exchange.response)
     this.#owner.begin(exchange)
@@ -160,10 +160,10 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
   }
 
   /** Passes on bytes of a body; returns the offset behind them. */
-  #body(exchange: FastExchange, chunk: Buffer): number {
-    const end = Math.min(exchange.missing, chunk.length)
-    if (exchange.missing === end) this.#arriving = undefined
-    exchange.push(end === chunk.length ? chunk : chunk.subarray(0, end))
+  #body({ body }: FastExchange, chunk: Buffer): number {
+    const end = Math.min(body.missing, chunk.length)
+    if (body.missing === end) this.#arriving = undefined
+    body.push(end === chunk.length ? chunk : chunk.subarray(0, end))
     return end
   }
 

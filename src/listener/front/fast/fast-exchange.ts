@@ -10,10 +10,14 @@ import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-/** An exchange of the fast path; its body is sent when it is complete. */
-export class FastExchange extends ClientExchange implements Exchange, IncomingBody, OpenBody {
+/** A head, and the declared length of its body. */
+export interface ReadRequest {
   readonly head: RequestHead
-  readonly response: FastResponse
+  readonly length: number
+}
+
+/** The body of a request on the fast path, which is sent when it is complete. */
+export class FastBody implements IncomingBody, OpenBody {
   readonly #socket: Socket
   readonly #length: number
   #bytes: Buffer
@@ -25,35 +29,15 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
   #seenAt = 0
   #hold: HoldWatch | undefined
 
-  /** The caller has counted the body's length in the memory budget. */
-  constructor(
-    head: RequestHead,
-    first: Buffer,
-    length: number,
-    socket: Socket,
-    connection: ClientConnection,
-    output: ResponseOutput,
-  ) {
-    super(connection)
-    this.head = head
+  constructor(first: Buffer, length: number, socket: Socket) {
     this.#socket = socket
     this.#length = length
-    this.held = length
     this.#bytes = first
     this.#missing = length - first.length
     if (this.#missing > 0) {
       this.#pieces = new Pieces()
       if (first.length > 0) this.#pieces.push(first)
     }
-    this.response = new FastResponse(output, this)
-  }
-
-  get body(): this {
-    return this
-  }
-
-  get peer(): string | undefined {
-    return this.#socket.remoteAddress
   }
 
   get kept(): Uint8Array | undefined {
@@ -116,8 +100,40 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
     this.#socket.destroy()
   }
 
+  /** Drops the bytes at the end of the exchange. */
+  drop(): void {
+    this.#bytes = EMPTY
+  }
+}
+
+/** An exchange of the fast path. */
+export class FastExchange extends ClientExchange implements Exchange {
+  readonly head: RequestHead
+  readonly body: FastBody
+  readonly response: FastResponse
+  readonly #socket: Socket
+
+  /** The caller has counted the body's `length` in the memory budget. */
+  constructor(
+    { head, length }: ReadRequest,
+    first: Buffer,
+    socket: Socket,
+    connection: ClientConnection,
+    output: ResponseOutput,
+  ) {
+    super(connection, length)
+    this.head = head
+    this.#socket = socket
+    this.body = new FastBody(first, length, socket)
+    this.response = new FastResponse(output, this)
+  }
+
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+
   override ended(): void {
     super.ended()
-    this.#bytes = EMPTY
+    this.body.drop()
   }
 }
