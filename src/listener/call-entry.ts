@@ -48,21 +48,24 @@ export interface CallEntry extends OpenCall {
 }
 
 /** The request that carries a call. */
-export type Carrier = Pick<CallEntry, 'session' | 'receivedAt' | 'trace' | 'client'> & {
-  readonly caller: Caller
+export interface Carrier {
+  readonly exchange: Caller
+  readonly facts: { readonly trace: string | undefined }
+  readonly posted?: { readonly client: ClientInfo | undefined } | undefined
+  readonly session: string
+  readonly receivedAt: number
 }
 
 /** Returns a call that has just arrived. */
 export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
-  const { session, receivedAt, trace, client } = carrier
-  const caller = session === '' ? carrier.caller : undefined
+  const { exchange, facts, posted, session, receivedAt } = carrier
   return {
     call,
     session,
-    client,
-    caller,
+    client: posted?.client,
+    caller: session === '' ? exchange : undefined,
     receivedAt,
-    trace,
+    trace: facts.trace,
     requestBytes: undefined,
     sentAt: -1,
     respondedAt: -1,

@@ -58,8 +58,8 @@ export class InFlightRequests {
     const entry = newEntry(call, carrier)
     const { agents } = this.#parts
     if (agents !== undefined) {
-      const { caller, session, trace, client, receivedAt } = carrier
-      const facts = { caller, session, trace, client, server: agents.server }
+      const { session, trace, client, receivedAt } = entry
+      const facts = { caller: carrier.exchange, session, trace, client, server: agents.server }
       entry.action = agents.watch.started(call, facts, receivedAt)
     }
     this.calls.add(entry)

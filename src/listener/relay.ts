@@ -77,7 +77,11 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.local.observer = undefined
       return
     }
-    this.#observe(() => observer.head(head))
+    try {
+      observer.head(head)
+    } catch (error) {
+      this.#observerFailed(error)
+    }
   }
 
   data(chunk: Uint8Array): boolean {
@@ -85,7 +89,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     const started = this.#begin()
     const more = this.#exchange.response.data(chunk)
     if (!more) this.#exchange.stall()
-    this.#observe((observer) => observer.data(chunk))
+    try {
+      this.local.observer?.data(chunk)
+    } catch (error) {
+      this.#observerFailed(error)
+    }
     if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || chunk.length > SMALL ? this.#paced(more) : more
   }
@@ -95,7 +103,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
     if (!more) this.#exchange.stall()
-    this.#observe((observer) => observer.chunks(run))
+    try {
+      this.local.observer?.chunks(run)
+    } catch (error) {
+      this.#observerFailed(error)
+    }
     if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
     return started || run.full ? this.#paced(more) : more
   }
@@ -105,7 +117,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.local.ended = true
     this.#begin()
     this.#exchange.response.end(trailers)
-    this.#observe((observer) => observer.end(trailers))
+    try {
+      this.local.observer?.end(trailers)
+    } catch (error) {
+      this.#observerFailed(error)
+    }
     this.#finished()
   }
 

@@ -98,13 +98,11 @@ export class ClientConnection extends Chain<OpenExchange> {
 /** The memory that one exchange holds until its end. */
 export class HeldMemory {
   readonly #budget: MemoryBudget
-  #bytes: number
+  #bytes = 0
   #hasEnded = false
 
-  /** Takes over `bytes`, which the budget has counted. */
-  constructor(budget: MemoryBudget, bytes: number) {
+  constructor(budget: MemoryBudget) {
     this.#budget = budget
-    this.#bytes = bytes
   }
 
   /** Counts bytes that are kept until the end; returns false when there is no room. */
@@ -136,22 +134,20 @@ export class HeldMemory {
   }
 }
 
-/** Implements what exchanges of both engines share: membership in a connection, memory and end. */
+/** Implements what exchanges of both engines share: membership in a connection, and their end. */
 export abstract class ClientExchange implements ResponseOwner, OpenExchange {
   abstract readonly response: ClientResponse & { ended: boolean }
   abstract readonly body: OpenBody
   listener: ExchangeListener | undefined
   newer: OpenExchange | undefined
   older: OpenExchange | undefined
-  protected readonly held: HeldMemory
   readonly #connection: ClientConnection
   /** Set while the client does not read. */
   #stalled: Stalled | undefined
   #hasEnded = false
 
-  constructor(connection: ClientConnection, held: number) {
+  constructor(connection: ClientConnection) {
     this.#connection = connection
-    this.held = new HeldMemory(connection.memory, held)
     connection.last = connection.oldest === undefined ? undefined : this
     connection.add(this)
   }
@@ -183,9 +179,12 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#unstall()
-    this.held.end()
+    this.release()
     this.#connection.remove(this)
   }
+
+  /** Releases the memory of the exchange. */
+  protected abstract release(): void
 
   closed(): void {
     this.ended()

@@ -6,7 +6,7 @@ import {
   headerValue,
   linesWithout,
 } from '../../http/headers.ts'
-import { type ClientConnection, ClientExchange } from './client-connection.ts'
+import { type ClientConnection, ClientExchange, HeldMemory } from './client-connection.ts'
 import type { Exchange } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
 import { NodeBody } from './node-body.ts'
@@ -17,6 +17,7 @@ export class NodeExchange extends ClientExchange implements Exchange {
   readonly body: NodeBody
   readonly response: NodeResponse
   readonly #socket: Socket
+  readonly #held: HeldMemory
 
   constructor(
     req: IncomingMessage,
@@ -24,17 +25,22 @@ export class NodeExchange extends ClientExchange implements Exchange {
     awaitsContinue: boolean,
     connection: ClientConnection,
   ) {
-    super(connection, 0)
+    super(connection)
+    this.#held = new HeldMemory(connection.memory)
     this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const beforeRead = awaitsContinue ? once(() => res.writeContinue()) : nothing
-    this.body = new NodeBody(req, declaredLength(req), beforeRead, this.held)
+    this.body = new NodeBody(req, declaredLength(req), beforeRead, this.#held)
     this.response = new NodeResponse(res, this)
   }
 
   get peer(): string | undefined {
     return this.#socket.remoteAddress
+  }
+
+  protected override release(): void {
+    this.#held.end()
   }
 }
 

@@ -33,26 +33,28 @@ const NO_ENTRIES: readonly CallEntry[] = []
 /** Opens the calls of each request; the observer of the response settles each of them once. */
 export function settled(p: StackParts): Layer<Service<Classified, Relay>, Service<Opened, Relay>> {
   return (inner) => ({
-    send(request, relay) {
-      const { posted, repeats } = request
-      if (posted === undefined) return inner.send(counted(p, request, relay), relay)
-      if (repeats !== undefined) return inner.send(continued(p, request, relay), relay)
-      const { exchange, session } = request
-      const barriers = cancel(p.inFlight, posted, session, exchange)
-      const mayMatch = p.planner?.mayMatch(exchange.head, posted) === true
-      const weight = mayMatch ? messagesWeight(posted) : 0
-      if (!p.memory.take(weight)) {
-        unclassified(p, exchange.head, 'memory')
-        const unread = { class: 'http', isUnread: true, barriers } as const
-        return inner.send(counted(p, request, relay, unread), relay)
-      }
-      const opened =
-        posted.calls.length > 0
-          ? open(p, { request, posted, weight, barriers }, relay)
-          : counted(p, request, relay, { weight, barriers, posted })
-      return inner.send(opened, relay)
-    },
+    send: (request, relay) => inner.send(opened(p, request, relay), relay),
   })
+}
+
+function opened(p: StackParts, request: Classified, relay: Relay): Opened {
+  const { posted, repeats, exchange, session } = request
+  if (posted === undefined) return counted(p, request, relay)
+  if (repeats !== undefined) return continued(p, request, relay)
+  const barriers = cancel(p.inFlight, posted, session, exchange)
+  const mayMatch = p.planner?.mayMatch(exchange.head, posted) === true
+  const weight = mayMatch ? messagesWeight(posted) : 0
+  if (!p.memory.take(weight)) {
+    unclassified(p, exchange.head, 'memory')
+    return counted(p, request, relay, { class: 'http', isUnread: true, barriers })
+  }
+  if (posted.calls.length === 0) return counted(p, request, relay, { weight, barriers, posted })
+  const entries: CallEntry[] = []
+  for (const call of posted.calls) entries.push(p.inFlight.open(call, request))
+  if (!posted.batch) entries[0]!.requestBytes = request.size
+  const all = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
+  relay.local.observe(new CallObserver(p, posted, entries, session), all)
+  return all
 }
 
 /** Counts an exchange without calls. */
@@ -64,9 +66,9 @@ function counted(
 ): Opened {
   const { isUnread = request.isUnread, weight = 0, barriers, posted } = known
   const account = new ExchangeObserver(p, known.class ?? request.class)
-  const opened = { request, posted, entries: NO_ENTRIES, account, isUnread, weight, barriers }
-  relay.local.observe(account, opened)
-  return opened
+  const all = { request, posted, entries: NO_ENTRIES, account, isUnread, weight, barriers }
+  relay.local.observe(account, all)
+  return all
 }
 
 /** Goes on with the calls of a request that was redirected. */
@@ -75,25 +77,9 @@ function continued(p: StackParts, request: Classified, relay: Relay): Opened {
   const { entries, observer } = repeats!
   if (entries.length === 0) return counted(p, request, relay, { posted })
   const [account, isUnread, weight, barriers] = [undefined, false, 0, undefined]
-  const opened = { request, posted, entries, account, isUnread, weight, barriers }
-  relay.local.observe(observer, opened)
-  return opened
-}
-
-/** Opens the calls of a POST. */
-function open(
-  p: StackParts,
-  known: Pick<Opened, 'request' | 'weight' | 'barriers'> & { readonly posted: PostedMessages },
-  relay: Relay,
-): Opened {
-  const { request, posted, weight, barriers } = known
-  const { exchange: caller, facts, session, receivedAt, size } = request
-  const carrier = { caller, session, receivedAt, trace: facts.trace, client: posted.client }
-  const entries = posted.calls.map((call) => p.inFlight.open(call, carrier))
-  if (!posted.batch) entries[0]!.requestBytes = size
-  const opened = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
-  relay.local.observe(new CallObserver(p, posted, entries, session), opened)
-  return opened
+  const all = { request, posted, entries, account, isUnread, weight, barriers }
+  relay.local.observe(observer, all)
+  return all
 }
 
 /** Returns the memory that the parameters of messages take. */

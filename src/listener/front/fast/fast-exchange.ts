@@ -5,6 +5,7 @@ import { Pieces } from '../../../base/pieces.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
+import type { MemoryBudget } from '../../memory-budget.ts'
 import { HoldWatch } from '../../hold-watch.ts'
 import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
@@ -19,7 +20,7 @@ export interface ReadRequest {
 /** The body of a request on the fast path, which is sent when it is complete. */
 export class FastBody implements IncomingBody, OpenBody {
   readonly #socket: Socket
-  readonly #length: number
+  readonly length: number
   #bytes: Buffer
   /** The pieces of an incomplete body. */
   #pieces: Pieces | undefined
@@ -31,7 +32,7 @@ export class FastBody implements IncomingBody, OpenBody {
 
   constructor(first: Buffer, length: number, socket: Socket) {
     this.#socket = socket
-    this.#length = length
+    this.length = length
     this.#bytes = first
     this.#missing = length - first.length
     if (this.#missing > 0) {
@@ -63,7 +64,7 @@ export class FastBody implements IncomingBody, OpenBody {
   }
 
   forSending(): Body {
-    return this.#length === 0 ? null : this.#bytes
+    return this.length === 0 ? null : this.#bytes
   }
 
   /** Adds a piece of the body, which must not exceed the missing bytes. */
@@ -112,6 +113,7 @@ export class FastExchange extends ClientExchange implements Exchange {
   readonly body: FastBody
   readonly response: FastResponse
   readonly #socket: Socket
+  readonly #memory: MemoryBudget
 
   /** The caller has counted the body's `length` in the memory budget. */
   constructor(
@@ -121,7 +123,8 @@ export class FastExchange extends ClientExchange implements Exchange {
     connection: ClientConnection,
     output: ResponseOutput,
   ) {
-    super(connection, length)
+    super(connection)
+    this.#memory = connection.memory
     this.head = head
     this.#socket = socket
     this.body = new FastBody(first, length, socket)
@@ -132,8 +135,8 @@ export class FastExchange extends ClientExchange implements Exchange {
     return this.#socket.remoteAddress
   }
 
-  override ended(): void {
-    super.ended()
+  protected override release(): void {
+    this.#memory.give(this.body.length)
     this.body.drop()
   }
 }
