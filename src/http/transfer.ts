@@ -24,11 +24,20 @@ export type FailureKind =
   | 'closed'
   /** The upstream's response is not valid HTTP. */
   | 'protocol'
+  /** Squall itself failed. */
+  | 'internal'
+
+/** Returns the failure of a transfer that an error inside Squall ended. */
+export function internalFailure(error: unknown): Failure {
+  return { kind: 'internal', message: 'internal error', error }
+}
 
 /** A failed transfer. */
 export interface Failure {
   readonly kind: FailureKind
   readonly message: string
+  /** The error inside Squall, which only the log shows. */
+  readonly error?: unknown
 }
 
 /**

@@ -146,7 +146,8 @@ export class CallObserver implements Observer {
   }
 
   settle(outcome: Outcome, origin: Origin, error: Explained): void {
-    this.#parts.inFlight.settleAll(this.#entries, outcome, origin, error)
+    const { inFlight } = this.#parts
+    for (const entry of this.#entries) inFlight.settle(entry, outcome, origin, undefined, error)
   }
 
   #release(): void {

@@ -97,16 +97,6 @@ export class InFlightRequests {
     entry.faults?.release(entry.call)
   }
 
-  /** Settles the calls of an exchange that got no response of the upstream. */
-  settleAll(
-    entries: readonly CallEntry[],
-    outcome: Outcome,
-    origin: Origin,
-    error: Explained,
-  ): void {
-    for (const entry of entries) this.settle(entry, outcome, origin, undefined, error)
-  }
-
   /** Reports a single call to whoever reads calls. */
   #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
     const { call, session, requestBytes, action } = entry

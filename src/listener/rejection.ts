@@ -90,6 +90,7 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
   connect: UNREACHABLE,
   overload: { reason: 'overload', status: 503 },
   protocol: { reason: 'upstream_protocol', status: 502 },
+  internal: { reason: 'internal_error', status: 500 },
   reset: UNREACHABLE,
   closed: UNREACHABLE,
 }

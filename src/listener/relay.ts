@@ -5,7 +5,7 @@ import type { Exchange, ExchangeListener } from './exchange.ts'
 import { crowd, nextLoop, spendShare } from '../base/event-loop.ts'
 import type { StackParts } from './layers/layer.ts'
 import type { Observer } from './observer.ts'
-import { LocalResponse } from './local-response.ts'
+import { Settlement } from './settlement.ts'
 import { NOT_READ, rejectionOf, UNREADABLE } from './rejection.ts'
 
 /** The time of a piece up to this size, together with its head, is not measured. */
@@ -13,8 +13,7 @@ const SMALL = 16 * 1024
 
 /** Passes one response from the upstream to the client and to an observer. */
 export class Relay implements ResponseSink, ExchangeListener {
-  /** Responds in place of the upstream. */
-  readonly local: LocalResponse
+  readonly settlement: Settlement
   readonly #exchange: Exchange
   readonly #parts: StackParts
   #transfer: Transfer | undefined
@@ -31,7 +30,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   #isWanted = true
 
   constructor(exchange: Exchange, observer: Observer | undefined, parts: StackParts) {
-    this.local = new LocalResponse(exchange, observer, parts)
+    this.settlement = new Settlement(exchange, observer, parts)
     this.#exchange = exchange
     this.#parts = parts
     exchange.listener = this
@@ -47,7 +46,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.#spent += this.#parts.now() - receivedAt
       this.#requestSent = true
     }
-    if (!this.local.ended) {
+    if (!this.settlement.ended) {
       this.#transfer = transfer
       return
     }
@@ -61,7 +60,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   head(head: ResponseHead, whole?: boolean): void {
-    if (this.local.ended) return
+    if (this.settlement.ended) return
     this.#begin()
     try {
       this.#exchange.response.head(head, whole)
@@ -71,54 +70,45 @@ export class Relay implements ResponseSink, ExchangeListener {
       return
     }
     this.#status = head.status
-    const { observer } = this.local
-    if (observer === undefined) return
-    if (this.#redirected(head, observer)) {
-      this.local.observer = undefined
-      return
-    }
+    if (this.#redirected(head)) this.settlement.observer = undefined
     try {
-      observer.head(head)
+      this.settlement.observer?.head(head)
     } catch (error) {
       this.#observerFailed(error)
     }
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.local.ended) return true
+    if (this.settlement.ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.data(chunk)
-    if (!more) this.#exchange.stall()
     try {
-      this.local.observer?.data(chunk)
+      this.settlement.observer?.data(chunk)
     } catch (error) {
       this.#observerFailed(error)
     }
-    if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
-    return started || chunk.length > SMALL ? this.#paced(more) : more
+    return this.#written(more, started || chunk.length > SMALL)
   }
 
   chunks(run: ChunkRun): boolean {
-    if (this.local.ended) return true
+    if (this.settlement.ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
-    if (!more) this.#exchange.stall()
     try {
-      this.local.observer?.chunks(run)
+      this.settlement.observer?.chunks(run)
     } catch (error) {
       this.#observerFailed(error)
     }
-    if (this.local.observer?.behind === true) return this.#waitInCrowd(more)
-    return started || run.full ? this.#paced(more) : more
+    return this.#written(more, started || run.full)
   }
 
   end(trailers: HeaderLines): void {
-    if (this.local.ended) return
-    this.local.ended = true
+    if (this.settlement.ended) return
+    this.settlement.ended = true
     this.#begin()
     this.#exchange.response.end(trailers)
     try {
-      this.local.observer?.end(trailers)
+      this.settlement.observer?.end(trailers)
     } catch (error) {
       this.#observerFailed(error)
     }
@@ -126,15 +116,20 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   fail(failure: Failure): void {
-    if (this.local.ended) return
-    this.local.ended = true
+    if (this.settlement.ended) return
+    this.settlement.ended = true
     this.#begin()
     const { response } = this.#exchange
+    if (failure.kind === 'internal') {
+      this.settlement.failInside(failure.error)
+      this.#account()
+      return
+    }
     if (!response.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
       const { suspect, rareLog } = this.#parts
       suspect?.(failure)
       const rejection = rejectionOf(failure)
-      this.local.reject(rejection)
+      this.settlement.reject(rejection)
       rareLog.warn(rejection.reason, failure.message, 'responded for the upstream')
       this.#account()
       return
@@ -150,8 +145,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   gone(): void {
-    if (this.local.ended) return
-    this.local.ended = true
+    if (this.settlement.ended) return
+    this.settlement.ended = true
     this.#begin()
     this.#transfer?.abort()
     this.#observe((observer) => observer.gone())
@@ -159,7 +154,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   dropped(): void {
-    if (!this.local.ended) this.local.observer?.settle('incomplete', 'squall', NOT_READ)
+    if (!this.settlement.ended) this.settlement.observer?.settle('incomplete', 'squall', NOT_READ)
   }
 
   /**
@@ -168,6 +163,13 @@ export class Relay implements ResponseSink, ExchangeListener {
    */
   tickEnded(): void {
     if (this.#since >= 0) this.#stop()
+  }
+
+  /** Returns false to ask for a pause: of the client's, or because others must have their turn. */
+  #written(more: boolean, isTimed: boolean): boolean {
+    if (!more) this.#exchange.stall()
+    if (this.settlement.observer?.behind === true) return this.#waitInCrowd(more)
+    return isTimed ? this.#paced(more) : more
   }
 
   /** Stops the clock, and asks for a pause when other calls must be served. */
@@ -195,7 +197,7 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   #rested(): void {
     this.#isResting = false
-    if (this.#isWanted && !this.local.ended) this.#transfer?.resume()
+    if (this.#isWanted && !this.settlement.ended) this.#transfer?.resume()
   }
 
   /** Stops the clock and returns its time. */
@@ -214,9 +216,9 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   /** Returns true when the response redirects the calls to another exchange. */
-  #redirected(head: ResponseHead, observer: Observer): boolean {
-    const { opened } = this.local
-    if (head.status < 300 || opened?.posted === undefined) return false
+  #redirected(head: ResponseHead): boolean {
+    const { observer, opened } = this.settlement
+    if (head.status < 300 || observer === undefined || opened?.posted === undefined) return false
     const { inFlight, now } = this.#parts
     const isHeld = inFlight.redirects.hold(this.#exchange, opened, observer, head, now())
     return isHeld && opened.entries.length > 0
@@ -234,9 +236,9 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   #observe(notify: (observer: Observer) => void): void {
-    if (this.local.observer === undefined) return
+    if (this.settlement.observer === undefined) return
     try {
-      notify(this.local.observer)
+      notify(this.settlement.observer)
     } catch (error) {
       this.#observerFailed(error)
     }
@@ -244,8 +246,8 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   /** Settles the calls of an exchange whose observer failed; the response continues. */
   #observerFailed(err: unknown): void {
-    const { observer } = this.local
-    this.local.observer = undefined
+    const { observer } = this.settlement
+    this.settlement.observer = undefined
     const { logger, telemetry } = this.#parts
     logger.error({ err }, 'a response could not be read; it is passed on untouched')
     telemetry.unclassified('internal_error')

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
-import type { StackParts } from '../../src/listener/layers/layer.ts'
-import { PortSessions } from '../../src/listener/port-sessions.ts'
-import { TrustedMarkers } from '../../src/listener/trusted-markers.ts'
-import { stack } from '../../src/listener/stack.ts'
+import { createStack } from '../../src/listener/port-stack.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { oneFault } from '../faults/one-fault.ts'
 import { ENGINE_UNDER_TEST, RawClient } from '../support/wire.ts'
+import { ruleStage } from '../support/wire/rules.ts'
 import { Held } from './held.ts'
 import { get, json, POLL, post, request, result, Stage } from './stage.ts'
 
@@ -87,31 +87,37 @@ test('a tunnel is counted while it is open', async () => {
   expect(await stage.http()).toEqual({ 'upgrade 101': 1 })
 })
 
-/** A front and a stack with parts that break, and what they counted. */
-async function broken(parts: Partial<StackParts>) {
+/** A front and a stack whose sending breaks, and what they counted. */
+async function broken(rules: readonly RuleSpec[]) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
-  const markers = new TrustedMarkers(false)
-  const bounds = { maxInFlight: 9, inFlightTtl: 9e9, maxSessions: 9 }
-  const sessions = new PortSessions(bounds, { telemetry: metrics, now, markers })
+  const { exchanges, sessions } = createStack(
+    {
+      maxInFlight: 9,
+      inFlightTtl: 9e9,
+      maxSessions: 9,
+      holdTimeout: 120_000,
+      maxBody: 1e6,
+      strict: false,
+    },
+    {
+      telemetry: metrics,
+      logger,
+      rareLog: new RareLog(logger, now),
+      memory: new MemoryBudget(Infinity),
+      faults: ruleStage(rules),
+    },
+    {
+      upstream: { send: () => fail() },
+      streamTransport: 'http+sse',
+      now,
+      newConnections: { resetWhile: nothing, closePort: () => undefined },
+      closing: new AbortController().signal,
+      serverName: 'test',
+    },
+  )
   const { inFlight } = sessions
-  const exchanges = stack({
-    streamTransport: 'http+sse',
-    upstream: { send: () => fail() },
-    inFlight,
-    sessions,
-    markers,
-    telemetry: metrics,
-    logger,
-    rareLog: new RareLog(logger, now),
-    memory: new MemoryBudget(Infinity),
-    now,
-    holdTimeout: 120_000,
-    maxBody: 1e6,
-    strict: false,
-    ...parts,
-  })
   const limits = {
     maxHeaderSize: 9e4,
     headerTimeout: 9e4,
@@ -140,12 +146,17 @@ function fail(): never {
   throw new Error('broken on purpose')
 }
 
-test('when sending breaks inside Squall, the calls end and the client gets an error', async () => {
-  const { client, inFlight, has } = await broken({})
+test.each([
+  ['no rule', []],
+  ['a fault that has held the calls', [oneFault('delay: { fixed: 1ms }')]],
+])('when sending breaks inside Squall behind %s, the calls end by its error', async (_, rules) => {
+  const { client, inFlight, has } = await broken(rules)
   await client.send(post(batch, 'Mcp-Session-Id: s\r\n'), 'POST')
   const given = await client.response()
   expect(given?.status).toBe(500)
-  expect(JSON.parse(given!.body.toString())).toMatchObject([{ id: 1 }, { id: 2 }])
+  const error = { message: 'squall: internal error', data: { reason: 'internal_error' } }
+  const bodies: unknown = JSON.parse(given!.body.toString())
+  expect(bodies).toMatchObject([1, 2].map((id) => ({ id, error })))
   expect(inFlight.calls.size).toBe(0)
   expect(
     await has(

@@ -53,12 +53,12 @@ export function classified(
           const known = { class: type, receivedAt: p.now(), size: 0, session, isUnread } as const
           return pass({ exchange, facts, ...known }, relay)
         }
-        relay.local.observe(leaving)
+        relay.settlement.observe(leaving)
         reader.collect(exchange, facts, (bytes) => {
           try {
             pass(reader.read(exchange, facts, bytes), relay)
           } catch (error) {
-            relay.local.failInside(error)
+            relay.settlement.failInside(error)
           }
         })
         return NO_TRANSFER

@@ -39,7 +39,7 @@ export interface Service<Request, Sink extends ResponseSink = ResponseSink> {
  * on what it has found itself; it wraps the sink to change the response. A layer that has nothing
  * to do returns the service as it is.
  */
-export type Layer<Outer, Inner> = (inner: Inner) => Outer
+export type Layer<Outer, Inner = Outer> = (inner: Inner) => Outer
 
 /** Stacks layers: the last one gets the request first. */
 export class Stack<Top> {

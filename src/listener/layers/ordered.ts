@@ -1,12 +1,9 @@
-import type { Transfer } from '../../http/transfer.ts'
+import { internalFailure, type Transfer } from '../../http/transfer.ts'
 import type { SendBarrier } from '../send-barrier.ts'
 import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
 
 /** Sends each request after those that it must not overtake, or after a timeout. */
-export function ordered({
-  memory,
-  holdTimeout,
-}: StackParts): Layer<Service<Outgoing>, Service<Outgoing>> {
+export function ordered({ memory, holdTimeout }: StackParts): Layer<Service<Outgoing>> {
   return (inner) => ({
     send(request, sink) {
       const { barriers } = request
@@ -14,7 +11,7 @@ export function ordered({
       const timeout = memory.exceeded ? 0 : holdTimeout
       return sendBehind(barriers, timeout, {
         send: () => inner.send(request, sink),
-        failed: ({ message }) => sink.fail({ kind: 'protocol', message }),
+        failed: (error) => sink.fail(internalFailure(error)),
       })
     },
   })
@@ -22,7 +19,7 @@ export function ordered({
 
 interface Held {
   readonly send: () => Transfer
-  readonly failed: (error: Error) => void
+  readonly failed: (error: unknown) => void
 }
 
 /** Sends a request when its barriers have passed, unless its client leaves before. */
@@ -37,7 +34,7 @@ function sendBehind(barriers: readonly SendBarrier[], timeout: number, held: Hel
     try {
       transfer = held.send()
     } catch (error) {
-      held.failed(error as Error)
+      held.failed(error)
     }
   }
   const check = (): void => {

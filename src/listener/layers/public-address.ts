@@ -29,7 +29,7 @@ interface PublicParts {
 }
 
 /** Names the public URL in the OAuth documents of the upstream. */
-export function publicAddress(p: StackParts): Layer<Service<Outgoing>, Service<Outgoing>> {
+export function publicAddress(p: StackParts): Layer<Service<Outgoing>> {
   const { publicAddress: address, rareLog: log, memory } = p
   return (inner) => {
     if (address === undefined) return inner

@@ -23,11 +23,11 @@ export function received(p: StackParts): Layer<Received, Service<Exchange, Relay
       try {
         inner.send(exchange, relay)
       } catch (error) {
-        relay.local.failInside(error)
+        relay.settlement.failInside(error)
       }
     },
     reject(exchange, status, reason, message) {
-      new Relay(exchange, unclassified, p).local.reject({ status, reason, message })
+      new Relay(exchange, unclassified, p).settlement.reject({ status, reason, message })
     },
     relay: (exchange) => new Relay(exchange, undefined, p),
   })

@@ -22,7 +22,10 @@ export interface Opened {
   readonly account: ExchangeObserver | undefined
   /** True for a body that may contain calls which nobody observes. */
   readonly isUnread: boolean
-  /** The memory of the calls' arguments, which the budget has counted; 0 when no rule can match. */
+  /**
+   * The memory of the calls' arguments, which the budget has counted; 0 when no rule can match. A
+   * layer that rejects the request gives it back.
+   */
   readonly weight: number
   /** The requests that this one must not overtake. */
   readonly barriers: readonly SendBarrier[] | undefined
@@ -33,11 +36,11 @@ const NO_ENTRIES: readonly CallEntry[] = []
 /** Opens the calls of each request; the observer of the response settles each of them once. */
 export function settled(p: StackParts): Layer<Service<Classified, Relay>, Service<Opened, Relay>> {
   return (inner) => ({
-    send: (request, relay) => inner.send(opened(p, request, relay), relay),
+    send: (request, relay) => inner.send(open(p, request, relay), relay),
   })
 }
 
-function opened(p: StackParts, request: Classified, relay: Relay): Opened {
+function open(p: StackParts, request: Classified, relay: Relay): Opened {
   const { posted, repeats, exchange, session } = request
   if (posted === undefined) return counted(p, request, relay)
   if (repeats !== undefined) return continued(p, request, relay)
@@ -53,7 +56,7 @@ function opened(p: StackParts, request: Classified, relay: Relay): Opened {
   for (const call of posted.calls) entries.push(p.inFlight.open(call, request))
   if (!posted.batch) entries[0]!.requestBytes = request.size
   const all = { request, posted, entries, account: undefined, isUnread: false, weight, barriers }
-  relay.local.observe(new CallObserver(p, posted, entries, session), all)
+  relay.settlement.observe(new CallObserver(p, posted, entries, session), all)
   return all
 }
 
@@ -62,12 +65,14 @@ function counted(
   p: StackParts,
   request: Classified,
   relay: Relay,
-  known: Partial<Opened> & { readonly class?: HttpRecord['class'] } = {},
+  known: Partial<Omit<Opened, 'request' | 'entries' | 'account'>> & {
+    readonly class?: HttpRecord['class']
+  } = {},
 ): Opened {
   const { isUnread = request.isUnread, weight = 0, barriers, posted } = known
   const account = new ExchangeObserver(p, known.class ?? request.class)
   const all = { request, posted, entries: NO_ENTRIES, account, isUnread, weight, barriers }
-  relay.local.observe(account, all)
+  relay.settlement.observe(account, all)
   return all
 }
 
@@ -76,9 +81,16 @@ function continued(p: StackParts, request: Classified, relay: Relay): Opened {
   const { posted, repeats } = request
   const { entries, observer } = repeats!
   if (entries.length === 0) return counted(p, request, relay, { posted })
-  const [account, isUnread, weight, barriers] = [undefined, false, 0, undefined]
-  const all = { request, posted, entries, account, isUnread, weight, barriers }
-  relay.local.observe(observer, all)
+  const all = {
+    request,
+    posted,
+    entries,
+    account: undefined,
+    isUnread: false,
+    weight: 0,
+    barriers: undefined,
+  }
+  relay.settlement.observe(observer, all)
   return all
 }
 

@@ -20,7 +20,7 @@ export function streams(
       const { exchange, facts } = opened.request
       if (facts.kind !== 'stream') return inner.send(opened, relay)
       const stream = p.push?.open(p.planner?.messagesOf(exchange.head))
-      relay.local.observe(new PushObserver(p, exchange.head, opened.account!, stream), opened)
+      relay.settlement.observe(new PushObserver(p, exchange.head, opened.account!, stream), opened)
       if (stream === undefined) return inner.send(opened, relay)
       stream.setSink(relay)
       stream.setPost((text, target) => {

@@ -5,7 +5,7 @@ import type { Relay } from '../relay.ts'
 import type { Layer, Service } from './layer.ts'
 
 /** Rejects requests that two servers could read differently. */
-export function unambiguous(): Layer<Service<Exchange, Relay>, Service<Exchange, Relay>> {
+export function unambiguous(): Layer<Service<Exchange, Relay>> {
   return (inner) => ({
     send(exchange, relay) {
       const { head } = exchange
@@ -13,7 +13,7 @@ export function unambiguous(): Layer<Service<Exchange, Relay>, Service<Exchange,
       const found = head instanceof FastRequestHead ? undefined : findAmbiguity(head)
       if (found === undefined) return inner.send(exchange, relay)
       const { status, message } = found
-      return relay.local.reject({ status, reason: 'ambiguous_request', message })
+      return relay.settlement.reject({ status, reason: 'ambiguous_request', message })
     },
   })
 }

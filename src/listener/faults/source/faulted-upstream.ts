@@ -1,6 +1,13 @@
 import { headerValue } from '../../../http/headers.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
-import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
+import {
+  type Body,
+  type Failure,
+  internalFailure,
+  type ResponseSink,
+  type Transfer,
+  type Upstream,
+} from '../../../http/transfer.ts'
 import type { Outgoing, Service } from '../../layers/layer.ts'
 import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
@@ -54,10 +61,7 @@ class FaultedTransfer implements Transfer {
 
   begin(): void {
     if (this.#faults.actsOnRequest) {
-      void this.#decide().catch((error: unknown) => {
-        const message = (error as Error).message
-        this.#outlet.fail({ kind: 'protocol', message })
-      })
+      void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
     try {

@@ -6,7 +6,7 @@ import type { Layer, Service, StackParts } from './layer.ts'
 import type { Opened } from './settled.ts'
 
 /** Rejects requests of sessions that a fault has ended, and sees the end of the others. */
-export function sessions(p: StackParts): Layer<Service<Opened, Relay>, Service<Opened, Relay>> {
+export function endedSessions(p: StackParts): Layer<Service<Opened, Relay>> {
   return (inner) => ({
     send(opened, relay) {
       const { request } = opened
@@ -22,7 +22,7 @@ export function sessions(p: StackParts): Layer<Service<Opened, Relay>, Service<O
       }
       if (isEnd) {
         const account = new ExchangeObserver(p, 'mcp', p.sessions.ending(session))
-        relay.local.observe(account, opened)
+        relay.settlement.observe(account, opened)
         return inner.send({ ...opened, account }, relay)
       }
       return inner.send(opened, relay)
@@ -36,5 +36,8 @@ function reject(p: StackParts, { request, weight }: Opened, by: FaultOrigin, rel
   p.memory.give(weight)
   const response = expiredResponse(exchange.head, calls, by)
   p.planner?.reportExpired(by, session, calls, facts.trace)
-  return relay.local.respond(response, 'injected', { status: response.head.status, by: by.ref })
+  return relay.settlement.respond(response, 'injected', {
+    status: response.head.status,
+    by: by.ref,
+  })
 }

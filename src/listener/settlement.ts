@@ -7,8 +7,8 @@ import type { Observer } from './observer.ts'
 import type { SentPost } from './redirected-calls.ts'
 import { type Rejection, rejectionResponse, type WholeResponse } from './rejection.ts'
 
-/** Settles an exchange whose response is not the upstream's. */
-export class LocalResponse {
+/** Settles one exchange: by the observer of its response, or by a response of Squall's own. */
+export class Settlement {
   ended = false
   /** Undefined when nobody counts the exchange, or no longer. */
   observer: Observer | undefined
