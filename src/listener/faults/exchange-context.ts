@@ -48,6 +48,10 @@ export interface ExchangeContext {
   readonly group?: object | undefined
   /** Returns the records of a call, or of all open calls, that faults may disturb. */
   readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
+  /** Sends whole events on the stream of a session; returns false when that is impossible. */
+  readonly push?: { send(session: string, bytes: Uint8Array): boolean } | undefined
+  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
+  readonly onResponded?: ((call: Call | undefined) => void) | undefined
   /** Counts the memory that faults keep for later calls. */
   readonly keeping?: Keeping | undefined
 }

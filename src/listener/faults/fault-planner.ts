@@ -14,8 +14,8 @@ import {
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { FaultOrigin } from './exchange-context.ts'
-import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchange-faults-options.ts'
-import { ExchangeFaults } from './exchange-faults.ts'
+import type { PlannedCall } from './call-injection.ts'
+import { ExchangeFaults, type ExchangeFaultsOptions, type PlanResponse } from './exchange-faults.ts'
 import { MessagePlans } from './message-plans.ts'
 import type {
   FaultPlannerOptions,
@@ -282,7 +282,6 @@ export class FaultPlanner {
       onResponded,
       request: head,
       facts,
-      session,
       now: rules.clock,
       control: controlOf(session),
       maxBody,

@@ -8,8 +8,7 @@ import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
-import { CallFaults } from './call-faults.ts'
-import type { PlannedCall } from './exchange-faults-options.ts'
+import { type CallInjection, openInjection, type PlannedCall } from './call-injection.ts'
 import type { FaultPlannerOptions } from './planner-options.ts'
 import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
 import { Stop } from './chain/stop.ts'
@@ -78,7 +77,7 @@ export class MessagePlans {
     facts: RequestFacts,
     transport: Transport,
     source: MessageSource,
-  ): CallFaults | undefined {
+  ): CallInjection | undefined {
     const { rules, memory, controlOf, listenerOf, tasks } = this.#parts
     const session = facts.session ?? ''
     const open = source.disturbs === undefined ? this.#openOf(session, message) : []
@@ -114,7 +113,7 @@ export class MessagePlans {
         maxBody: this.#parts.maxBody,
         listener: listenerOf(session, factsOf(request).trace),
       }
-      return new CallFaults(call, plan, context, new Stop(), undefined, disturbs())
+      return openInjection({ call, plan, disturbs: disturbs() }, context, new Stop())
     } catch (error) {
       this.#parts.onError(error)
       return undefined
@@ -180,7 +179,7 @@ class StreamPlanner implements MessagePlanner {
     return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
   }
 
-  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined {
+  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined {
     if (!this.isActive) return undefined
     const { session = factsOf(this.#head).session ?? '' } = source
     const { sessions, outbound } = this.#parts

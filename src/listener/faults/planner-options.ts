@@ -11,7 +11,7 @@ import type { MemoryBudget } from '../memory-budget.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { ConnectionFaults } from '../outbound/connection-faults.ts'
 import type { ExchangeControl, FaultListener } from './exchange-context.ts'
-import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
+import type { ExchangeFaultsOptions } from './exchange-faults.ts'
 import type { Canaries, ExpiredSessions, SessionEffects } from './session-control.ts'
 
 /** The rules of a sidecar, and what their faults report to. */

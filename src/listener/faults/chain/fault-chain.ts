@@ -2,7 +2,7 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import type { ActiveFault } from './active-fault.ts'
+import type { ActiveFault } from '../active-fault.ts'
 import {
   type ChainFrame,
   type FrameFlow,
@@ -12,14 +12,15 @@ import {
   UnreadFrame,
   isOpen,
 } from './frame.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { CallInjection } from '../call-injection.ts'
+import { hasEnded, respondedBy } from '../call-state.ts'
 
 /** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
 
 /** Pipes a response's frames through the faults of a call, in order. */
 export function chainOf(
-  { faults }: Pick<CallFaults, 'faults'>,
+  { faults }: Pick<CallInjection, 'faults'>,
   input: FrameFlow,
   check: ResponseCheck,
   uncut?: NotApplicableReason,
@@ -114,7 +115,7 @@ async function* transformStage(
 
 /** Pipes one frame through the faults of a call; adds the frames that replace it to `out`. */
 export async function piped(
-  { faults }: Pick<CallFaults, 'faults'>,
+  { faults }: Pick<CallInjection, 'faults'>,
   frame: ChainFrame,
   out: ChainFrame[],
   check: ResponseCheck,
@@ -138,9 +139,9 @@ export async function piped(
 
 /** Counts a frame that a fault takes; returns false for one that is too large for it. */
 function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
-  const { memory, exchangeContext } = active.owner
+  const { memory, context } = active.owner
   // An earlier fault may have made the message larger than any that is read.
-  if (raw.length > exchangeContext.maxBody) {
+  if (raw.length > context.maxBody) {
     active.cannot('too_large')
     return false
   }
@@ -183,7 +184,7 @@ export class FrameChain extends FrameQueue {
 
   /** `uncut` is the reason for which no fault may cut the response, if any. */
   constructor(
-    owner: CallFaults,
+    owner: CallInjection,
     check: ResponseCheck,
     onFrame: OnFrame,
     onDrain: () => void,
@@ -193,7 +194,7 @@ export class FrameChain extends FrameQueue {
     this.done = this.#run(owner, chainOf(owner, this, check, uncut), onFrame)
   }
 
-  async #run(owner: CallFaults, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
+  async #run(owner: CallInjection, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
         const heavy = heavyWork.wait(step.value.raw.length)
@@ -204,9 +205,8 @@ export class FrameChain extends FrameQueue {
     } finally {
       // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
-      const { fate, stop } = owner
-      const dropped = !fate.responded && fate.upstreamResponse !== undefined
-      if (dropped && !stop.aborted) fate.respondedBy(undefined)
+      const isDropped = !hasEnded(owner) && owner.upstreamResponse !== undefined
+      if (isDropped && !owner.stop.aborted) respondedBy(owner, undefined)
       // Frames that no fault reads must not hold up the upstream.
       this.drop()
     }

@@ -2,7 +2,7 @@ import { isHeaderName } from '../../../http/header-text.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Output } from '../../../filters/fault.ts'
-import type { ActiveFault } from './active-fault.ts'
+import type { ActiveFault } from '../active-fault.ts'
 import { type ByteFlow, HeldTooLong, type HoldBound, OutputTap } from './output-tap.ts'
 
 /** Rejects a head of a fault that cannot be sent. */

@@ -1,11 +1,13 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import { type HeaderLines, type ResponseHead, headerValues } from '../../../http/headers.ts'
+import { sharesStream } from '../../../mcp/call.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { ActiveFault } from '../active-fault.ts'
+import { type CallProgress, move } from '../call-state.ts'
 import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { type ExchangeFaults, waits } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 import { type OutputFlow, outputLayer } from './output-layer.ts'
 
@@ -29,6 +31,12 @@ export interface OutputEvents {
   readonly onDrain: () => void
   /** The response has ended; further data of an upstream that has not ended is not needed. */
   readonly done: (upstreamHasEnded: boolean) => void
+}
+
+/** Returns the faults that act on the response as HTTP, in order. */
+export function outputsOf({ exchange, shared, calls }: ExchangeFaults): readonly ActiveFault[] {
+  const own = shared || sharesStream(calls[0]?.call?.transport) ? [] : calls
+  return [exchange, ...own].flatMap(({ faults }) => faults.filter((each) => each.transformsOutput))
 }
 
 /** Runs the faults that act on the response as HTTP (head and bytes), before the client. */
@@ -107,19 +115,20 @@ export class OutputStage {
   /** Never rejects. */
   async #start(head: ResponseHead, whole: boolean): Promise<void> {
     const { maxBody: limit, holdTimeout: timeout } = this.#faults.options
-    const isExcused = (): boolean => this.#faults.all.some(({ waits }) => waits)
+    const isExcused = (): boolean => this.#faults.all.some(waits)
     // The first fault waits for nothing of a whole response.
     let bound = whole ? undefined : { timeout, isExcused }
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
-      for (const { owner, active } of this.#faults.outputs) {
-        const changed = (): void => this.#faults.changedBy(owner)
-        const endsByStatus = this.#endsByStatus(flow.head.status, owner)
+      for (const active of outputsOf(this.#faults)) {
+        const changed = (): void => this.#changedBy(active.owner)
+        const endsByStatus = this.#endsByStatus(flow.head.status, active.owner)
         flow = await outputLayer({ active, limit, bound, changed, endsByStatus }, flow)
         bound = { timeout, isExcused }
         if (this.#ended) return
       }
-      this.#exit.head(withMarkers(flow.head, this.#faults.takeHeadMarkers()))
+      const markers = this.#faults.all.flatMap(({ headMarkers }) => headMarkers)
+      this.#exit.head(withMarkers(flow.head, markers))
       await this.#send(flow)
       if (!this.#ended) this.#end(flow.whole() ? this.#trailers : [])
     } catch (error) {
@@ -130,11 +139,17 @@ export class OutputStage {
     }
   }
 
+  /** Records that a fault changed or ended the response: one of the exchange affects all calls. */
+  #changedBy(owner: CallProgress): void {
+    const { exchange, calls } = this.#faults
+    for (const own of owner === exchange && calls.length > 0 ? calls : [owner]) move(own, 'changes')
+  }
+
   /**
    * Returns true when the status alone decides the outcome: the body of some error statuses may
    * decide it, too.
    */
-  #endsByStatus(status: number, owner: CallFaults): boolean {
+  #endsByStatus(status: number, owner: CallProgress): boolean {
     const call = owner.call ?? this.#faults.calls[0]?.call
     return status >= 300 && !((status === 400 || status === 404) && isModern(call?.protocolVersion))
   }

@@ -1,4 +1,4 @@
-import type { ActiveFault } from '../chain/active-fault.ts'
+import type { ActiveFault } from '../active-fault.ts'
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
@@ -7,6 +7,7 @@ import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
+import type { ExchangeContext } from '../exchange-context.ts'
 
 /** The copies of a call that one fault orders. */
 export interface CopyOrder {
@@ -45,10 +46,10 @@ export class CopyOrders {
    * Handles the upstream's response: copies without spacing are settled, and all are revoked when
    * the session has ended.
    */
-  responds(hasSessionEnded: boolean): void {
-    this.sessionEnded = hasSessionEnded
+  responds(hasEnded: boolean): void {
+    this.sessionEnded = hasEnded
     for (const { active, spacing } of this.#taken) {
-      if (hasSessionEnded) active.revoke('session_over')
+      if (hasEnded) active.revoke('session_over')
       else if (spacing === 0) active.settle()
     }
     this.responded?.abort()
@@ -97,9 +98,8 @@ export interface CopyOptions {
 /** Provides the state of a call with copies. */
 export interface CopiedOwner {
   readonly call: Call | undefined
-  /** True once a fault or the upstream has ended the session. */
-  readonly hasSessionEnded: boolean
   readonly copies: CopyOrders | undefined
+  readonly context: ExchangeContext
 }
 
 /** A call with copies to send. */
@@ -149,8 +149,9 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
     }
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
-      if (call.owner.hasSessionEnded) active.revoke('session_over')
-      if (active.withdrawn.aborted || call.owner.hasSessionEnded) return
+      const hasEnded = hasSessionEnded(call.owner)
+      if (hasEnded) active.revoke('session_over')
+      if (active.withdrawn.aborted || hasEnded) return
       // The fault takes effect with its first copy.
       active.settle()
       send(call, n, options)
@@ -160,6 +161,11 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
   } finally {
     memory.give(call.text.length)
   }
+}
+
+/** Returns true once a fault or the upstream has ended the session. */
+function hasSessionEnded({ copies, context }: CopiedOwner): boolean {
+  return copies?.sessionEnded === true || context.control.hasSessionEnded()
 }
 
 function send({ text, order, owner }: CopiedCall, n: number, options: CopyOptions): void {

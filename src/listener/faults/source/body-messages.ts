@@ -5,7 +5,7 @@ import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../m
 import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { type Reply, asJson } from '../../../mcp/reply.ts'
 import type { ResponseContext } from './response-part.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { type UpstreamFrame, upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
 
@@ -52,7 +52,7 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /** Pipes a frame through the faults of a call. */
-type Through = (owner: CallFaults, frame: UpstreamFrame) => Promise<readonly ChainFrame[]>
+type Through = (owner: CallInjection, frame: UpstreamFrame) => Promise<readonly ChainFrame[]>
 
 /**
  * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
@@ -74,7 +74,7 @@ export async function changedBatch(
       const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = faults.calls.find(({ call }) => call!.id === id)
-      if (own?.actsOnResponse !== true) return [raw]
+      if (own === undefined || !actsOnResponse(own)) return [raw]
       const frame = upstreamFrame('body', raw, message, true)
       const out = await through(own, frame)
       if (out.length !== 1 || out[0] !== frame) changed = true
@@ -93,7 +93,7 @@ export function jsonBytes(reply: Reply): Uint8Array {
 }
 
 /** Encodes the reply of a frame; returns undefined when it has none. */
-function replyBytes({ call }: CallFaults, frame: ChainFrame): Uint8Array | undefined {
+function replyBytes({ call }: CallInjection, frame: ChainFrame): Uint8Array | undefined {
   const reply = frame instanceof SealedFrame ? frame.reply : undefined
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
   return jsonBytes(replyMessage(reply, call))

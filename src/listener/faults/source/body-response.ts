@@ -18,7 +18,9 @@ import {
   onlyMessage,
   readMessages,
 } from './body-messages.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
+import { move, respondedBy } from '../call-state.ts'
+import { hasMarkers } from '../exchange-faults.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
@@ -63,7 +65,7 @@ export class BodyResponse implements ResponsePart {
     if (this.#asking) return false
     if (!isHeld) return this.#pass()
     if (this.#pieces.size <= faults.options.maxBody) return true
-    if (this.#isAlone && faults.all.some((each) => each.mayReplace)) {
+    if (this.#isAlone && faults.all.some(mayReplace)) {
       this.#asking = true
       this.#timer?.stop()
       void this.#ask().catch((error: unknown) => this.#handleError(error, this.#ended))
@@ -161,7 +163,7 @@ export class BodyResponse implements ResponsePart {
     if (out === undefined) return
     if (!this.#isAlone) {
       const messages = out === whole ? read : undefined
-      const through = (own: CallFaults, frame: UpstreamFrame) => this.#through(own, frame)
+      const through = (own: CallInjection, frame: UpstreamFrame) => this.#through(own, frame)
       const bytes = await changedBatch(this.#context, out.raw, messages, through)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
@@ -174,7 +176,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes the response to the only call through its faults; a batch of one stays a batch. */
-  async #ofCall(call: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
+  async #ofCall(call: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     const elements = body.message === undefined ? undefined : jsonElements(body.raw)
     if (elements === undefined) return this.#taken(call, body)
     const element = { ...body, raw: elements[0]! }
@@ -184,8 +186,8 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Pipes a body through one chain of faults; returns undefined when they ended the response. */
-  async #taken(owner: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
-    return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
+  async #taken(owner: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
+    return actsOnResponse(owner) ? this.#only(await this.#through(owner, body)) : body
   }
 
   /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
@@ -207,7 +209,7 @@ export class BodyResponse implements ResponsePart {
   async #ask(): Promise<void> {
     const { faults, outlet } = this.#context
     for (const owner of faults.all) {
-      if (!owner.mayReplace || this.#passing) continue
+      if (!mayReplace(owner) || this.#passing) continue
       const out = await this.#through(owner, new UnreadFrame(NOTHING))
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
@@ -234,7 +236,7 @@ export class BodyResponse implements ResponsePart {
       ? new UnreadFrame(original)
       : upstreamFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
-      const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
+      const out = actsOnResponse(owner) ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
     }
     faults.leaveResponse(reason)
@@ -242,28 +244,28 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Pipes one frame through one chain; frames before a cut are sent at once. */
-  async #through(owner: CallFaults, frame: ChainFrame): Promise<readonly ChainFrame[]> {
+  async #through(owner: CallInjection, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
     const message = isOpen(frame) ? frame.message : undefined
-    owner.fate.upstreamResponded(message)
+    owner.upstreamResponse = message
     const out: ChainFrame[] = []
     try {
       await piped(owner, frame, out, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
     } catch (error) {
       if (!(error instanceof CutResponse)) throw error
-      owner.fate.changed()
+      move(owner, 'changes')
       this.#cut(out, error.how)
       return out
     }
-    if (out.some((each) => each instanceof SealedFrame)) owner.fate.changed()
+    if (out.some((each) => each instanceof SealedFrame)) move(owner, 'changes')
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
-      seen.fate.upstreamResponded(message)
+      seen.upstreamResponse = message
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
       const [only] = out.length === 1 ? out : []
       const read = only !== undefined && isOpen(only) ? only.message : undefined
-      seen.fate.respondedBy(read ?? onlyMessage(joined(out)))
+      respondedBy(seen, read ?? onlyMessage(joined(out)))
     }
     return out
   }
@@ -275,7 +277,7 @@ export class BodyResponse implements ResponsePart {
     if (reply === undefined) return false
     outlet.bypass()
     if (reply.kind === 'http') {
-      outlet.whole(httpResponse(reply, faults.options.request, faults.hasMarkers, head.headers))
+      outlet.whole(httpResponse(reply, faults.options.request, hasMarkers(faults), head.headers))
     } else {
       const bytes = jsonBytes(replyMessage(reply, faults.calls[0]!.call!))
       this.#send(faults.options.batch ? jsonArray([bytes]) : bytes, true)

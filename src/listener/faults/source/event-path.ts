@@ -1,10 +1,12 @@
 import type { Verdict } from '../../../filters/fault.ts'
 import { readEvent } from '../../../mcp/event-message.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
+import { isModern } from '../../../mcp/protocol-version.ts'
 import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Cut } from '../../exchange.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
+import { respondedBy } from '../call-state.ts'
 import { FrameChain, type OnFrame } from '../chain/fault-chain.ts'
 import {
   type UpstreamFrame,
@@ -26,7 +28,7 @@ export interface EventPathEnds {
   /** Returns true when the client has the head of the response. */
   readonly isHeadSent: () => boolean
   /** Sends a frame that belongs to this call or exchange. */
-  readonly emit: (owner: CallFaults, frame: ChainFrame) => Promise<void> | undefined
+  readonly emit: (owner: CallInjection, frame: ChainFrame) => Promise<void> | undefined
   readonly onDrain: () => void
   /** Called when faults have dropped the rest of the response. */
   readonly onEnd: () => void
@@ -44,7 +46,7 @@ export class EventPath {
   readonly #ends: EventPathEnds
   readonly #gate: MessageGate | undefined
   readonly #exchange: FrameChain | undefined
-  readonly #calls = new Map<CallFaults, FrameChain>()
+  readonly #calls = new Map<CallInjection, FrameChain>()
   readonly #all: readonly FrameChain[]
   #isClosing = false
 
@@ -53,11 +55,11 @@ export class EventPath {
     this.#context = context
     this.#ends = ends
     const { exchange } = faults
-    if (exchange.actsOnResponse) {
+    if (actsOnResponse(exchange)) {
       this.#exchange = this.#chainOf(exchange, (frame) => this.#route(exchange, frame))
     }
     for (const call of faults.calls) {
-      if (!call.actsOnResponse) continue
+      if (!actsOnResponse(call)) continue
       this.#calls.set(
         call,
         this.#chainOf(call, (frame) => ends.emit(call, frame)),
@@ -86,7 +88,10 @@ export class EventPath {
       return
     }
     const { id } = frame
-    if (id !== undefined) faults.mayResume()
+    if (id !== undefined) {
+      // Clients before protocol version 2026-07-28 may resume the stream.
+      for (const own of faults.calls) own.isResumable = !isModern(own.call!.protocolVersion)
+    }
     const { messages, batch } = readEvent(frame)
     if (messages.length === 0 && hasNoFields(frame)) {
       this.#push(new QuietFrame(frame.raw))
@@ -142,7 +147,7 @@ export class EventPath {
     return chain.room()
   }
 
-  #route(from: CallFaults, frame: ChainFrame): Promise<void> | undefined {
+  #route(from: CallInjection, frame: ChainFrame): Promise<void> | undefined {
     const { outlet, faults } = this.#context
     // After the end, another connection may carry the event.
     if (outlet.ended) return undefined
@@ -152,7 +157,7 @@ export class EventPath {
     const owner = isReply || batch !== undefined ? undefined : ownerOf(faults.calls, message)
     if (batch !== undefined) this.#passesBatch(batch)
     if (owner === undefined) return this.#ends.emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.fate.upstreamResponded(message)
+    if (isOpen(frame) && frame.last) owner.upstreamResponse = message
     const chain = this.#calls.get(owner)
     if (chain === undefined) return this.#ends.emit(owner, frame)
     chain.push(frame)
@@ -162,9 +167,10 @@ export class EventPath {
   /** Records the responses of a batch on which no fault acts. */
   #passesBatch(batch: readonly Message[]): void {
     for (const message of batch) {
-      const fate = endedBy(this.#context.faults.calls, message)?.fate
-      fate?.upstreamResponded(message)
-      fate?.respondedBy(message)
+      const own = endedBy(this.#context.faults.calls, message)
+      if (own === undefined) continue
+      own.upstreamResponse = message
+      respondedBy(own, message)
     }
   }
 
@@ -179,7 +185,7 @@ export class EventPath {
       endedBy(this.#context.faults.calls, message) !== undefined,
   } satisfies BatchReader
 
-  #chainOf(of: CallFaults, onFrame: OnFrame): FrameChain {
+  #chainOf(of: CallInjection, onFrame: OnFrame): FrameChain {
     const { shared } = this.#context.faults
     const check = (verdict: Verdict) =>
       checkStreamVerdict(of.call, verdict, shared, this.#ends.isHeadSent())

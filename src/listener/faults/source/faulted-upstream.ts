@@ -5,7 +5,9 @@ import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copie
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { leave, mayReplace } from '../call-injection.ts'
+import { type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
+import { outputsOf } from '../chain/output-stage.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
@@ -89,7 +91,7 @@ class FaultedTransfer implements Transfer {
     const texts = new CallTexts(this.#head, this.#body, maxBody)
     const outcome = await this.#faults.request(texts)
     if (this.#outlet.ended) return
-    const marked = this.#faults.hasMarkers
+    const marked = hasMarkers(this.#faults)
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
     else if (outcome.kind === 'http')
       this.#outlet.whole(httpResponse(outcome.reply, request, marked))
@@ -125,7 +127,7 @@ class FaultedTransfer implements Transfer {
       onError: (error: unknown) => listener.failed({ rule: '', fault: '', call: undefined }, error),
     }
     for (const { owner, text } of copied) {
-      const isInSession = this.#faults.options.session !== ''
+      const isInSession = this.#faults.options.facts.session !== undefined
       for (const order of owner.copies?.take(isInSession) ?? [])
         void sendCopies({ text, order, owner }, options)
     }
@@ -182,7 +184,7 @@ export class FaultedSink implements ResponseSink {
   head(head: ResponseHead, whole = false): void {
     if (this.#outlet.ended) return
     // An upstream that does not know the session ignores copies, too.
-    if (this.#faults.options.session !== '') {
+    if (this.#faults.options.facts.session !== undefined) {
       for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
     }
     this.#faults.responseBegins(head)
@@ -235,11 +237,12 @@ export class FaultedSink implements ResponseSink {
     }
     if (faults.passesRedirect) return new UnreadResponse(context)
     for (const own of faults.calls) {
-      if (!own.fate.isElsewhere) own.response = head
       // With responses on another connection this response only accepts the calls.
-      if (faults.shared && !own.fate.isElsewhere) own.leaveOutput('shared_exchange')
+      if (own.isElsewhere) continue
+      own.response = head
+      if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
-    if (faults.outputs.length > 0) {
+    if (outputsOf(faults).length > 0) {
       this.#outlet.addStage({
         onDrain: () => this.#onDrain(),
         done: (upstreamHasEnded) => {
@@ -249,8 +252,7 @@ export class FaultedSink implements ResponseSink {
       })
     }
     const isPlanned = faults.options.messagePlanner !== undefined
-    const isRead =
-      faults.actsOnResponse || (isPlanned && (isStream(head) || mayAskForInput(faults)))
+    const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
     if (!isRead && this.#replies.length === 0) {
       return new UnreadResponse(context)
     }
@@ -258,7 +260,7 @@ export class FaultedSink implements ResponseSink {
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
     const alone = !faults.shared && this.#replies.length === 0
-    if (alone && faults.all.some((each) => each.mayReplace)) return new BodyResponse(context)
+    if (alone && faults.all.some(mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
     return new UnreadResponse(context)
   }

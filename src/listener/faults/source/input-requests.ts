@@ -4,7 +4,8 @@ import { type Span, valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, closeInjection } from '../call-injection.ts'
+import { addMarker, move, rewritten, takeMarkers } from '../call-state.ts'
 import { pipedMessage } from '../request/single-messages.ts'
 import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -56,11 +57,11 @@ function requestsIn(message: Message | undefined): readonly (readonly [string, S
 /** The faults of a request for input, and its key in the result. */
 interface PlannedRequest {
   readonly key: string
-  readonly faults: CallFaults
+  readonly faults: CallInjection
 }
 
 async function pipeAll(
-  owner: CallFaults,
+  owner: CallInjection,
   planned: readonly PlannedRequest[],
   original: UpstreamFrame,
 ): Promise<readonly ChainFrame[]> {
@@ -76,22 +77,22 @@ async function pipeAll(
         const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
         if (!isSame) frames = out
       }
-      for (const marker of faults.takeMarkers()) owner.addMarker(marker, false)
+      for (const marker of takeMarkers(faults)) addMarker(owner, marker, false)
     }
   } catch (error) {
-    owner.fate.cut()
+    move(owner, 'cuts')
     throw error
   } finally {
-    for (const { faults } of planned) faults.close()
+    for (const { faults } of planned) closeInjection(faults)
   }
   const [only] = frames
   const message = frames.length === 1 && isOpen(only!) ? only.message : undefined
-  if (only !== original) owner.fate.rewritten(original.message, message)
+  if (only !== original) rewritten(owner, original.message, message)
   return frames
 }
 
 /** Copies of the request would need a response of their own. */
-function check({ call }: CallFaults, verdict: Verdict): NotApplicableReason | undefined {
+function check({ call }: CallInjection, verdict: Verdict): NotApplicableReason | undefined {
   return verdict.kind === 'copies' ? 'already_sent' : checkServerVerdict(call!, verdict)
 }
 

@@ -1,3 +1,4 @@
+import type { Verdict } from '../../../filters/fault.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
@@ -6,8 +7,10 @@ import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import { upstreamFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
 import type { PushOutlet } from '../emit/event-outlets.ts'
-import type { PushedCall } from './pushed-call.ts'
+import { type PushedCall, leave } from '../call-injection.ts'
+import { move, respondedBy, takeMarkers } from '../call-state.ts'
 import { PushOrder } from './push-order.ts'
+import { checkPushedVerdict } from '../request/verdicts.ts'
 
 /** An event of a stream. */
 export type PushEvent = Pick<SseFrame, 'raw' | 'id'>
@@ -49,15 +52,16 @@ export class PushChains {
 
   /** Passes an event to the chain of its call; returns true for the last event. */
   push(pushed: PushedCall, { raw, id }: PushEvent, message: Message | undefined): boolean {
+    const { own } = pushed
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.faults.fate.upstreamResponded(message)
-      pushed.responded()
+      own.upstreamResponse = message
+      own.context.onResponded?.(own.call)
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)
-      if (last) pushed.faults.fate.respondedBy(undefined)
+      if (last) respondedBy(own, undefined)
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
@@ -93,14 +97,14 @@ export class PushChains {
     }
     carried.done = done
     // Frames behind the response are still sent; held frames are released.
-    if (this.#sending !== pushed) pushed.wake()
+    if (this.#sending !== pushed) pushed.stop.abort()
   }
 
   /** Ends all chains; resolves when all frames have left, which is at once after `wake`. */
   async finish(wake: boolean): Promise<void> {
     for (const [pushed, { chain }] of this.#carried) {
       chain.close()
-      if (wake) pushed.wake()
+      if (wake) pushed.stop.abort()
     }
     await Promise.allSettled(this.#running.map(({ chain }) => chain.done))
   }
@@ -123,13 +127,9 @@ export class PushChains {
 
   #begin(pushed: PushedCall): Carried {
     const onward = (frame: ChainFrame): Promise<void> | undefined => this.#emit(pushed, frame)
-    const chain = new FrameChain(
-      pushed.faults,
-      pushed.check,
-      onward,
-      () => undefined,
-      'shared_stream',
-    )
+    const { own } = pushed
+    const check = (verdict: Verdict) => checkPushedVerdict(own.call!, verdict)
+    const chain = new FrameChain(own, check, onward, () => undefined, 'shared_stream')
     const carried: Carried = { chain, spent: false, done: undefined }
     this.#carried.set(pushed, carried)
     const ended = (): void => this.#chainEnded(pushed, carried)
@@ -139,15 +139,14 @@ export class PushChains {
 
   /** Releases a chain that would hold too much. */
   #release(pushed: PushedCall): void {
-    pushed.faults.leaveResponse('too_large')
-    pushed.wake()
+    leave(pushed.own, 'messages', 'too_large')
+    pushed.stop.abort()
   }
 
   #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.faults.fate.upstreamResponse === undefined)
-      carried.spent = true
+    if (done === undefined && pushed.own.upstreamResponse === undefined) carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.forget(pushed)
     done?.()
@@ -172,15 +171,15 @@ export class PushChains {
     })
   }
 
-  #bytes({ faults, call }: PushedCall, frame: ChainFrame): Uint8Array {
-    const markers = faults.takeMarkers()
+  #bytes({ own }: PushedCall, frame: ChainFrame): Uint8Array {
+    const markers = takeMarkers(own)
     let bytes = frame.raw
     if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
-      faults.fate.replied()
-      const event = asSseEvent(replyMessage(frame.reply, call)).bytes
+      move(own, 'replaces')
+      const event = asSseEvent(replyMessage(frame.reply, own.call!)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
     } else if (isOpen(frame) && frame.last) {
-      faults.fate.respondedBy(frame.message)
+      respondedBy(own, frame.message)
     }
     return markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
   }

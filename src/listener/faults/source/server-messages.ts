@@ -6,8 +6,8 @@ import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
-import type { StreamPosition } from '../chain/active-context.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, closeInjection, leave } from '../call-injection.ts'
+import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
 import { pipedMessage } from '../request/single-messages.ts'
@@ -34,7 +34,7 @@ export interface MessagePlanner {
   /** Counts held messages. */
   readonly memory: Room
   /** Plans the faults of a message; undefined when no rule matches. */
-  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined
+  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined
 }
 
 /** Describes where a message of the server comes from. */
@@ -55,7 +55,7 @@ export interface MessageSource {
 /** Connects the gate with its stream. */
 export interface MessageGateOptions {
   /** Plans the faults of a message; undefined when no rule matches. */
-  readonly plan: (message: ServerMessage) => CallFaults | undefined
+  readonly plan: (message: ServerMessage) => CallInjection | undefined
   /** Pipes a response that asks the client for input; undefined for other frames. */
   readonly asked?: (frame: ChainFrame) => Promise<readonly ChainFrame[]> | undefined
   readonly batch: BatchReader
@@ -75,7 +75,7 @@ export interface MessageGateOptions {
 /** A frame, and the faults of its message, if rules match it. */
 interface Planned {
   readonly frame: ChainFrame
-  readonly faults?: CallFaults | undefined
+  readonly faults?: CallInjection | undefined
 }
 
 /** The most messages that wait outside of the order of one stream. */
@@ -89,7 +89,7 @@ export class MessageGate extends FrameQueue {
   /** Resolves when all frames have left. */
   readonly done: Promise<void>
   readonly #options: MessageGateOptions
-  readonly #late = new Map<CallFaults, Promise<void>>()
+  readonly #late = new Map<CallInjection, Promise<void>>()
   /** The messages that wait for the next one. */
   readonly #behind: Position[] = []
   #isBusy = false
@@ -155,7 +155,7 @@ export class MessageGate extends FrameQueue {
     if (!isOpen(frame)) return [{ frame }]
     const { message } = frame
     if (message !== undefined) return [{ frame, faults: this.#plan(message) }]
-    const plans = new Map<Message, CallFaults | undefined>()
+    const plans = new Map<Message, CallInjection | undefined>()
     const isOwn = (each: Message): boolean => {
       const faults = this.#plan(each)
       plans.set(each, faults)
@@ -167,23 +167,23 @@ export class MessageGate extends FrameQueue {
     }))
   }
 
-  #plan(message: Message): CallFaults | undefined {
+  #plan(message: Message): CallInjection | undefined {
     if (message.kind !== 'notification' && message.kind !== 'request') return undefined
     const faults = this.#options.plan(message)
     if (faults === undefined || this.#late.size < MAX_LATE) return faults
-    faults.leaveAll('memory')
-    faults.close()
+    leave(faults, 'all', 'memory')
+    closeInjection(faults)
     return undefined
   }
 
   /** Starts the faults of a message; resolves when it has left, or others may overtake it. */
-  #begin(faults: CallFaults, frame: ChainFrame): Promise<void> {
+  #begin(faults: CallInjection, frame: ChainFrame): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
     if (!this.#options.memory.take(frame.raw.length)) this.wake()
     const whole = this.#pipe(faults, frame as UpstreamFrame).finally(() => {
       this.#options.memory.give(frame.raw.length)
       this.#late.delete(faults)
-      faults.close()
+      closeInjection(faults)
       if (!this.active) this.#options.onIdle?.()
     })
     this.#late.set(faults, whole)
@@ -198,7 +198,7 @@ export class MessageGate extends FrameQueue {
     return Promise.race([this.#late.get(faults), waits])
   }
 
-  async #pipe(faults: CallFaults, original: UpstreamFrame): Promise<void> {
+  async #pipe(faults: CallInjection, original: UpstreamFrame): Promise<void> {
     const { uncut } = this.#options
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
@@ -220,7 +220,7 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Sends a message, or its replacement. */
-  async #send(faults: CallFaults, frame: ChainFrame): Promise<void> {
+  async #send(faults: CallInjection, frame: ChainFrame): Promise<void> {
     if (frame instanceof SealedFrame && frame.reply !== undefined) this.#respond(faults, frame)
     else {
       await this.#mark(faults)
@@ -229,7 +229,7 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Sends the copies of a message that faults have ordered. */
-  async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
+  async #repeat(faults: CallInjection, frames: readonly ChainFrame[]): Promise<void> {
     for (const { active, copies, spacing } of faults.copies?.take(false) ?? []) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
         await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
@@ -241,14 +241,14 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Answers a request of the server in place of the client. */
-  #respond(faults: CallFaults, { reply }: SealedFrame): void {
+  #respond(faults: CallInjection, { reply }: SealedFrame): void {
     void this.#mark(faults)
     if (reply === undefined || reply.kind === 'http') return
     this.#options.post(JSON.stringify(replyMessage(reply, faults.call!)))
   }
 
-  #mark(faults: CallFaults): Promise<void> | undefined {
-    const markers = faults.takeMarkers()
+  #mark(faults: CallInjection): Promise<void> | undefined {
+    const markers = takeMarkers(faults)
     if (markers.length === 0) return undefined
     return this.#options.onFrame(new QuietFrame(markerComments(markers)))
   }
@@ -256,14 +256,14 @@ export class MessageGate extends FrameQueue {
 
 /** The position of a message on its stream. */
 class Position implements StreamPosition {
-  readonly faults: CallFaults
+  readonly faults: CallInjection
   readonly overtakes: boolean
   readonly #queue: Position[]
   readonly #ended = new Stop()
   isOvertaken = false
 
   /** A message that waits is put into the queue. */
-  constructor(faults: CallFaults, overtakes: boolean, queue: Position[]) {
+  constructor(faults: CallInjection, overtakes: boolean, queue: Position[]) {
     this.faults = faults
     this.overtakes = overtakes
     this.#queue = queue

@@ -5,7 +5,8 @@ import type { EmitFrame, SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
 import { HEAVY, OrderedWork, nextLoop, spendShare } from '../../../base/event-loop.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { CallInjection } from '../call-injection.ts'
+import { hasEnded } from '../call-state.ts'
 
 /** Receives the events of a feed. */
 export interface FeedReceiver {
@@ -205,12 +206,12 @@ export class TimedFramer {
 
 /** Returns the call of the exchange to which an event belongs, if that is certain. */
 export function ownerOf(
-  calls: readonly CallFaults[],
+  calls: readonly CallInjection[],
   message: Message | undefined,
-): CallFaults | undefined {
+): CallInjection | undefined {
   if (calls.length <= 1) return calls[0]
   if (message?.kind === 'result' || message?.kind === 'error') {
-    return calls.find(({ call, fate }) => !fate.responded && call!.id === message.id)
+    return calls.find((own) => !hasEnded(own) && own.call!.id === message.id)
   }
   const token = progressTokenOf(message)
   if (token === undefined) return undefined
@@ -219,9 +220,9 @@ export function ownerOf(
 
 /** Returns the call that a message ends, if any. */
 export function endedBy(
-  calls: readonly CallFaults[],
+  calls: readonly CallInjection[],
   message: Message | undefined,
-): CallFaults | undefined {
+): CallInjection | undefined {
   if (message?.kind !== 'result' && message?.kind !== 'error') return undefined
   const own = calls.find(({ call }) => call!.id === message.id)
   return own ?? (message.id === null && calls.length === 1 ? calls[0] : undefined)

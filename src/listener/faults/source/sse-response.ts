@@ -7,7 +7,9 @@ import type { Failure } from '../../../http/transfer.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, mayReplace } from '../call-injection.ts'
+import { move, respondedBy, takeMarkers } from '../call-state.ts'
+import { hasMarkers } from '../exchange-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
 import { type UpstreamFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
@@ -36,7 +38,7 @@ export class SseResponse implements ResponsePart {
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
     // Faults can replace the status while the head is held: until the upstream's first message.
-    const hold = faults.all.some((each) => each.mayReplace) ? holdTimeout : 0
+    const hold = faults.all.some(mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
     const late = (): void => faults.leaveResponse('too_slow')
@@ -155,7 +157,7 @@ export class SseResponse implements ResponsePart {
     last()
   }
 
-  #emit(owner: CallFaults, frame: ChainFrame): Promise<void> | undefined {
+  #emit(owner: CallInjection, frame: ChainFrame): Promise<void> | undefined {
     const { faults, outlet, head } = this.#context
     if (outlet.ended) return undefined
     if (frame instanceof QuietFrame) {
@@ -164,22 +166,22 @@ export class SseResponse implements ResponsePart {
     }
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
-      owner.fate.changed()
+      move(owner, 'changes')
       const { request } = faults.options
-      this.#out.replace(httpResponse(reply, request, faults.hasMarkers, head.headers))
+      this.#out.replace(httpResponse(reply, request, hasMarkers(faults), head.headers))
       this.#endEarly()
       return undefined
     }
-    const markers = [...faults.exchange.takeMarkers(), ...owner.takeMarkers()]
+    const markers = [...takeMarkers(faults.exchange), ...takeMarkers(owner)]
     if (reply !== undefined && owner.call !== undefined) {
-      owner.fate.replied()
+      move(owner, 'replaces')
       if (!faults.shared && !this.#out.released) outlet.bypass()
       this.#out.send(replyEvent(replyMessage(reply, owner.call), frame), markers)
       this.#out.release()
     } else if (frame instanceof SealedFrame) {
       this.#out.piece(frame.raw, frame.ends)
     } else {
-      if (frame.last) owner.fate.respondedBy(frame.message)
+      if (frame.last) respondedBy(owner, frame.message)
       const { batch = [] } = frame as UpstreamFrame
       this.#out.send(frame.raw, markers)
       if (frame.message !== undefined || batch.length > 0) this.#out.release()
@@ -189,7 +191,7 @@ export class SseResponse implements ResponsePart {
 
   #endEarly(): void {
     if (this.#context.outlet.ended) return
-    for (const { fate } of this.#context.faults.calls) fate.cut()
+    for (const own of this.#context.faults.calls) move(own, 'cuts')
     this.#sendMarkers()
     this.#out.release()
     this.stop()
@@ -205,8 +207,8 @@ export class SseResponse implements ResponsePart {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {
-      for (const { fate } of faults.calls) fate.cut()
-      if (faults.calls.length === 0) faults.exchange.fate.changed()
+      for (const own of faults.calls) move(own, 'cuts')
+      if (faults.calls.length === 0) move(faults.exchange, 'changes')
       this.#out.release()
       this.stop()
       this.#context.upstream.drop()
