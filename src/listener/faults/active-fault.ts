@@ -1,6 +1,6 @@
 import { digest } from '../../base/digest.ts'
 import { nextLoop } from '../../base/event-loop.ts'
-import { KEEP_ALL, type Keeping } from '../../base/room.ts'
+import type { Keeping } from '../../base/room.ts'
 import {
   CONTINUE,
   type Fault,
@@ -59,7 +59,7 @@ class ActiveContext {
   }
 
   get caller(): string | undefined {
-    const text = callerText(this.owner.context.request, this.session)
+    const text = callerText(this.owner.context.exchange.head, this.session)
     return text === undefined ? undefined : digest(text)
   }
 
@@ -68,7 +68,7 @@ class ActiveContext {
   }
 
   get requestBytes(): number {
-    return this.owner.context.requestBytes
+    return this.owner.context.exchange.requestBytes
   }
 
   get marked(): boolean {
@@ -92,11 +92,11 @@ class ActiveContext {
   }
 
   get now(): () => number {
-    return this.owner.context.now
+    return this.owner.context.parts.now
   }
 
   get keeping(): Keeping {
-    return this.owner.context.keeping ?? KEEP_ALL
+    return this.owner.context.parts.memory
   }
 
   get signal(): AbortSignal {
@@ -130,7 +130,7 @@ class ActiveContext {
   reserve(bytes: number): NotApplicableReason | undefined {
     const { isElsewhere, context, memory } = this.owner
     // The observer of a stream that calls share would not see the end of the call.
-    if (isElsewhere && bytes > context.maxBody) return 'too_large'
+    if (isElsewhere && bytes > context.parts.maxBody) return 'too_large'
     return memory.reserve(bytes) ? undefined : 'memory'
   }
 
@@ -376,10 +376,10 @@ export class ActiveFault extends ActiveContext implements FaultContext {
     const claims = this.#claims ?? []
     this.#claims = undefined
     const { owner, ref } = this
-    const { listener, disturbancesOf } = owner.context
+    const { listener, exchange } = owner.context
     for (const each of owner.disturbs) each.by(owner.call!)
     if (this.taken?.kind === 'notification' || this.taken?.kind === 'request') {
-      for (const each of disturbancesOf?.(owner.call) ?? []) each.by(this.taken)
+      for (const each of exchange.disturbancesOf?.(owner.call) ?? []) each.by(this.taken)
     }
     for (const effect of claims) {
       const first = !this.acted

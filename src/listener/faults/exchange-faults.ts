@@ -4,7 +4,7 @@ import { outcomeOf } from '../../mcp/outcome.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../http/redirect-target.ts'
 import type { Plan } from '../../rules/select/plan.ts'
-import { ExchangeMemory, MemoryBudget } from '../memory-budget.ts'
+import { ExchangeMemory } from '../memory-budget.ts'
 import {
   type CallInjection,
   type PlannedCall,
@@ -19,7 +19,7 @@ import {
 } from './call-injection.ts'
 import { hasEnded, originOf, receivedOutcome, restore, takeMarkers } from './call-state.ts'
 import { Stop } from './chain/stop.ts'
-import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts'
+import type { ExchangeContext, InjectionParts, NotApplicableReason } from './exchange-context.ts'
 import type { CallTexts } from './request/call-texts.ts'
 import { pipeMessages } from './request/single-messages.ts'
 import {
@@ -35,39 +35,31 @@ import type { MessagePlanner } from './source/server-messages.ts'
 /** Plans the rules about the response's status. */
 export type PlanResponse = (status: number) => Plan | undefined
 
-/** Configures the faults of one exchange. */
-export interface ExchangeFaultsOptions extends ExchangeContext {
+/** The plans of one exchange. */
+export interface PlannedExchange {
   /** In the order of the request. */
   readonly calls: readonly PlannedCall[]
   /** The other messages of the request, in its order; all of them or none. */
   readonly messages?: readonly PlannedCall[] | undefined
-  readonly batch: boolean
   /** The plan of the HTTP rules. */
   readonly exchangePlan?: Plan | undefined
   /** Called when the response begins. */
   readonly planResponse?: PlanResponse | undefined
-  /** The time for which a response is held; one at the least rate may take longer. */
-  readonly holdTimeout: number
-  /** Unbounded by default. */
-  readonly memory?: MemoryBudget | undefined
-  /** The memory of the calls that the budget has counted. */
-  readonly weight?: number | undefined
-  /** The arrival of the request by `performance.now()`, from which delays are counted. */
-  readonly receivedAt?: number | undefined
-  readonly push?: PushStreams | undefined
   /** Plans the messages of the server in the response; undefined when no rule may need them. */
   readonly messagePlanner?: MessagePlanner | undefined
-  /** Called when the request, or the rest of it, is sent to the upstream. */
-  readonly onSent?: (() => void) | undefined
-  /** Aborted when the sidecar drains: copies and push streams end then. */
-  readonly closing?: AbortSignal | undefined
+}
+
+/** The facts of an exchange, with the streams on which responses may come. */
+interface StreamedContext extends ExchangeContext {
+  readonly parts: InjectionParts & { readonly push: PushStreams }
 }
 
 const RESOLVED = Promise.resolve()
 
 /** Runs the faults of one exchange, from its request to its end. */
 export class ExchangeFaults implements PostedCalls {
-  readonly options: ExchangeFaultsOptions
+  readonly options: StreamedContext
+  readonly planned: PlannedExchange
   /** The faults of HTTP rules, which precede those of the calls. */
   readonly exchange: CallInjection
   readonly calls: readonly CallInjection[]
@@ -96,32 +88,28 @@ export class ExchangeFaults implements PostedCalls {
   #wasKept = false
   #isFinished = false
 
-  constructor(options: ExchangeFaultsOptions) {
-    const { exchangePlan, calls, messages = [], weight = 0 } = options
-    const { memory: budget = new MemoryBudget(Infinity) } = options
-    const memory = (this.memory = new ExchangeMemory(budget, weight, () => {
+  constructor(options: StreamedContext, planned: PlannedExchange) {
+    const { exchange, parts } = options
+    const { calls, messages = [] } = planned
+    const memory = (this.memory = new ExchangeMemory(parts.memory, exchange.weight ?? 0, () => {
       for (const own of this.all) {
         leave(own, 'messages', 'memory')
         own.stop.abort()
       }
     }))
     this.options = options
-    this.#planResponse = options.planResponse
-    this.#receivedAt = options.receivedAt
-    const planned = messages.length === 0 ? calls : [...calls, ...messages]
-    const stops = (this.#stops = planned.length > 1 ? planned.map(() => new Stop()) : [])
-    this.exchange = openInjection({ plan: exchangePlan }, options, this.#stop, memory)
-    this.posted = planned.map((each, index) =>
+    this.planned = planned
+    this.#planResponse = planned.planResponse
+    this.#receivedAt = exchange.receivedAt
+    const all = messages.length === 0 ? calls : [...calls, ...messages]
+    const stops = (this.#stops = all.length > 1 ? all.map(() => new Stop()) : [])
+    this.exchange = openInjection({ plan: planned.exchangePlan }, options, this.#stop, memory)
+    this.posted = all.map((each, index) =>
       openInjection(each, options, stops[index] ?? this.#stop, memory),
     )
     this.calls = messages.length === 0 ? this.posted : this.posted.slice(0, calls.length)
     this.all = [this.exchange, ...this.posted]
     this.shared = calls.length > 1
-  }
-
-  /** True when a fault acts on the request. */
-  get actsOnRequest(): boolean {
-    return this.posted.length > this.calls.length || this.all.some(actsOnRequest)
   }
 
   /** The origin of the status of an exchange without calls. */
@@ -141,7 +129,7 @@ export class ExchangeFaults implements PostedCalls {
 
   /** True while faults hold the request, or before they are asked. */
   get holds(): boolean {
-    if (!this.actsOnRequest || this.#request === 'sent') return false
+    if (!actsOnRequest(this) || this.#request === 'sent') return false
     return this.#request === 'arrived' || this.#isWaiting || this.all.some(waits)
   }
 
@@ -199,7 +187,7 @@ export class ExchangeFaults implements PostedCalls {
       for (const edit of posted[index]!.edits) await texts.edit(index, edit)
     }
     let since = this.#receivedAt
-    if (actsOnRequest(exchange)) {
+    if (asksFaults(exchange)) {
       const whole = await ask(exchange, since)
       if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
       if (whole.kind === 'respond' && whole.reply.kind === 'http') {
@@ -231,7 +219,10 @@ export class ExchangeFaults implements PostedCalls {
     const plan = this.#planResponse?.(head.status)
     if (plan !== undefined) addPlan(this.exchange, plan)
     // A rule about the redirect itself acts on it; all others wait for the repeated request.
-    else if (this.posted.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
+    else if (
+      this.posted.length > 0 &&
+      redirectTarget(this.options.exchange.head, head) !== undefined
+    ) {
       this.#redirect = 'passes'
     }
   }
@@ -261,11 +252,6 @@ export class ExchangeFaults implements PostedCalls {
   unfollowed(): void {
     this.#redirect = undefined
     this.finish()
-  }
-
-  /** Takes the markers that must be sent with the next message for the client. */
-  takeMarkers(): readonly string[] {
-    return this.passesRedirect || !hasMarkers(this) ? [] : this.all.flatMap(takeMarkers)
   }
 
   /** Reports the faults that act on messages as not applicable. */
@@ -353,12 +339,12 @@ export class ExchangeFaults implements PostedCalls {
    * comes `again`; returns the reason when that is impossible.
    */
   #arm(own: CallInjection, again: boolean): NotApplicableReason | undefined {
-    const { push, facts } = this.options
-    if (push === undefined || facts.session === undefined) return 'responded_elsewhere'
+    const { facts, parts } = this.options
+    if (facts.session === undefined) return 'responded_elsewhere'
     const stop = new Stop()
     // Deferred, because the observer of the stream may settle the call first.
     const pushed = { own, stop, lost: () => queueMicrotask(() => this.#lost(pushed)) }
-    const reason = push.arm(facts.session, pushed)
+    const reason = parts.push.arm(facts.session, pushed)
     if (reason !== undefined) return reason
     own.pushed = pushed
     if (again) restart(own, stop)
@@ -369,7 +355,7 @@ export class ExchangeFaults implements PostedCalls {
 
   #unarm(pushed: PushedCall, done: () => void): void {
     pushed.own.pushed = undefined
-    this.options.push!.release(this.options.facts.session!, pushed, done)
+    this.options.parts.push.release(this.options.facts.session!, pushed, done)
   }
 
   #lost(pushed: PushedCall): void {
@@ -393,12 +379,22 @@ export function hasMarkers({ all }: ExchangeFaults): boolean {
   return all.some(({ markers }) => markers.length > 0)
 }
 
+/** Takes the markers that must be sent with the next message for the client. */
+export function takeAllMarkers(faults: ExchangeFaults): readonly string[] {
+  return faults.passesRedirect || !hasMarkers(faults) ? [] : faults.all.flatMap(takeMarkers)
+}
+
 /** Returns true when a fault acts on the messages of the response. */
 export function readsAny({ exchange, calls }: ExchangeFaults): boolean {
   return actsOnResponse(exchange) || calls.some(actsOnResponse)
 }
 
-function actsOnRequest({ faults }: CallInjection): boolean {
+/** Returns true when a fault acts on the request. */
+export function actsOnRequest({ all, posted, calls }: ExchangeFaults): boolean {
+  return posted.length > calls.length || all.some(asksFaults)
+}
+
+function asksFaults({ faults }: CallInjection): boolean {
   return faults.some(({ requestHook }) => requestHook !== undefined)
 }
 

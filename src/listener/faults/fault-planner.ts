@@ -1,4 +1,4 @@
-import type { Call, ClientInfo } from '../../mcp/call.ts'
+import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
@@ -13,18 +13,22 @@ import {
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
-import type { FaultOrigin } from './exchange-context.ts'
+import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
-import { ExchangeFaults, type ExchangeFaultsOptions, type PlanResponse } from './exchange-faults.ts'
+import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
 import { MessagePlans } from './message-plans.ts'
-import type {
-  FaultPlannerOptions,
-  PlannerContext,
-  PlannerLimits,
-  PostedExchange,
-  RuleParts,
+import {
+  acting,
+  callFacts,
+  type FaultPlannerOptions,
+  type PlannerContext,
+  type PlannerLimits,
+  type PostedExchange,
+  requestFacts,
+  type RequestFacts,
+  type RuleParts,
+  withTools,
 } from './planner-options.ts'
-import { acting, callFacts, requestFacts, type RequestFacts, withTools } from './planned-facts.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
 
@@ -45,6 +49,7 @@ export function createPlanner(
     ...limits,
     ...parts,
     ...context,
+    now: parts.rules.clock,
     expired,
     controlOf: (session) => new SessionControl(session, expired, parts.canaries, context),
     onError: (error) => {
@@ -54,13 +59,18 @@ export function createPlanner(
   })
 }
 
-type Planned = Pick<
-  ExchangeFaultsOptions,
-  'calls' | 'messages' | 'messagePlanner' | 'exchangePlan' | 'planResponse'
->
+/** A POST, or an exchange without calls. */
+type Exchange = FaultedExchange & Pick<PostedExchange, 'session' | 'repeats'>
 
-/** An exchange; without calls it has no other parts. */
-type Posted = Pick<PostedExchange, 'head' | 'requestBytes'> & Partial<PostedExchange>
+const NOTHING_POSTED: PostedMessages = {
+  kind: 'messages',
+  batch: false,
+  calls: [],
+  others: [],
+  protocolVersion: undefined,
+  session: undefined,
+  client: undefined,
+}
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
@@ -131,8 +141,20 @@ export class FaultPlanner {
 
   /** Plans the faults of a POST with calls; undefined when no rule matches. */
   forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
+    return this.#safely(exchange, false)
+  }
+
+  /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
+  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
+    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
+    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
+    const session = headerValue(head.headers, 'mcp-session-id') ?? ''
+    return this.#safely({ head, requestBytes, session }, unread)
+  }
+
+  #safely(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
     try {
-      return this.#forCalls(exchange)
+      return this.#plan(exchange, unread)
     } catch (error) {
       exchange.repeats?.faults?.unfollowed()
       this.#parts.onError(error)
@@ -140,25 +162,12 @@ export class FaultPlanner {
     }
   }
 
-  /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
-  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
-    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
-    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
-    try {
-      return this.#forExchange(head, requestBytes, unread)
-    } catch (error) {
-      this.#parts.onError(error)
-      return undefined
-    }
-  }
-
-  #forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
-    const { head, posted, session, receivedAt, repeats } = exchange
+  #plan(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
+    const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const { client } = posted
-    const isDenied = isUntouchable(states, posted.calls, false)
-    const facts = this.#facts(head, session, client, isDenied)
-    const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
+    const isDenied = isUntouchable(states, posted.calls, unread)
+    const facts = this.#facts(head, session, posted, isDenied)
+    const seen = repeats && this.#facts(repeats.head, session, posted, isDenied)
     const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
     const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
@@ -175,50 +184,22 @@ export class FaultPlanner {
       repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
+    const [first] = posted.calls
     const readsServer = posted.calls.some(mayReadServer) || ruleSet.index.readsServer
     const messagePlanner =
-      posted.calls.length > 0 && readsServer
-        ? this.#messages.planner(head, posted.calls[0]!.transport, facts)
-        : undefined
-    if (
-      exchangePlan === undefined &&
-      planned === undefined &&
-      messages === undefined &&
-      planResponse === undefined &&
-      messagePlanner === undefined
-    ) {
-      return undefined
-    }
-    const all = {
-      calls: planned ?? unplanned,
-      messages,
-      messagePlanner,
-      exchangePlan,
-      planResponse,
-    }
-    return this.#faultsFor(exchange, facts, all)
-  }
-
-  #forExchange(
-    head: RequestHead,
-    requestBytes: number,
-    unread: boolean,
-  ): ExchangeFaults | undefined {
-    const { ruleSet, states, clock } = this.#parts.rules
-    const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    const isDenied = isUntouchable(states, [], unread)
-    const facts = this.#facts(head, session, undefined, isDenied)
-    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
-    const planResponse = this.#planResponse(ruleSet, facts)
-    if (exchangePlan === undefined && planResponse === undefined) return undefined
-    return this.#faultsFor({ head, requestBytes }, facts, { calls: [], exchangePlan, planResponse })
+      first && readsServer ? this.#messages.planner(head, first.transport, facts) : undefined
+    const found = exchangePlan ?? planned ?? messages ?? planResponse ?? messagePlanner
+    if (found === undefined) return undefined
+    const calls = planned ?? unplanned
+    const plans = { calls, messages, messagePlanner, exchangePlan, planResponse }
+    return this.#faultsOf(exchange, facts, plans)
   }
 
   /** Plans the rules about the status when the response begins. */
   #planResponse(
     ruleSet: RuleSet,
     facts: ExchangeFacts,
-    posted?: PostedMessages,
+    posted: PostedMessages,
   ): PlanResponse | undefined {
     if (!ruleSet.index.hasHttpResponse || this.#isStdio) return undefined
     const { states, clock } = this.#parts.rules
@@ -229,7 +210,7 @@ export class FaultPlanner {
   #facts(
     head: RequestHead,
     session: string,
-    client: ClientInfo | undefined,
+    { client }: PostedMessages,
     untouchable: boolean,
   ): RequestFacts {
     const { sessions, outbound } = this.#parts
@@ -259,39 +240,16 @@ export class FaultPlanner {
     return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
   }
 
-  /** Names each option, because rest and spread cost more. */
-  #faultsFor(exchange: Posted, facts: ExchangeFacts, planned: Planned): ExchangeFaults {
-    const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
-      this.#parts
-    const { head, posted, requestBytes, weight, receivedAt } = exchange
-    const { onSent, disturbancesOf, onResponded } = exchange
-    const { calls, messages, messagePlanner, exchangePlan, planResponse } = planned
+  #faultsOf(
+    exchange: FaultedExchange,
+    facts: ExchangeFacts,
+    planned: PlannedExchange,
+  ): ExchangeFaults {
+    const parts = this.#parts
     const session = facts.session ?? ''
-    return new ExchangeFaults({
-      calls,
-      messages,
-      messagePlanner,
-      exchangePlan,
-      planResponse,
-      batch: posted?.batch ?? false,
-      requestBytes,
-      weight,
-      receivedAt,
-      onSent,
-      disturbancesOf,
-      onResponded,
-      request: head,
-      facts,
-      now: rules.clock,
-      control: controlOf(session),
-      maxBody,
-      holdTimeout,
-      keeping: memory,
-      memory,
-      listener: listenerOf(session, factsOf(head).trace),
-      push,
-      closing,
-    })
+    const control = parts.controlOf(session)
+    const listener = parts.listenerOf(session, factsOf(exchange.head).trace)
+    return new ExchangeFaults({ facts, exchange, parts, control, listener }, planned)
   }
 }
 

@@ -9,8 +9,13 @@ import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
 import { type CallInjection, openInjection, type PlannedCall } from './call-injection.ts'
-import type { FaultPlannerOptions } from './planner-options.ts'
-import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
+import {
+  acting,
+  callFacts,
+  type FaultPlannerOptions,
+  requestFacts,
+  type RequestFacts,
+} from './planner-options.ts'
 import { Stop } from './chain/stop.ts'
 import {
   type MessagePlanner,
@@ -78,7 +83,7 @@ export class MessagePlans {
     transport: Transport,
     source: MessageSource,
   ): CallInjection | undefined {
-    const { rules, memory, controlOf, listenerOf, tasks } = this.#parts
+    const { rules, controlOf, listenerOf, tasks } = this.#parts
     const session = facts.session ?? ''
     const open = source.disturbs === undefined ? this.#openOf(session, message) : []
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
@@ -104,14 +109,11 @@ export class MessagePlans {
       if (plan === undefined) return undefined
       const context = {
         facts,
-        request,
-        requestBytes: 0,
-        now: clock,
+        exchange: { head: request, requestBytes: 0 },
+        parts: this.#parts,
         control: controlOf(session),
-        group: owner ?? source.stream,
-        keeping: memory,
-        maxBody: this.#parts.maxBody,
         listener: listenerOf(session, factsOf(request).trace),
+        group: owner ?? source.stream,
       }
       return openInjection({ call, plan, disturbs: disturbs() }, context, new Stop())
     } catch (error) {

@@ -141,7 +141,7 @@ export async function piped(
 function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
   const { memory, context } = active.owner
   // An earlier fault may have made the message larger than any that is read.
-  if (raw.length > context.maxBody) {
+  if (raw.length > context.parts.maxBody) {
     active.cannot('too_large')
     return false
   }

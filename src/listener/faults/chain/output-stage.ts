@@ -5,6 +5,7 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { ActiveFault } from '../active-fault.ts'
 import { type CallProgress, move } from '../call-state.ts'
+import { NO_FAULT } from '../exchange-context.ts'
 import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
 import { type ExchangeFaults, waits } from '../exchange-faults.ts'
@@ -59,7 +60,7 @@ export class OutputStage {
     this.#events = events
     const { onDrain } = events
     this.#queue = new PieceQueue({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, onDrain })
-    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.request, status))
+    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.exchange.head, status))
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -114,7 +115,7 @@ export class OutputStage {
 
   /** Never rejects. */
   async #start(head: ResponseHead, whole: boolean): Promise<void> {
-    const { maxBody: limit, holdTimeout: timeout } = this.#faults.options
+    const { maxBody: limit, holdTimeout: timeout } = this.#faults.options.parts
     const isExcused = (): boolean => this.#faults.all.some(waits)
     // The first fault waits for nothing of a whole response.
     let bound = whole ? undefined : { timeout, isExcused }
@@ -182,7 +183,7 @@ export class OutputStage {
       const kind = error.how === 'rst' ? 'reset' : 'closed'
       this.#fail({ kind, message: 'a fault cut the response' })
     } else {
-      this.#faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+      this.#faults.options.listener.failed(NO_FAULT, error)
       this.#fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
     }
   }

@@ -1,6 +1,6 @@
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { type ExchangeFaults, takeAllMarkers } from '../exchange-faults.ts'
 import { withMarkers, type InjectedResponse } from './injected-response.ts'
 import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
 
@@ -52,7 +52,7 @@ export class Outlet {
   head(head: ResponseHead, whole = false): void {
     if (this.ended) return
     this.started = true
-    this.#to.head(withMarkers(head, this.#faults.takeMarkers()), whole)
+    this.#to.head(withMarkers(head, takeAllMarkers(this.#faults)), whole)
   }
 
   /** Sends a part of the body; false asks for a pause until `resume`. */

@@ -123,11 +123,11 @@ function pushReply(
   reply: RpcReply,
   wireMarker: string | undefined,
 ): NotApplicableReason | undefined {
-  const { push, facts } = own.context
+  const { parts, facts } = own.context
   const { bytes } = asSseEvent(replyMessage(reply, own.call!))
   const marked =
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
-  const sent = repliedBy(own, () => push?.send(facts.session ?? '', marked) ?? false)
+  const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked))
   return sent ? undefined : 'no_push_stream'
 }
 

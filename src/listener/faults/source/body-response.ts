@@ -21,7 +21,7 @@ import {
 import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
 import { hasMarkers } from '../exchange-faults.ts'
-import type { NotApplicableReason } from '../exchange-context.ts'
+import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
@@ -54,7 +54,7 @@ export class BodyResponse implements ResponsePart {
       this.#pass()
     }
     if (!context.whole)
-      this.#timer = new HoldTimer(faults.options.holdTimeout, () => this.#pieces.size, late)
+      this.#timer = new HoldTimer(faults.options.parts.holdTimeout, () => this.#pieces.size, late)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -64,7 +64,7 @@ export class BodyResponse implements ResponsePart {
     const isHeld = faults.memory.take(chunk.length)
     if (this.#asking) return false
     if (!isHeld) return this.#pass()
-    if (this.#pieces.size <= faults.options.maxBody) return true
+    if (this.#pieces.size <= faults.options.parts.maxBody) return true
     if (this.#isAlone && faults.all.some(mayReplace)) {
       this.#asking = true
       this.#timer?.stop()
@@ -77,7 +77,7 @@ export class BodyResponse implements ResponsePart {
 
   end(trailers: HeaderLines): void {
     this.#timer?.stop()
-    this.#context.faults.options.onResponded?.(undefined)
+    this.#context.faults.options.exchange.onResponded?.(undefined)
     if (this.#passing) this.#context.outlet.end(trailers)
     else if (this.#asking) this.#ended = trailers
     else void this.#response(trailers).catch((error: unknown) => this.#handleError(error, trailers))
@@ -130,7 +130,7 @@ export class BodyResponse implements ResponsePart {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) return outlet.cut(error.how)
-    faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+    faults.options.listener.failed(NO_FAULT, error)
     if (!outlet.started) this.#pass()
     if (trailers !== undefined) outlet.end(trailers)
     else this.#context.upstream.resume()
@@ -139,7 +139,7 @@ export class BodyResponse implements ResponsePart {
   async #response(trailers: HeaderLines): Promise<void> {
     const { faults, outlet, coding } = this.#context
     const { size } = this.#pieces
-    const { maxBody } = faults.options
+    const { maxBody } = faults.options.parts
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
     const heavy = heavyWork.wait(decoded)
     if (heavy !== undefined) await heavy
@@ -157,7 +157,7 @@ export class BodyResponse implements ResponsePart {
     const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    const asked = faults.options.messagePlanner && (await pipeInputRequests(faults, whole))
+    const asked = faults.planned.messagePlanner && (await pipeInputRequests(faults, whole))
     let out = asked === undefined ? whole : this.#only(asked)
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return
@@ -277,17 +277,19 @@ export class BodyResponse implements ResponsePart {
     if (reply === undefined) return false
     outlet.bypass()
     if (reply.kind === 'http') {
-      outlet.whole(httpResponse(reply, faults.options.request, hasMarkers(faults), head.headers))
+      outlet.whole(
+        httpResponse(reply, faults.options.exchange.head, hasMarkers(faults), head.headers),
+      )
     } else {
       const bytes = jsonBytes(replyMessage(reply, faults.calls[0]!.call!))
-      this.#send(faults.options.batch ? jsonArray([bytes]) : bytes, true)
+      this.#send(faults.options.exchange.posted!.batch ? jsonArray([bytes]) : bytes, true)
     }
     return true
   }
 
   #send(bytes: Uint8Array, areReplies: boolean): void {
     const { faults, outlet, head } = this.#context
-    outlet.whole(changedResponse(head, bytes, areReplies, faults.options.request))
+    outlet.whole(changedResponse(head, bytes, areReplies, faults.options.exchange.head))
   }
 
   #cut(out: readonly ChainFrame[], how: 'rst' | 'fin'): void {

@@ -6,11 +6,12 @@ import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import { leave, mayReplace } from '../call-injection.ts'
-import { type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
+import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
 import { outputsOf } from '../chain/output-stage.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
+import { NO_FAULT } from '../exchange-context.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { UpstreamControl, ResponseContext, ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
@@ -31,14 +32,25 @@ export function faultedUpstream(upstream: Upstream, faults: ExchangeFaults): Ups
   }
 }
 
-class FaultedTransfer implements Transfer {
+/** Takes the request through the faults to the upstream, and the response back to the client. */
+class FaultedTransfer implements Transfer, ResponseSink {
   readonly #upstream: Upstream
   readonly #faults: ExchangeFaults
   readonly #head: RequestHead
   readonly #body: Body
   readonly #outlet: Outlet
+  readonly #control: UpstreamControl = {
+    resume: () => this.#transfer?.resume(),
+    drop: () => this.#drop(),
+    post: (text) => {
+      const { closing, memory } = this.#faults.options.parts
+      sendAlone(postOf(this.#head, text), { upstream: this.#upstream, closing, memory })
+    },
+  }
+  /** The faults' replies to calls of a batch whose rest was sent. */
+  #replies: readonly Reply[] = []
   #transfer: Transfer | undefined
-  #faulted: FaultedSink | undefined
+  #part: ResponsePart | undefined
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
@@ -57,7 +69,7 @@ class FaultedTransfer implements Transfer {
   }
 
   begin(): void {
-    if (this.#faults.actsOnRequest) {
+    if (actsOnRequest(this.#faults)) {
       void this.#decide().catch((error: unknown) => {
         const message = (error as Error).message
         this.#outlet.fail({ kind: 'protocol', message })
@@ -65,7 +77,7 @@ class FaultedTransfer implements Transfer {
       return
     }
     try {
-      this.#forward(this.#head, this.#body, [])
+      this.#forward(this.#head, this.#body)
     } catch (error) {
       this.#faults.finish()
       throw error
@@ -73,108 +85,14 @@ class FaultedTransfer implements Transfer {
   }
 
   resume(): void {
-    if (this.#faulted === undefined) this.#outlet.resume()
-    else this.#faulted.resume()
+    const { stage } = this.#outlet
+    if (stage === undefined) this.#onDrain()
+    else stage.resume()
   }
 
   abort(): void {
     this.#drop()
-    this.#outlet.stop()
-    this.#faulted?.stop()
-  }
-
-  async #decide(): Promise<void> {
-    const { request, batch, maxBody, weight = 0 } = this.#faults.options
-    // Parsing the call took time, and the faults may take as long.
-    const heavy = heavyWork.wait(weight)
-    if (heavy !== undefined) await heavy
-    const texts = new CallTexts(this.#head, this.#body, maxBody)
-    const outcome = await this.#faults.request(texts)
-    if (this.#outlet.ended) return
-    const marked = hasMarkers(this.#faults)
-    if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http')
-      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
-    else {
-      const { responded, replies, repeated } = outcome
-      // A single message that has a reply, or did not change, needs not be read again.
-      const unread = responded.length === 0 ? texts.unread : undefined
-      const isAnswered = !batch && responded.length > 0
-      const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
-      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
-      const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
-      if (this.#outlet.ended) return
-      if (sent === 'empty') {
-        this.#outlet.whole(
-          replies.length === 0
-            ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
-            : messageResponse(replies, batch, request, marked),
-        )
-      } else {
-        this.#forward(sent.head, sent.body, replies)
-        this.#copy(copied, texts, repeated)
-      }
-    }
-  }
-
-  #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
-    const { closing, listener, memory } = this.#faults.options
-    const options = {
-      upstream: this.#upstream,
-      texts,
-      memory,
-      closing,
-      onError: (error: unknown) => listener.failed({ rule: '', fault: '', call: undefined }, error),
-    }
-    for (const { owner, text } of copied) {
-      const isInSession = this.#faults.options.facts.session !== undefined
-      for (const order of owner.copies?.take(isInSession) ?? [])
-        void sendCopies({ text, order, owner }, options)
-    }
-    for (const text of repeated) sendAlone(texts.alone(text, []), options)
-  }
-
-  #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
-    const { closing, memory } = this.#faults.options
-    const upstream = {
-      resume: () => this.#transfer?.resume(),
-      drop: () => this.#drop(),
-      post: (text: string) =>
-        sendAlone(postOf(this.#head, text), { upstream: this.#upstream, closing, memory }),
-    }
-    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, upstream)
-    this.#faults.forwarded()
-    const transfer = this.#upstream.send(head, body, this.#faulted)
-    this.#transfer = transfer
-    this.#faults.options.onSent?.()
-    if (this.#dropped) transfer.abort()
-  }
-
-  #drop(): void {
-    if (this.#dropped) return
-    this.#dropped = true
-    this.#transfer?.abort()
-  }
-}
-
-/** Pipes the upstream's response through the faults to the client. */
-export class FaultedSink implements ResponseSink {
-  readonly #faults: ExchangeFaults
-  readonly #outlet: Outlet
-  readonly #replies: readonly Reply[]
-  readonly #upstream: UpstreamControl
-  #part: ResponsePart | undefined
-
-  constructor(
-    faults: ExchangeFaults,
-    outlet: Outlet,
-    replies: readonly Reply[],
-    upstream: UpstreamControl,
-  ) {
-    this.#faults = faults
-    this.#outlet = outlet
-    this.#replies = replies
-    this.#upstream = upstream
+    this.#stop()
   }
 
   info(head: ResponseHead): void {
@@ -206,14 +124,76 @@ export class FaultedSink implements ResponseSink {
     else this.#part.fail(failure)
   }
 
-  resume(): void {
-    const { stage } = this.#outlet
-    if (stage === undefined) this.#onDrain()
-    else stage.resume()
+  async #decide(): Promise<void> {
+    const { exchange, parts } = this.#faults.options
+    const { head: request } = exchange
+    // Parsing the call took time, and the faults may take as long.
+    const heavy = heavyWork.wait(exchange.weight ?? 0)
+    if (heavy !== undefined) await heavy
+    const texts = new CallTexts(this.#head, this.#body, parts.maxBody)
+    const outcome = await this.#faults.request(texts)
+    if (this.#outlet.ended) return
+    const marked = hasMarkers(this.#faults)
+    if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
+    else if (outcome.kind === 'http')
+      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
+    else {
+      const { responded, replies, repeated } = outcome
+      // A single message that has a reply, or did not change, needs not be read again.
+      const unread = responded.length === 0 ? texts.unread : undefined
+      const isAnswered = exchange.posted?.batch !== true && responded.length > 0
+      const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
+      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
+      const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
+      if (this.#outlet.ended) return
+      if (sent === 'empty') {
+        this.#outlet.whole(
+          replies.length === 0
+            ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
+            : messageResponse(replies, exchange.posted!.batch, request, marked),
+        )
+      } else {
+        this.#replies = replies
+        this.#forward(sent.head, sent.body)
+        this.#copy(copied, texts, repeated)
+      }
+    }
+  }
+
+  #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
+    const { listener, parts } = this.#faults.options
+    const { closing, memory } = parts
+    const options = {
+      upstream: this.#upstream,
+      texts,
+      memory,
+      closing,
+      onError: (error: unknown) => listener.failed(NO_FAULT, error),
+    }
+    for (const { owner, text } of copied) {
+      const isInSession = this.#faults.options.facts.session !== undefined
+      for (const order of owner.copies?.take(isInSession) ?? [])
+        void sendCopies({ text, order, owner }, options)
+    }
+    for (const text of repeated) sendAlone(texts.alone(text, []), options)
+  }
+
+  #forward(head: RequestHead, body: Body): void {
+    this.#faults.forwarded()
+    const transfer = this.#upstream.send(head, body, this)
+    this.#transfer = transfer
+    this.#faults.options.exchange.onSent?.()
+    if (this.#dropped) transfer.abort()
+  }
+
+  #drop(): void {
+    if (this.#dropped) return
+    this.#dropped = true
+    this.#transfer?.abort()
   }
 
   /** Ends the response after the client has left. */
-  stop(): void {
+  #stop(): void {
     this.#outlet.stop()
     this.#part?.stop()
   }
@@ -226,16 +206,10 @@ export class FaultedSink implements ResponseSink {
   #partFor(head: ResponseHead, whole: boolean): ResponsePart {
     const faults = this.#faults
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const context: ResponseContext = {
-      faults,
-      outlet: this.#outlet,
-      head,
-      whole,
-      coding,
-      replies: this.#replies,
-      upstream: this.#upstream,
-    }
-    if (faults.passesRedirect) return new UnreadResponse(context)
+    const outlet = this.#outlet
+    const replies = this.#replies
+    const context = { faults, outlet, head, whole, coding, replies, upstream: this.#control }
+    if (faults.passesRedirect) return unreadResponse(context)
     for (const own of faults.calls) {
       // With responses on another connection this response only accepts the calls.
       if (own.isElsewhere) continue
@@ -243,58 +217,40 @@ export class FaultedSink implements ResponseSink {
       if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
     if (outputsOf(faults).length > 0) {
-      this.#outlet.addStage({
+      outlet.addStage({
         onDrain: () => this.#onDrain(),
         done: (upstreamHasEnded) => {
-          if (!upstreamHasEnded) this.#upstream.drop()
-          this.stop()
+          if (!upstreamHasEnded) this.#drop()
+          this.#stop()
         },
       })
     }
-    const isPlanned = faults.options.messagePlanner !== undefined
+    const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
-    if (!isRead && this.#replies.length === 0) {
-      return new UnreadResponse(context)
-    }
-    if (!isStream(head) || faults.options.request.method === 'HEAD')
+    if (!isRead && replies.length === 0) return unreadResponse(context)
+    if (!isStream(head) || faults.options.exchange.head.method === 'HEAD')
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
-    const alone = !faults.shared && this.#replies.length === 0
+    const alone = !faults.shared && replies.length === 0
     if (alone && faults.all.some(mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
-    return new UnreadResponse(context)
+    return unreadResponse(context)
   }
 }
 
 /** Forwards a response on which no fault acts; only its head may carry markers. */
-export class UnreadResponse implements ResponsePart {
-  readonly #context: ResponseContext
-
-  constructor(context: ResponseContext) {
-    this.#context = context
-    context.outlet.head(context.head, context.whole)
-  }
-
-  data(chunk: Uint8Array): boolean {
-    return this.#context.outlet.data(chunk)
-  }
-
-  end(trailers: HeaderLines): void {
-    const { outlet, faults } = this.#context
-    // The time of the HTTP faults is not the upstream's.
-    if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
-    outlet.end(trailers)
-  }
-
-  fail(failure: Failure): void {
-    this.#context.outlet.fail(failure)
-  }
-
-  resume(): void {
-    this.#context.upstream.resume()
-  }
-
-  stop(): void {
+function unreadResponse({ faults, outlet, head, whole, upstream }: ResponseContext): ResponsePart {
+  outlet.head(head, whole)
+  return {
+    data: (chunk) => outlet.data(chunk),
+    end(trailers) {
+      // The time of the HTTP faults is not the upstream's.
+      if (outlet.stage !== undefined) faults.options.exchange.onResponded?.(undefined)
+      outlet.end(trailers)
+    },
+    fail: (failure) => outlet.fail(failure),
+    resume: () => upstream.resume(),
     // Nothing is held.
+    stop: () => undefined,
   }
 }

@@ -14,8 +14,8 @@ import { checkServerVerdict } from '../request/verdicts.ts'
 import type { ServerMessage } from './server-messages.ts'
 
 /** Returns true when a response may ask its client for input, and a rule may be about that. */
-export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {
-  if (options.messagePlanner === undefined) return false
+export function mayAskForInput({ calls, planned }: ExchangeFaults): boolean {
+  if (planned.messagePlanner === undefined) return false
   return calls.some(({ call }) => isModern(call?.protocolVersion))
 }
 
@@ -31,14 +31,14 @@ export function pipeInputRequests(
   const [owner] = faults.calls
   if (owner === undefined || !mayAskForInput(faults)) return undefined
   const message = isOpen(frame) && frame.last ? frame.message : undefined
-  const { messagePlanner } = faults.options
+  const { messagePlanner } = faults.planned
   const { call } = owner
-  const disturbs = () => faults.options.disturbancesOf?.(call) ?? []
-  const planned = requestsIn(message).flatMap(([key, request]) => {
+  const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
+  const requests = requestsIn(message).flatMap(([key, request]) => {
     const own = messagePlanner?.plan(request, { call, disturbs })
     return own === undefined ? [] : [{ key, faults: own }]
   })
-  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as UpstreamFrame)
+  return requests.length === 0 ? undefined : pipeAll(owner, requests, frame as UpstreamFrame)
 }
 
 /** Returns the requests for input in a result, by their keys. */

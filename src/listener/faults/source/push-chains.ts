@@ -57,7 +57,7 @@ export class PushChains {
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
       own.upstreamResponse = message
-      own.context.onResponded?.(own.call)
+      own.context.exchange.onResponded?.(own.call)
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)

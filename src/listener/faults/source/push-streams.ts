@@ -7,10 +7,10 @@ import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
 import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import { sharesStream } from '../../../mcp/call.ts'
-import { isOpen, SealedFrame, upstreamFrame } from '../chain/frame.ts'
+import { isOpen, SealedFrame } from '../chain/frame.ts'
 import type { ChainFrame, UpstreamFrame } from '../chain/frame.ts'
 import { PushChains, type PushEvent } from './push-chains.ts'
-import { type BatchReader, eventsOf } from './batch-events.ts'
+import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
 import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
 import type { PushedCall } from '../call-injection.ts'
@@ -184,9 +184,8 @@ export class PushStream implements ResponseSink, Transfer {
       outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
-      this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, {
-        isBehind: () => this.#paused,
-      })
+      const isBehind = (): boolean => this.#paused
+      this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, isBehind)
     } else {
       const rest = this.#framer?.end()
       this.#framer = undefined
@@ -195,15 +194,7 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   #frame(frame: SseFrame): void {
-    const { messages, batch } = readEvent(frame)
-    const event = upstreamFrame(
-      'event',
-      frame.raw,
-      batch ? undefined : messages[0],
-      false,
-      frame.id,
-    )
-    const whole = batch ? { ...event, batch: messages } : event
+    const whole = eventFrame(frame, readEvent(frame), this.#batch)
     if (this.#messages?.isActive === true) this.#gate ??= this.#createGate(this.#messages)
     const gate = this.#gate
     if (gate === undefined) {

@@ -135,28 +135,26 @@ export class SseFeed {
   }
 }
 
-/** Configures the wait for a partial event. */
-export interface HalfEvent {
-  /** Returns true while the upstream is paused, which is not its delay. */
-  readonly isBehind: () => boolean
-  /** Called before a late partial event is passed on. */
-  readonly late?: () => void
-}
-
 /** Splits a stream into events, and limits the time for which a partial event is held. */
 export class TimedFramer {
   readonly #framer: SseFramer
   readonly #timeout: number
-  readonly #half: HalfEvent
+  readonly #isBehind: () => boolean
+  readonly #onLate: (() => void) | undefined
   readonly #emit: EmitFrame
   #to: EmitFrame = () => undefined
   #timer: HoldTimer | undefined
   #hasEnded = false
 
-  constructor(framer: SseFramer, timeout: number, half: HalfEvent) {
+  /**
+   * While `isBehind` returns true, the upstream is paused, which is not its delay. Calls `onLate`
+   * before a late partial event is passed on.
+   */
+  constructor(framer: SseFramer, timeout: number, isBehind: () => boolean, onLate?: () => void) {
     this.#framer = framer
     this.#timeout = timeout
-    this.#half = half
+    this.#isBehind = isBehind
+    this.#onLate = onLate
     this.#emit = (frame) => {
       this.#unwatch()
       this.#to(frame)
@@ -195,11 +193,11 @@ export class TimedFramer {
 
   #late(): void {
     this.#timer = undefined
-    if (this.#half.isBehind()) {
+    if (this.#isBehind()) {
       this.#watch()
       return
     }
-    this.#half.late?.()
+    this.#onLate?.()
     this.#framer.flush(this.#emit)
   }
 }

@@ -1,25 +1,42 @@
 import type { Transform } from 'node:stream'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
 import { MarkerRenamer } from '../../../http/renamed-markers.ts'
 import { headerValue, type HeaderLines } from '../../../http/headers.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import type { Failure } from '../../../http/transfer.ts'
-import { SseFramer } from '../../../mcp/sse-framer.ts'
+import { readEvent } from '../../../mcp/event-message.ts'
+import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
+import { isModern } from '../../../mcp/protocol-version.ts'
+import { hasNoFields } from '../../../mcp/sse-fields.ts'
+import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
-import { type CallInjection, mayReplace } from '../call-injection.ts'
+import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
 import { move, respondedBy, takeMarkers } from '../call-state.ts'
-import { hasMarkers } from '../exchange-faults.ts'
+import { FrameChain } from '../chain/fault-chain.ts'
+import { NO_FAULT } from '../exchange-context.ts'
+import { hasMarkers, takeAllMarkers } from '../exchange-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
-import { type UpstreamFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
-import { EventPath } from './event-path.ts'
-import { type FeedReceiver, SseFeed, TimedFramer } from './sse-feed.ts'
+import {
+  type UpstreamFrame,
+  type ChainFrame,
+  isOpen,
+  QuietFrame,
+  SealedFrame,
+} from '../chain/frame.ts'
+import { checkStreamVerdict } from '../request/verdicts.ts'
+import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
+import { pipeInputRequests } from './input-requests.ts'
+import { MessageGate, type MessagePlanner } from './server-messages.ts'
+import { endedBy, ownerOf, SseFeed, TimedFramer } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
 
 /**
- * Routes the events of a streamed response through the chains of their calls to the client; events
- * without a chain are sent at once.
+ * Takes the events of a streamed response through faults to the client: those of the server's
+ * messages, those of the exchange, and those of the call to which an event belongs. Events without
+ * faults are sent at once.
  */
 export class SseResponse implements ResponsePart {
   readonly #context: ResponseContext
@@ -27,13 +44,17 @@ export class SseResponse implements ResponsePart {
   readonly #framer: TimedFramer
   readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
-  readonly #path: EventPath
+  readonly #gate: MessageGate | undefined
+  /** The chain of the exchange, then those of its calls, where faults act on the response. */
+  readonly #chains = new Map<CallInjection, FrameChain>()
   #paused = false
+  #isClosing = false
 
   constructor(context: ResponseContext) {
     const { faults, outlet, head, coding, replies } = context
     this.#context = context
-    const { maxBody, holdTimeout } = faults.options
+    const { maxBody, holdTimeout } = faults.options.parts
+    const { messagePlanner } = faults.planned
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
@@ -41,35 +62,38 @@ export class SseResponse implements ResponsePart {
     const hold = faults.all.some(mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    const late = (): void => faults.leaveResponse('too_slow')
-    const half = { isBehind: () => this.#feedBehind, late }
-    const whole = new SseFramer(maxBody, faults.memory)
-    const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
-    const receiver: FeedReceiver = {
-      take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
-      read: (frame) => this.#path.read(frame),
-      onError: this.#handleError,
-      isBehind: () => this.#chainsBehind,
-      onResume: this.#onDrain,
-    }
-    this.#feed = new SseFeed(receiver, faults.memory)
-    this.#path = new EventPath(context, {
-      isHeadSent: () => this.#out.released,
-      emit: (owner, frame) => this.#emit(owner, frame),
-      onDrain: this.#onDrain,
-      onEnd: () => this.#endEarly(),
-      onError: this.#handleError,
-      cut: (how) => this.#handleError(new CutResponse(how)),
-    })
-    this.#decoder = decoderFor(coding)
+    const framer = (this.#framer = new TimedFramer(
+      new SseFramer(maxBody, faults.memory),
+      holdTimeout,
+      () => this.#feedBehind,
+      () => faults.leaveResponse('too_slow'),
+    ))
+    this.#feed = new SseFeed(
+      {
+        take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
+        read: (frame) => this.#read(frame),
+        onError: this.#handleError,
+        isBehind: () => this.#chainsBehind,
+        onResume: this.#onDrain,
+      },
+      faults.memory,
+    )
+    for (const own of [faults.exchange, ...faults.calls]) if (actsOnResponse(own)) this.#open(own)
+    this.#gate = messagePlanner && this.#createGate(messagePlanner)
+    this.#decoder = this.#createDecoder()
+  }
+
+  #createDecoder(): Transform | undefined {
+    const decoder = decoderFor(this.#context.coding)
     const comments = new MarkerRenamer()
-    this.#decoder?.on('data', (chunk: Uint8Array) => {
+    decoder?.on('data', (chunk: Uint8Array) => {
       comments.clean(chunk)
       this.#feed.push(chunk)
-      if (this.#feedBehind) this.#decoder?.pause()
+      if (this.#feedBehind) decoder.pause()
     })
-    this.#decoder?.on('drain', this.#onDrain)
-    this.#decoder?.on('error', this.#handleError)
+    decoder?.on('drain', this.#onDrain)
+    decoder?.on('error', this.#handleError)
+    return decoder
   }
 
   data(chunk: Uint8Array): boolean {
@@ -80,7 +104,8 @@ export class SseResponse implements ResponsePart {
   }
 
   end(trailers: HeaderLines): void {
-    this.#path.closing()
+    // Chains that end before have dropped the rest.
+    this.#isClosing = true
     const decoder = this.#decoder
     const { outlet } = this.#context
     const finish = (): void => void this.#finish(() => outlet.end(trailers))
@@ -101,9 +126,9 @@ export class SseResponse implements ResponsePart {
       this.stop()
       return
     }
-    this.#path.closing()
+    this.#isClosing = true
     faults.disarm()
-    this.#path.wake()
+    this.#gate?.wake()
     void this.#finish(fail)
   }
 
@@ -113,7 +138,8 @@ export class SseResponse implements ResponsePart {
   }
 
   stop(): void {
-    this.#path.drop()
+    this.#gate?.drop()
+    for (const chain of this.#chains.values()) chain.drop()
     this.#feed.drop()
     this.#framer.stop()
     this.#out.stop()
@@ -121,7 +147,9 @@ export class SseResponse implements ResponsePart {
   }
 
   get #chainsBehind(): boolean {
-    return this.#context.outlet.blocked || this.#path.behind
+    if (this.#context.outlet.blocked || this.#gate?.behind === true) return true
+    for (const { behind } of this.#chains.values()) if (behind) return true
+    return false
   }
 
   get #feedBehind(): boolean {
@@ -146,7 +174,12 @@ export class SseResponse implements ResponsePart {
     await this.#feed.drained()
     const rest = this.#framer.end()
     try {
-      await this.#path.close()
+      this.#gate?.close()
+      await this.#gate?.done
+      for (const chain of this.#chains.values()) {
+        chain.close()
+        await chain.done
+      }
     } catch {
       return
     }
@@ -155,6 +188,123 @@ export class SseResponse implements ResponsePart {
     this.#out.send(rest)
     this.#out.release()
     last()
+  }
+
+  /** Opens the chain of a call, or of the exchange. */
+  #open(own: CallInjection): void {
+    const { exchange, shared } = this.#context.faults
+    const check = (verdict: Verdict) =>
+      checkStreamVerdict(own.call, verdict, shared, this.#out.released)
+    const onFrame = (frame: ChainFrame) =>
+      own === exchange ? this.#route(own, frame) : this.#emit(own, frame)
+    const chain = new FrameChain(own, check, onFrame, this.#onDrain)
+    this.#chains.set(own, chain)
+    const holdsAll = own === exchange || !shared
+    chain.done.then(() => holdsAll && !this.#isClosing && this.#endEarly(), this.#handleError)
+  }
+
+  /** Reads an event. */
+  #read(frame: SseFrame): void {
+    const { faults } = this.#context
+    if (frame.oversized) {
+      faults.leaveResponse('too_large')
+      this.#push(SealedFrame.piece(frame.raw, frame.ends))
+      return
+    }
+    if (frame.id !== undefined) {
+      // Clients before protocol version 2026-07-28 may resume the stream.
+      for (const own of faults.calls) own.isResumable = !isModern(own.call!.protocolVersion)
+    }
+    const read = readEvent(frame)
+    const { messages } = read
+    if (messages.length === 0 && hasNoFields(frame)) {
+      this.#push(new QuietFrame(frame.raw))
+      return
+    }
+    for (const message of messages) {
+      const ended = endedBy(faults.calls, message)
+      if (ended !== undefined) faults.options.exchange.onResponded?.(ended.call)
+    }
+    if (messages.length > MAX_MESSAGES) faults.leaveResponse('too_complex')
+    this.#push(eventFrame(frame, read, this.#batch))
+  }
+
+  #push(frame: UpstreamFrame | ChainFrame): void {
+    if (this.#gate !== undefined) this.#gate.push(frame)
+    else if (!isOpen(frame)) void this.#passed(frame)
+    else for (const each of eventsOf(frame as UpstreamFrame, this.#batch)) void this.#passed(each)
+  }
+
+  /** Takes a frame from the gate. */
+  #passed(frame: ChainFrame): Promise<void> | undefined {
+    const { exchange } = this.#context.faults
+    const chain = this.#chains.get(exchange)
+    if (chain === undefined) return this.#route(exchange, frame)
+    chain.push(frame)
+    return chain.room()
+  }
+
+  #route(from: CallInjection, frame: ChainFrame): Promise<void> | undefined {
+    const { outlet, faults } = this.#context
+    // After the end, another connection may carry the event.
+    if (outlet.ended) return undefined
+    const { batch } = frame as Partial<UpstreamFrame>
+    const message = isOpen(frame) ? frame.message : undefined
+    const isReply = frame instanceof SealedFrame && frame.reply !== undefined
+    const owner = isReply || batch !== undefined ? undefined : ownerOf(faults.calls, message)
+    if (batch !== undefined) this.#passesBatch(batch)
+    if (owner === undefined) return this.#emit(from, frame)
+    if (isOpen(frame) && frame.last) owner.upstreamResponse = message
+    const chain = this.#chains.get(owner)
+    if (chain === undefined) return this.#emit(owner, frame)
+    chain.push(frame)
+    return chain.room()
+  }
+
+  /** Records the responses of a batch on which no fault acts. */
+  #passesBatch(batch: readonly Message[]): void {
+    for (const message of batch) {
+      const own = endedBy(this.#context.faults.calls, message)
+      if (own === undefined) continue
+      own.upstreamResponse = message
+      respondedBy(own, message)
+    }
+  }
+
+  /** The messages of a batch on which faults of calls act. */
+  readonly #batch = {
+    isOwn: (message: Message): boolean => {
+      const { exchange, calls } = this.#context.faults
+      if (this.#chains.has(exchange)) return true
+      const owner = ownerOf(calls, message)
+      return owner !== undefined && this.#chains.has(owner)
+    },
+    ends: (message: Message | undefined): boolean =>
+      endedBy(this.#context.faults.calls, message) !== undefined,
+  } satisfies BatchReader
+
+  /** Creates the gate of the server's messages. */
+  #createGate(planner: MessagePlanner): MessageGate {
+    const { faults, upstream } = this.#context
+    return new MessageGate({
+      batch: this.#batch,
+      onFrame: (frame) => {
+        // A reply to a request for input takes the place of the response to the only call.
+        const isReply = frame instanceof SealedFrame && frame.reply !== undefined
+        return isReply ? this.#emit(faults.calls[0]!, frame) : this.#passed(frame)
+      },
+      onDrain: this.#onDrain,
+      cut: (how) => this.#handleError(new CutResponse(how)),
+      asked: (frame) => pipeInputRequests(faults, frame),
+      plan: (message) => {
+        const call = ownerOf(faults.calls, message)?.call
+        const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
+        return planner.plan(message, { call, disturbs })
+      },
+      uncut: faults.shared ? 'shared_exchange' : undefined,
+      post: (text) => upstream.post(text),
+      memory: faults.memory,
+    })
   }
 
   #emit(owner: CallInjection, frame: ChainFrame): Promise<void> | undefined {
@@ -167,7 +317,7 @@ export class SseResponse implements ResponsePart {
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
       move(owner, 'changes')
-      const { request } = faults.options
+      const { head: request } = faults.options.exchange
       this.#out.replace(httpResponse(reply, request, hasMarkers(faults), head.headers))
       this.#endEarly()
       return undefined
@@ -200,7 +350,7 @@ export class SseResponse implements ResponsePart {
   }
 
   #sendMarkers(): void {
-    this.#out.send(new Uint8Array(0), this.#context.faults.takeMarkers())
+    this.#out.send(new Uint8Array(0), takeAllMarkers(this.#context.faults))
   }
 
   readonly #handleError = (error: unknown): void => {
@@ -215,7 +365,7 @@ export class SseResponse implements ResponsePart {
       outlet.cut(error.how)
       return
     }
-    faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+    faults.options.listener.failed(NO_FAULT, error)
     this.#context.upstream.drop()
     outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }
