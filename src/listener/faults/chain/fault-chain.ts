@@ -7,10 +7,9 @@ import {
   type ChainFrame,
   type FrameFlow,
   FrameQueue,
-  QuietFrame,
-  SealedFrame,
-  UnreadFrame,
   isOpen,
+  repliedFrame,
+  type UpstreamFrame,
 } from './frame.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { hasEnded, respondedBy } from '../call-state.ts'
@@ -43,7 +42,7 @@ async function* responseStage(
   try {
     for (let step = await input.next(); step.done !== true; step = await input.next()) {
       const frame = step.value
-      const isWhole = isOpen(frame) ? frame.last : frame instanceof UnreadFrame
+      const isWhole = frame.last === true || frame.kind === 'unread'
       if (!isWhole) {
         yield frame
         continue
@@ -52,7 +51,7 @@ async function* responseStage(
       if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
       // After the end of the silence the response continues unchanged.
       if (verdict.kind === 'hang') await active.hang().catch(() => undefined)
-      yield verdict.kind === 'respond' ? SealedFrame.instead(frame, verdict.reply) : frame
+      yield verdict.kind === 'respond' ? repliedFrame(frame, verdict.reply) : frame
       active.settle()
     }
   } finally {
@@ -153,12 +152,14 @@ function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
 
 /** Returns what a fault makes of the only frame of a response. */
 async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFrame> {
-  if (!isOpen(frame) || !frame.last || !takes(active, frame)) return frame
+  if (frame.last !== true || !isOpen(frame)) return frame
+  const open = frame as UpstreamFrame
+  if (!takes(active, open)) return frame
   const { length } = frame.raw
   try {
     const heavy = heavyWork.wait(length)
     if (heavy !== undefined) await heavy
-    const after = active.fault.onLast!(active, frame)
+    const after = active.fault.onLast!(active, open)
     const replaced = after instanceof Promise ? await after : after
     active.settle()
     return replaced ?? frame
@@ -221,10 +222,10 @@ export class Tap implements AsyncIterableIterator<Frame> {
   /** Frames that were taken and not emitted. */
   readonly inHand: Frame[] = []
   /** A frame that ends the transform, and passes it. */
-  sealed: Frame | SealedFrame | undefined
+  sealed: ChainFrame | undefined
   exhausted = false
   #held = 0
-  #quiet: QuietFrame[] = []
+  #quiet: ChainFrame[] = []
   /** The next result of the transform, if available. */
   #given: Given | undefined
   #resolve: ((given: boolean) => void) | undefined
@@ -251,21 +252,22 @@ export class Tap implements AsyncIterableIterator<Frame> {
         return step
       }
       const frame = step.value
-      if (frame instanceof QuietFrame) {
+      if (frame.kind === 'quiet' || frame.kind === 'unread') {
         this.#quiet.push(frame)
         this.#notify()
         continue
       }
-      if (frame instanceof SealedFrame || !takes(this.#active, frame)) {
+      const open = frame as UpstreamFrame
+      if (frame.kind === 'sealed' || !takes(this.#active, open)) {
         this.sealed = frame
         return { done: true, value: undefined }
       }
-      this.inHand.push(frame)
+      this.inHand.push(open)
       this.#held += frame.raw.length
       // Parsing took time, and the fault may take as long.
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
-      return { done: false, value: frame }
+      return { done: false, value: open }
     }
   }
 
@@ -304,7 +306,7 @@ export class Tap implements AsyncIterableIterator<Frame> {
     return given.step
   }
 
-  takeQuiet(): readonly QuietFrame[] {
+  takeQuiet(): readonly ChainFrame[] {
     const quiet = this.#quiet
     if (quiet.length > 0) this.#quiet = []
     return quiet

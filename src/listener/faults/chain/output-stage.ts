@@ -58,8 +58,7 @@ export class OutputStage {
     this.#faults = faults
     this.#sink = sink
     this.#events = events
-    const { onDrain } = events
-    this.#queue = new PieceQueue({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, onDrain })
+    this.#queue = new PieceQueue(HIGH_WATER, events.onDrain)
     this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.exchange.head, status))
   }
 
@@ -115,17 +114,19 @@ export class OutputStage {
 
   /** Never rejects. */
   async #start(head: ResponseHead, whole: boolean): Promise<void> {
-    const { maxBody: limit, holdTimeout: timeout } = this.#faults.options.parts
+    const { maxBody: limit, holdTimeout } = this.#faults.options.parts
     const isExcused = (): boolean => this.#faults.all.some(waits)
-    // The first fault waits for nothing of a whole response.
-    let bound = whole ? undefined : { timeout, isExcused }
+    let isFirst = true
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
       for (const active of outputsOf(this.#faults)) {
         const changed = (): void => this.#changedBy(active.owner)
         const endsByStatus = this.#endsByStatus(flow.head.status, active.owner)
-        flow = await outputLayer({ active, limit, bound, changed, endsByStatus }, flow)
-        bound = { timeout, isExcused }
+        // The first fault waits for nothing of a whole response.
+        const timeout = whole && isFirst ? undefined : holdTimeout
+        const options = { active, limit, timeout, isExcused, changed, endsByStatus }
+        flow = await outputLayer(options, flow)
+        isFirst = false
         if (this.#ended) return
       }
       const markers = this.#faults.all.flatMap(({ headMarkers }) => headMarkers)

@@ -10,7 +10,7 @@ import { readJson } from '../../../base/json/json-text.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { type CallInjection, leave, readsResponse } from '../call-injection.ts'
 import { move } from '../call-state.ts'
-import { upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type ChainFrame, repliedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { CallTexts } from './call-texts.ts'
@@ -70,14 +70,11 @@ async function pipedText(own: CallInjection, text: string): Promise<readonly str
 }
 
 function textOf(frame: ChainFrame, call: Call): string {
-  if (frame instanceof SealedFrame) {
-    const { reply } = frame
-    if (reply !== undefined && reply.kind !== 'http') {
-      return JSON.stringify(replyMessage(reply, call))
-    }
+  const { raw, reply } = frame
+  if (reply !== undefined && reply.kind !== 'http') {
+    return JSON.stringify(replyMessage(reply, call))
   }
   // A damaged text may have no data line.
-  const { raw } = frame
   const event = { kind: 'event', raw, message: undefined, last: true } as const
   return frameText(event) ?? Buffer.from(raw).toString()
 }
@@ -116,7 +113,7 @@ export async function pipedMessage(
   })
   if (verdict.kind === 'lost') return []
   if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
+  if (verdict.kind === 'respond') return [repliedFrame(frame, verdict.reply)]
   leave(owner, 'output', 'nothing_to_act_on')
   const out: ChainFrame[] = []
   await piped(owner, { ...frame, last: true }, out, check, uncut)

@@ -2,7 +2,6 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
 import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json/json-array.ts'
-import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
@@ -10,14 +9,11 @@ import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import type { ResponseContext, ResponsePart } from './response-part.ts'
-import {
-  changedBatch,
-  isStream,
-  joined,
-  jsonBytes,
-  onlyMessage,
-  readMessages,
-} from './body-messages.ts'
+import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
+import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { keepRead, readOf } from '../../../mcp/read-messages.ts'
+import { type Reply, asJson } from '../../../mcp/reply.ts'
+import { isStream } from './response-part.ts'
 import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
 import { hasMarkers } from '../exchange-faults.ts'
@@ -25,14 +21,7 @@ import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
-import {
-  type UpstreamFrame,
-  type ChainFrame,
-  SealedFrame,
-  UnreadFrame,
-  upstreamFrame,
-  isOpen,
-} from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, upstreamFrame, isOpen } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
 /** Holds a response until it is complete, so that faults can act on the whole body. */
@@ -162,9 +151,7 @@ export class BodyResponse implements ResponsePart {
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return
     if (!this.#isAlone) {
-      const messages = out === whole ? read : undefined
-      const through = (own: CallInjection, frame: UpstreamFrame) => this.#through(own, frame)
-      const bytes = await changedBatch(this.#context, out.raw, messages, through)
+      const bytes = await this.#changedBatch(out.raw, out === whole ? read : undefined)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
     } else if (faults.calls[0] !== undefined) {
@@ -173,6 +160,38 @@ export class BodyResponse implements ResponsePart {
     }
     if (out === whole) this.#passWhole(trailers)
     else this.#send(out.raw, false)
+  }
+
+  /**
+   * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
+   * changed. `messages` are those of the body, where they are known.
+   */
+  async #changedBatch(
+    body: Uint8Array,
+    messages: readonly Message[] | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const { faults, replies, head } = this.#context
+    const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
+    let changed = replies.length > 0 && head.status < 300
+    // A batch of calls is never this long, so these are not all responses.
+    const tooMany = elements.length > MAX_MESSAGES
+    if (tooMany) faults.leaveResponse('too_complex')
+    const parts = await Promise.all(
+      (tooMany ? [] : elements).map(async (raw, index): Promise<readonly Uint8Array[]> => {
+        const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
+        const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
+        const own = faults.calls.find(({ call }) => call!.id === id)
+        if (own === undefined || !actsOnResponse(own)) return [raw]
+        const frame = upstreamFrame('body', raw, message, true)
+        const out = await this.#through(own, frame)
+        if (out.length !== 1 || out[0] !== frame) changed = true
+        return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
+      }),
+    )
+    if (!changed) return undefined
+    const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
+    const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
+    return jsonArray(own.concat(rest))
   }
 
   /** Takes the response to the only call through its faults; a batch of one stays a batch. */
@@ -210,7 +229,7 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet } = this.#context
     for (const owner of faults.all) {
       if (!mayReplace(owner) || this.#passing) continue
-      const out = await this.#through(owner, new UnreadFrame(NOTHING))
+      const out = await this.#through(owner, { kind: 'unread', raw: NOTHING })
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
       if (this.#replaced(out)) {
@@ -233,7 +252,7 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet, head } = this.#context
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
-      ? new UnreadFrame(original)
+      ? ({ kind: 'unread', raw: original } as const)
       : upstreamFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
       const out = actsOnResponse(owner) ? await this.#through(owner, whole) : []
@@ -246,7 +265,7 @@ export class BodyResponse implements ResponsePart {
   /** Pipes one frame through one chain; frames before a cut are sent at once. */
   async #through(owner: CallInjection, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
-    const message = isOpen(frame) ? frame.message : undefined
+    const { message } = frame
     owner.upstreamResponse = message
     const out: ChainFrame[] = []
     try {
@@ -257,15 +276,14 @@ export class BodyResponse implements ResponsePart {
       this.#cut(out, error.how)
       return out
     }
-    if (out.some((each) => each instanceof SealedFrame)) move(owner, 'changes')
+    if (out.some(({ kind }) => kind === 'sealed')) move(owner, 'changes')
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
       seen.upstreamResponse = message
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
       const [only] = out.length === 1 ? out : []
-      const read = only !== undefined && isOpen(only) ? only.message : undefined
-      respondedBy(seen, read ?? onlyMessage(joined(out)))
+      respondedBy(seen, only?.message ?? onlyMessage(joined(out)))
     }
     return out
   }
@@ -273,7 +291,7 @@ export class BodyResponse implements ResponsePart {
   /** Sends a reply that replaces the whole response; returns true when there is one. */
   #replaced(frames: readonly ChainFrame[]): boolean {
     const { faults, outlet, head } = this.#context
-    const reply = frames.find((each) => each instanceof SealedFrame)?.reply
+    const reply = frames.find(({ kind }) => kind === 'sealed')?.reply
     if (reply === undefined) return false
     outlet.bypass()
     if (reply.kind === 'http') {
@@ -302,4 +320,52 @@ export class BodyResponse implements ResponsePart {
     }
     outlet.cut(how)
   }
+}
+
+/** Returns the message of a body with one message. */
+function onlyMessage(body: Uint8Array): Message | undefined {
+  const messages = readMessages(body)
+  return typeof messages !== 'string' && messages.length === 1 ? messages[0] : undefined
+}
+
+/** Returns the messages of a body, none for a body without any, or `too_complex`. */
+function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
+  const known = readOf(body)
+  if (known !== undefined) return known.messages
+  const parsed = parseMessages(textOf(body))
+  if (parsed.ok) {
+    keepRead(body, parsed)
+    return parsed.messages
+  }
+  return parsed.reason === 'too_complex' ? parsed.reason : []
+}
+
+/** Reads a JSON text as a message; returns undefined when it is none. */
+function messageIn(raw: Uint8Array): Message | undefined {
+  try {
+    return toMessage(parseJson(textOf(raw)))
+  } catch {
+    return undefined
+  }
+}
+
+/** Joins the bytes of several frames. */
+function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Array {
+  return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
+}
+
+/** Decodes bytes as text. */
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+/** Encodes a reply as a JSON body. */
+function jsonBytes(reply: Reply): Uint8Array {
+  return asJson(reply).bytes
+}
+
+/** Encodes the reply of a frame; returns undefined when it has none. */
+function replyBytes({ call }: CallInjection, { reply }: ChainFrame): Uint8Array | undefined {
+  if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
+  return jsonBytes(replyMessage(reply, call))
 }

@@ -13,9 +13,13 @@ import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { NO_FAULT } from '../exchange-context.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import type { UpstreamControl, ResponseContext, ResponsePart } from './response-part.ts'
+import {
+  isStream,
+  type UpstreamControl,
+  type ResponseContext,
+  type ResponsePart,
+} from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
-import { isStream } from './body-messages.ts'
 import { SseResponse } from './sse-response.ts'
 
 /**

@@ -30,7 +30,7 @@ export function pipeInputRequests(
 ): Promise<readonly ChainFrame[]> | undefined {
   const [owner] = faults.calls
   if (owner === undefined || !mayAskForInput(faults)) return undefined
-  const message = isOpen(frame) && frame.last ? frame.message : undefined
+  const message = frame.last === true ? frame.message : undefined
   const { messagePlanner } = faults.planned
   const { call } = owner
   const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
@@ -73,8 +73,13 @@ async function pipeAll(
       const [frame] = frames
       if (frame !== undefined && isOpen(frame)) {
         const part = (text: string) => requestIn(text, key)
-        const out = await pipedMessage(faults, frame, (wanted) => check(faults, wanted), { part })
-        const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
+        const out = await pipedMessage(
+          faults,
+          frame as UpstreamFrame,
+          (wanted) => check(faults, wanted),
+          { part },
+        )
+        const isSame = out.length === 1 && isOpen(out[0]!) && out[0]!.raw === frame.raw
         if (!isSame) frames = out
       }
       for (const marker of takeMarkers(faults)) addMarker(owner, marker, false)
@@ -86,7 +91,7 @@ async function pipeAll(
     for (const { faults } of planned) closeInjection(faults)
   }
   const [only] = frames
-  const message = frames.length === 1 && isOpen(only!) ? only.message : undefined
+  const message = frames.length === 1 ? only?.message : undefined
   if (only !== original) rewritten(owner, original.message, message)
   return frames
 }

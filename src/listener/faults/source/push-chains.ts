@@ -5,7 +5,7 @@ import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import { upstreamFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type ChainFrame } from '../chain/frame.ts'
 import type { PushOutlet } from '../emit/event-outlets.ts'
 import { type PushedCall, leave } from '../call-injection.ts'
 import { move, respondedBy, takeMarkers } from '../call-state.ts'
@@ -174,11 +174,11 @@ export class PushChains {
   #bytes({ own }: PushedCall, frame: ChainFrame): Uint8Array {
     const markers = takeMarkers(own)
     let bytes = frame.raw
-    if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
+    if (frame.reply !== undefined && frame.reply.kind !== 'http') {
       move(own, 'replaces')
       const event = asSseEvent(replyMessage(frame.reply, own.call!)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
-    } else if (isOpen(frame) && frame.last) {
+    } else if (frame.last === true) {
       respondedBy(own, frame.message)
     }
     return markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes

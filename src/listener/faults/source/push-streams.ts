@@ -7,8 +7,7 @@ import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
 import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import { sharesStream } from '../../../mcp/call.ts'
-import { isOpen, SealedFrame } from '../chain/frame.ts'
-import type { ChainFrame, UpstreamFrame } from '../chain/frame.ts'
+import type { ChainFrame } from '../chain/frame.ts'
 import { PushChains, type PushEvent } from './push-chains.ts'
 import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
@@ -201,7 +200,7 @@ export class PushStream implements ResponseSink, Transfer {
       for (const { raw, eventId, message } of eventsOf(whole, this.#batch)) {
         this.#route({ raw, id: eventId }, message)
       }
-    } else if (frame.oversized) gate.push(SealedFrame.piece(frame.raw, frame.ends))
+    } else if (frame.oversized) gate.push({ kind: 'sealed', raw: frame.raw })
     else gate.push(whole)
   }
 
@@ -229,15 +228,12 @@ export class PushStream implements ResponseSink, Transfer {
   /** Sends a frame of the gate between two events, or the next part of an event. */
   #released(frame: ChainFrame): Promise<void> | undefined {
     if (this.#ended) return undefined
-    if (frame instanceof SealedFrame) {
+    if (frame.kind === 'sealed') {
       this.#outlet!.write(frame.raw)
       return this.#outlet!.ready()
     }
-    const isMessage = isOpen(frame)
-    const id = isMessage ? (frame as UpstreamFrame).eventId : undefined
-    return this.#outlet!.between(() => {
-      this.#route({ raw: frame.raw, id }, isMessage ? frame.message : undefined)
-    })
+    const { raw, eventId: id, message } = frame
+    return this.#outlet!.between(() => this.#route({ raw, id }, message))
   }
 
   #route(frame: PushEvent, message: Message | undefined): void {

@@ -11,14 +11,7 @@ import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
 import { pipedMessage } from '../request/single-messages.ts'
-import {
-  type UpstreamFrame,
-  type ChainFrame,
-  FrameQueue,
-  QuietFrame,
-  SealedFrame,
-  isOpen,
-} from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, FrameQueue, isOpen } from '../chain/frame.ts'
 import { Stop, interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -221,10 +214,12 @@ export class MessageGate extends FrameQueue {
 
   /** Sends a message, or its replacement. */
   async #send(faults: CallInjection, frame: ChainFrame): Promise<void> {
-    if (frame instanceof SealedFrame && frame.reply !== undefined) this.#respond(faults, frame)
+    if (frame.reply !== undefined) this.#respond(faults, frame)
     else {
       await this.#mark(faults)
-      await this.#options.onFrame(isOpen(frame) ? notLast(frame, faults.hasWaited) : frame)
+      await this.#options.onFrame(
+        isOpen(frame) ? notLast(frame as UpstreamFrame, faults.hasWaited) : frame,
+      )
     }
   }
 
@@ -241,7 +236,7 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Answers a request of the server in place of the client. */
-  #respond(faults: CallInjection, { reply }: SealedFrame): void {
+  #respond(faults: CallInjection, { reply }: ChainFrame): void {
     void this.#mark(faults)
     if (reply === undefined || reply.kind === 'http') return
     this.#options.post(JSON.stringify(replyMessage(reply, faults.call!)))
@@ -250,7 +245,7 @@ export class MessageGate extends FrameQueue {
   #mark(faults: CallInjection): Promise<void> | undefined {
     const markers = takeMarkers(faults)
     if (markers.length === 0) return undefined
-    return this.#options.onFrame(new QuietFrame(markerComments(markers)))
+    return this.#options.onFrame({ kind: 'quiet', raw: markerComments(markers) })
   }
 }
 
@@ -281,16 +276,16 @@ class Position implements StreamPosition {
 }
 
 function hasMessage(frame: ChainFrame): boolean {
-  return isOpen(frame) && (frame.message ?? (frame as UpstreamFrame).batch) !== undefined
+  return (frame.message ?? frame.batch) !== undefined
 }
 
 /**
  * Returns the frame as one that ends no call. The id of a message that was overtaken is removed: a
  * client that resumes the stream names the last id that it saw.
  */
-function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
-  const { eventId, ...rest } = frame as UpstreamFrame
+function notLast(frame: UpstreamFrame, isLate: boolean): ChainFrame {
+  const { eventId, ...rest } = frame
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
-  if (text === undefined) return { ...(frame as UpstreamFrame), last: false }
+  if (text === undefined) return { ...frame, last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
 }

@@ -19,13 +19,7 @@ import { NO_FAULT } from '../exchange-context.ts'
 import { hasMarkers, takeAllMarkers } from '../exchange-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
-import {
-  type UpstreamFrame,
-  type ChainFrame,
-  isOpen,
-  QuietFrame,
-  SealedFrame,
-} from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import { checkStreamVerdict } from '../request/verdicts.ts'
 import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
 import { pipeInputRequests } from './input-requests.ts'
@@ -208,7 +202,7 @@ export class SseResponse implements ResponsePart {
     const { faults } = this.#context
     if (frame.oversized) {
       faults.leaveResponse('too_large')
-      this.#push(SealedFrame.piece(frame.raw, frame.ends))
+      this.#push({ kind: 'sealed', raw: frame.raw, ends: frame.ends })
       return
     }
     if (frame.id !== undefined) {
@@ -218,7 +212,7 @@ export class SseResponse implements ResponsePart {
     const read = readEvent(frame)
     const { messages } = read
     if (messages.length === 0 && hasNoFields(frame)) {
-      this.#push(new QuietFrame(frame.raw))
+      this.#push({ kind: 'quiet', raw: frame.raw })
       return
     }
     for (const message of messages) {
@@ -229,7 +223,7 @@ export class SseResponse implements ResponsePart {
     this.#push(eventFrame(frame, read, this.#batch))
   }
 
-  #push(frame: UpstreamFrame | ChainFrame): void {
+  #push(frame: ChainFrame): void {
     if (this.#gate !== undefined) this.#gate.push(frame)
     else if (!isOpen(frame)) void this.#passed(frame)
     else for (const each of eventsOf(frame as UpstreamFrame, this.#batch)) void this.#passed(each)
@@ -248,13 +242,12 @@ export class SseResponse implements ResponsePart {
     const { outlet, faults } = this.#context
     // After the end, another connection may carry the event.
     if (outlet.ended) return undefined
-    const { batch } = frame as Partial<UpstreamFrame>
-    const message = isOpen(frame) ? frame.message : undefined
-    const isReply = frame instanceof SealedFrame && frame.reply !== undefined
-    const owner = isReply || batch !== undefined ? undefined : ownerOf(faults.calls, message)
+    const { batch, message, reply } = frame
+    const owner =
+      reply !== undefined || batch !== undefined ? undefined : ownerOf(faults.calls, message)
     if (batch !== undefined) this.#passesBatch(batch)
     if (owner === undefined) return this.#emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.upstreamResponse = message
+    if (frame.last === true) owner.upstreamResponse = message
     const chain = this.#chains.get(owner)
     if (chain === undefined) return this.#emit(owner, frame)
     chain.push(frame)
@@ -290,8 +283,7 @@ export class SseResponse implements ResponsePart {
       batch: this.#batch,
       onFrame: (frame) => {
         // A reply to a request for input takes the place of the response to the only call.
-        const isReply = frame instanceof SealedFrame && frame.reply !== undefined
-        return isReply ? this.#emit(faults.calls[0]!, frame) : this.#passed(frame)
+        return frame.reply !== undefined ? this.#emit(faults.calls[0]!, frame) : this.#passed(frame)
       },
       onDrain: this.#onDrain,
       cut: (how) => this.#handleError(new CutResponse(how)),
@@ -310,11 +302,11 @@ export class SseResponse implements ResponsePart {
   #emit(owner: CallInjection, frame: ChainFrame): Promise<void> | undefined {
     const { faults, outlet, head } = this.#context
     if (outlet.ended) return undefined
-    if (frame instanceof QuietFrame) {
+    if (frame.kind === 'quiet') {
       this.#out.send(frame.raw)
       return outlet.ready()
     }
-    const reply = frame instanceof SealedFrame ? frame.reply : undefined
+    const { reply } = frame
     if (reply?.kind === 'http') {
       move(owner, 'changes')
       const { head: request } = faults.options.exchange
@@ -328,11 +320,11 @@ export class SseResponse implements ResponsePart {
       if (!faults.shared && !this.#out.released) outlet.bypass()
       this.#out.send(replyEvent(replyMessage(reply, owner.call), frame), markers)
       this.#out.release()
-    } else if (frame instanceof SealedFrame) {
-      this.#out.piece(frame.raw, frame.ends)
+    } else if (frame.kind === 'sealed') {
+      this.#out.piece(frame.raw, frame.ends !== false)
     } else {
-      if (frame.last) respondedBy(owner, frame.message)
-      const { batch = [] } = frame as UpstreamFrame
+      if (frame.last === true) respondedBy(owner, frame.message)
+      const { batch = [] } = frame
       this.#out.send(frame.raw, markers)
       if (frame.message !== undefined || batch.length > 0) this.#out.release()
     }
