@@ -6,17 +6,29 @@ import { ActiveFault } from './active-fault.ts'
 import { type CallProgress, count, reopen } from './call-state.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts'
-import type { CopyOrders } from './request/copies.ts'
 
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
   /** In order. */
   faults: readonly ActiveFault[]
-  /** The copies that faults have ordered, if any. */
-  copies: CopyOrders | undefined
+  /** The copies that faults have ordered, and those that were taken to be sent. */
+  ordered: readonly CopyOrder[]
+  copies: readonly CopyOrder[]
+  /** Aborted when the upstream responds to a call with copies; undefined without a session. */
+  responded: AbortController | undefined
+  /** True when the upstream reports the end of the session to a call with copies. */
+  sessionEnded: boolean
   /** Set while the response is awaited on a stream. */
   pushed: PushedCall | undefined
+}
+
+/** The copies of a call that one fault orders. */
+export interface CopyOrder {
+  readonly active: ActiveFault
+  readonly copies: number
+  /** Milliseconds. */
+  readonly spacing: number
 }
 
 /** A call whose response comes on a stream instead of its own exchange. */
@@ -54,7 +66,10 @@ export function openInjection(
     faults: NONE,
     stop,
     response: undefined,
-    copies: undefined,
+    ordered: NONE,
+    copies: NONE,
+    responded: undefined,
+    sessionEnded: false,
     markers: NONE,
     headMarkers: NONE,
     position: undefined,
@@ -116,7 +131,8 @@ export function restart(own: CallInjection, stop: Stop): void {
 export function closeInjection(own: CallInjection): void {
   // Before the faults end: the origin is read again afterwards.
   count(own)
-  own.copies?.drop()
+  for (const { active } of own.ordered) active.revoke('call_not_sent')
+  own.ordered = NONE
   for (const active of own.faults) active.close()
   if (own.plan !== undefined) finishPlan(own.plan)
 }

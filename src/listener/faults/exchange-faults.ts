@@ -246,7 +246,8 @@ export class ExchangeFaults implements PostedCalls {
     this.#planResponse = planResponse
     this.#receivedAt = at
     if (plan !== undefined) addPlan(this.exchange, plan)
-    for (const { copies } of this.posted) copies?.repeat()
+    // The first copies went to the old target.
+    for (const own of this.posted) own.ordered = own.copies
   }
 
   unfollowed(): void {

@@ -16,7 +16,7 @@ import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
 import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
-import { MessagePlans } from './message-plans.ts'
+import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
   callFacts,
@@ -75,18 +75,19 @@ const NOTHING_POSTED: PostedMessages = {
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
   readonly #parts: FaultPlannerOptions
-  readonly #messages: MessagePlans
+  readonly #asked = new AskedRequests()
   readonly #isStdio: boolean
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
-    this.#messages = new MessagePlans(parts)
     this.#isStdio = parts.streamTransport === 'stdio'
   }
 
   /** Plans the messages of a stream that a client opened by GET. */
   messagesOf(head: RequestHead): MessagePlanner {
-    return this.#messages.ofStream(head)
+    const isAnnounced = factsOf(head).session === undefined
+    const transport = isAnnounced ? this.#parts.streamTransport : 'streamable-http'
+    return new StreamPlanner(this.#parts, this.#asked, head, transport)
   }
 
   /** Returns false when no rule can match any of the messages. */
@@ -121,8 +122,9 @@ export class FaultPlanner {
   /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
   reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
     const { canaries, listenerOf } = this.#parts
-    const found = canaries.in(body, this.#messages.named(posted, session))
-    for (const call of found) listenerOf(session, trace).canaryReturned(call)
+    const others = this.#asked.named(posted, session).map(({ call }) => call)
+    for (const call of canaries.in(body, { ...posted, others }))
+      listenerOf(session, trace).canaryReturned(call)
   }
 
   /** Reports a request that was rejected because a fault ended its session. */
@@ -177,7 +179,7 @@ export class FaultPlanner {
     const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
     const messages =
       isNew && posted.others.length > 0
-        ? this.#planCalls(ruleSet, facts, this.#messages.of(posted, session))
+        ? this.#planCalls(ruleSet, facts, this.#asked.named(posted, session))
         : undefined
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
@@ -187,7 +189,9 @@ export class FaultPlanner {
     const [first] = posted.calls
     const readsServer = posted.calls.some(mayReadServer) || ruleSet.index.readsServer
     const messagePlanner =
-      first && readsServer ? this.#messages.planner(head, first.transport, facts) : undefined
+      first && readsServer
+        ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, facts)
+        : undefined
     const found = exchangePlan ?? planned ?? messages ?? planResponse ?? messagePlanner
     if (found === undefined) return undefined
     const calls = planned ?? unplanned

@@ -7,7 +7,6 @@ import type { ActiveFault, Inapplicable } from '../active-fault.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { move, repliedBy } from '../call-state.ts'
 import type { CallTexts } from './call-texts.ts'
-import { CopyOrders } from './copies.ts'
 import {
   type HttpReply,
   type RpcReply,
@@ -192,8 +191,7 @@ function carriedOut(
   if (verdict.kind === 'continue') return undefined
   if (verdict.kind === 'copies') {
     const { copies, spacing } = verdict
-    own.copies ??= new CopyOrders()
-    own.copies.add({ active, copies, spacing })
+    own.ordered = [...own.ordered, { active, copies, spacing }]
     return undefined
   }
   // Nobody waits for a notification of the server: the silence is complete without holding it.

@@ -1,7 +1,7 @@
 import { headerValue } from '../../../http/headers.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
-import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
+import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
@@ -11,7 +11,6 @@ import { outputsOf } from '../chain/output-stage.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
-import { NO_FAULT } from '../exchange-context.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import {
   isStream,
@@ -107,7 +106,7 @@ class FaultedTransfer implements Transfer, ResponseSink {
     if (this.#outlet.ended) return
     // An upstream that does not know the session ignores copies, too.
     if (this.#faults.options.facts.session !== undefined) {
-      for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
+      for (const own of this.#faults.posted) copiesRespond(own, head.status === 404)
     }
     this.#faults.responseBegins(head)
     this.#part = this.#partFor(head, whole)
@@ -147,7 +146,7 @@ class FaultedTransfer implements Transfer, ResponseSink {
       const unread = responded.length === 0 ? texts.unread : undefined
       const isAnswered = exchange.posted?.batch !== true && responded.length > 0
       const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
-      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
+      const isCopied = this.#faults.posted.some(({ ordered }) => ordered.length > 0)
       const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
@@ -159,27 +158,12 @@ class FaultedTransfer implements Transfer, ResponseSink {
       } else {
         this.#replies = replies
         this.#forward(sent.head, sent.body)
-        this.#copy(copied, texts, repeated)
+        const upstream = this.#upstream
+        for (const [own, text] of copied) sendCopies(own, text, { upstream, texts })
+        const { closing, memory } = parts
+        for (const text of repeated) sendAlone(texts.alone(text, []), { upstream, closing, memory })
       }
     }
-  }
-
-  #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
-    const { listener, parts } = this.#faults.options
-    const { closing, memory } = parts
-    const options = {
-      upstream: this.#upstream,
-      texts,
-      memory,
-      closing,
-      onError: (error: unknown) => listener.failed(NO_FAULT, error),
-    }
-    for (const { owner, text } of copied) {
-      const isInSession = this.#faults.options.facts.session !== undefined
-      for (const order of owner.copies?.take(isInSession) ?? [])
-        void sendCopies({ text, order, owner }, options)
-    }
-    for (const text of repeated) sendAlone(texts.alone(text, []), options)
   }
 
   #forward(head: RequestHead, body: Body): void {

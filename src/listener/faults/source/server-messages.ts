@@ -9,6 +9,7 @@ import type { Disturbance } from '../../disturbance.ts'
 import { type CallInjection, closeInjection, leave } from '../call-injection.ts'
 import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
+import { takeCopies } from '../request/copies.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
 import { pipedMessage } from '../request/single-messages.ts'
 import { type UpstreamFrame, type ChainFrame, FrameQueue, isOpen } from '../chain/frame.ts'
@@ -38,7 +39,6 @@ export interface MessageSource {
   readonly session?: string | undefined
   /** The call to which the message belongs, if known. */
   readonly call?: Call | undefined
-  readonly stream?: object | undefined
   /**
    * Returns the records of the calls that the message may disturb; by default all of the session.
    */
@@ -225,7 +225,7 @@ export class MessageGate extends FrameQueue {
 
   /** Sends the copies of a message that faults have ordered. */
   async #repeat(faults: CallInjection, frames: readonly ChainFrame[]): Promise<void> {
-    for (const { active, copies, spacing } of faults.copies?.take(false) ?? []) {
+    for (const { active, copies, spacing } of takeCopies(faults)) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
         await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
         if (active.withdrawn.aborted) break
