@@ -10,8 +10,14 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
-  /** In order. */
+  /** In order; changed by `setFaults` alone. */
   faults: readonly ActiveFault[]
+  /** True when a fault acts on the request. */
+  actsOnRequest: boolean
+  /** True when a fault acts on the messages of the response, on any connection. */
+  readsResponse: boolean
+  /** True when a fault may replace the whole response. */
+  mayReplace: boolean
   /** The copies that faults have ordered, and those that were taken to be sent. */
   ordered: readonly CopyOrder[]
   copies: readonly CopyOrder[]
@@ -64,6 +70,9 @@ export function openInjection(
     memory,
     disturbs,
     faults: NONE,
+    actsOnRequest: false,
+    readsResponse: false,
+    mayReplace: false,
     stop,
     response: undefined,
     ordered: NONE,
@@ -81,7 +90,7 @@ export function openInjection(
     isResumable: false,
     pushed: undefined,
   }
-  if (plan !== undefined) own.faults = activeFaultsOf(plan, own)
+  if (plan !== undefined) setFaults(own, activeFaultsOf(plan, own))
   return own
 }
 
@@ -90,6 +99,15 @@ export interface PlannedCall {
   readonly call: Call
   readonly plan: Plan | undefined
   readonly disturbs?: readonly Disturbance[] | undefined
+}
+
+function setFaults(own: CallInjection, faults: readonly ActiveFault[]): void {
+  own.faults = faults
+  for (const { requestHook, readsResponse, fault } of faults) {
+    own.actsOnRequest ||= requestHook !== undefined
+    own.readsResponse ||= readsResponse
+    own.mayReplace ||= fault.beforeResponse !== undefined
+  }
 }
 
 /** Creates the active faults of a plan, in order; `before` are the faults that they replace. */
@@ -112,7 +130,7 @@ function activeFaultsOf(
 export function addPlan(own: CallInjection, plan: Plan): void {
   const matched = [...(own.plan?.matched ?? []), ...plan.matched]
   own.plan = own.plan === undefined ? plan : { matched, dryRun: false }
-  own.faults = [...own.faults, ...activeFaultsOf(plan, own)]
+  setFaults(own, [...own.faults, ...activeFaultsOf(plan, own)])
 }
 
 /**
@@ -123,7 +141,7 @@ export function restart(own: CallInjection, stop: Stop): void {
   reopen(own)
   own.stop = stop
   const before = own.faults
-  if (own.plan !== undefined) own.faults = activeFaultsOf(own.plan, own, before)
+  if (own.plan !== undefined) setFaults(own, activeFaultsOf(own.plan, own, before))
   for (const active of before) active.drop()
 }
 
@@ -137,19 +155,9 @@ export function closeInjection(own: CallInjection): void {
   if (own.plan !== undefined) finishPlan(own.plan)
 }
 
-/** Returns true when a fault acts on the messages of the response, on any connection. */
-export function readsResponse({ faults }: CallInjection): boolean {
-  return faults.some((active) => active.readsResponse)
-}
-
 /** Returns true when a fault acts on a response on the request's own exchange. */
-export function actsOnResponse(own: CallInjection): boolean {
-  return !own.isElsewhere && readsResponse(own)
-}
-
-/** Returns true when a fault may replace the whole response. */
-export function mayReplace({ faults }: CallInjection): boolean {
-  return faults.some(({ fault }) => fault.beforeResponse !== undefined)
+export function actsOnResponse({ isElsewhere, readsResponse }: CallInjection): boolean {
+  return !isElsewhere && readsResponse
 }
 
 /** Reports the faults that act on messages, or else on HTTP, as not applicable. */

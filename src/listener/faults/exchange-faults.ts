@@ -14,7 +14,6 @@ import {
   closeInjection,
   leave,
   openInjection,
-  readsResponse,
   restart,
 } from './call-injection.ts'
 import { hasEnded, originOf, receivedOutcome, restore, takeMarkers } from './call-state.ts'
@@ -187,7 +186,7 @@ export class ExchangeFaults implements PostedCalls {
       for (const edit of posted[index]!.edits) await texts.edit(index, edit)
     }
     let since = this.#receivedAt
-    if (asksFaults(exchange)) {
+    if (exchange.actsOnRequest) {
       const whole = await ask(exchange, since)
       if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
       if (whole.kind === 'respond' && whole.reply.kind === 'http') {
@@ -276,7 +275,7 @@ export class ExchangeFaults implements PostedCalls {
       if (!sharesStream(transport) || own.isElsewhere) continue
       own.isElsewhere = true
       leave(own, 'output', transport === 'stdio' ? 'no_http' : 'responded_elsewhere')
-      if (hasEnded(own) || !readsResponse(own)) continue
+      if (hasEnded(own) || !own.readsResponse) continue
       const reason = this.#arm(own, false)
       if (reason !== undefined) leave(own, 'messages', reason)
     }
@@ -331,7 +330,7 @@ export class ExchangeFaults implements PostedCalls {
   /** Returns true for a call whose response may come after the exchange. */
   #outlives(own: CallInjection): boolean {
     if (own.pushed !== undefined) return true
-    if (!own.isResumable || own.end !== 'awaited' || !readsResponse(own)) return false
+    if (!own.isResumable || own.end !== 'awaited' || !own.readsResponse) return false
     return this.#arm(own, !own.isElsewhere) === undefined
   }
 
@@ -382,7 +381,10 @@ export function hasMarkers({ all }: ExchangeFaults): boolean {
 
 /** Takes the markers that must be sent with the next message for the client. */
 export function takeAllMarkers(faults: ExchangeFaults): readonly string[] {
-  return faults.passesRedirect || !hasMarkers(faults) ? [] : faults.all.flatMap(takeMarkers)
+  if (faults.passesRedirect) return []
+  let taken: readonly string[] = []
+  for (const own of faults.all) if (own.markers.length > 0) taken = [...taken, ...takeMarkers(own)]
+  return taken
 }
 
 /** Returns true when a fault acts on the messages of the response. */
@@ -392,11 +394,7 @@ export function readsAny({ exchange, calls }: ExchangeFaults): boolean {
 
 /** Returns true when a fault acts on the request. */
 export function actsOnRequest({ all, posted, calls }: ExchangeFaults): boolean {
-  return posted.length > calls.length || all.some(asksFaults)
-}
-
-function asksFaults({ faults }: CallInjection): boolean {
-  return faults.some(({ requestHook }) => requestHook !== undefined)
+  return posted.length > calls.length || all.some((own) => own.actsOnRequest)
 }
 
 /** Returns true while a fault of the call sleeps. */

@@ -168,8 +168,9 @@ export class FaultPlanner {
     const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const isDenied = isUntouchable(states, posted.calls, unread)
-    const facts = this.#facts(head, session, posted, isDenied)
-    const seen = repeats && this.#facts(repeats.head, session, posted, isDenied)
+    const facts = requestFacts(this.#parts, head, session, posted.client, isDenied)
+    const seen =
+      repeats && requestFacts(this.#parts, repeats.head, session, posted.client, isDenied)
     const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
     const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
@@ -209,16 +210,6 @@ export class FaultPlanner {
     const { states, clock } = this.#parts.rules
     const known = withTools(facts, posted)
     return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
-  }
-
-  #facts(
-    head: RequestHead,
-    session: string,
-    { client }: PostedMessages,
-    untouchable: boolean,
-  ): RequestFacts {
-    const { sessions, outbound } = this.#parts
-    return requestFacts(sessions, head, session, client, untouchable, outbound)
   }
 
   #planCalls(

@@ -104,8 +104,8 @@ export class StreamPlanner implements MessagePlanner {
   plan(message: ServerMessage, source: MessageSource): CallInjection | undefined {
     if (!this.isActive) return undefined
     const { session: key = factsOf(this.#head).session ?? '' } = source
-    const { sessions, outbound, tasks } = this.#parts
-    const facts = this.#known ?? requestFacts(sessions, this.#head, key, undefined, false, outbound)
+    const { tasks } = this.#parts
+    const facts = this.#known ?? requestFacts(this.#parts, this.#head, key)
     const session = facts.session ?? ''
     const open = source.disturbs === undefined ? this.#openOf(session, message) : []
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined

@@ -1,7 +1,6 @@
 import { targetPath, type RequestHead } from '../../http/headers.ts'
 import { toolOf, type Call, type ClientInfo, type Transport } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
-import type { Sessions } from '../../mcp/sessions.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
@@ -73,12 +72,11 @@ export type RequestFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
 
 /** Collects the facts of a request. */
 export function requestFacts(
-  sessions: Sessions,
+  { sessions, outbound }: FaultPlannerOptions,
   head: RequestHead,
   session: string,
-  client: ClientInfo | undefined,
-  untouchable: boolean,
-  outbound: Destination | undefined,
+  client?: ClientInfo,
+  untouchable = false,
 ): RequestFacts {
   const known = session === '' ? undefined : sessions.get(session)
   return {

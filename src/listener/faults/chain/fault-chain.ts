@@ -312,10 +312,6 @@ export class Tap implements AsyncIterableIterator<Frame> {
     return quiet
   }
 
-  return(): Promise<IteratorResult<Frame>> {
-    return Promise.resolve({ done: true, value: undefined })
-  }
-
   #notify(): void {
     const resolve = this.#resolve
     if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return

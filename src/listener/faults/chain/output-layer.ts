@@ -244,10 +244,6 @@ class OutputTap implements AsyncIterableIterator<Uint8Array> {
     return arriving
   }
 
-  return(): Promise<IteratorResult<Uint8Array>> {
-    return Promise.resolve({ done: true, value: undefined })
-  }
-
   /** Compares bytes of the transform with the kept input. */
   gave(bytes: Uint8Array): void {
     if (this.lost) return

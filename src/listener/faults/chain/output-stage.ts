@@ -26,14 +26,6 @@ class BrokenOff extends Error {
   }
 }
 
-/** Receives the events of a stage. */
-export interface OutputEvents {
-  /** The stage accepts data again after `data` returned false. */
-  readonly onDrain: () => void
-  /** The response has ended; further data of an upstream that has not ended is not needed. */
-  readonly done: (upstreamHasEnded: boolean) => void
-}
-
 /** Returns the faults that act on the response as HTTP, in order. */
 export function outputsOf({ exchange, shared, calls }: ExchangeFaults): readonly ActiveFault[] {
   const own = shared || sharesStream(calls[0]?.call?.transport) ? [] : calls
@@ -44,7 +36,7 @@ export function outputsOf({ exchange, shared, calls }: ExchangeFaults): readonly
 export class OutputStage {
   readonly #faults: ExchangeFaults
   readonly #sink: ResponseSink
-  readonly #events: OutputEvents
+  readonly #done: (upstreamHasEnded: boolean) => void
   readonly #queue: PieceQueue<Uint8Array>
   #trailers: HeaderLines = []
   readonly #exit: FramedSink
@@ -54,11 +46,20 @@ export class OutputStage {
   #upstreamFailed = false
   #wake: (() => void) | undefined
 
-  constructor(faults: ExchangeFaults, sink: ResponseSink, events: OutputEvents) {
+  /**
+   * Calls `onDrain` when the stage accepts data again after `data` returned false, and `done` when
+   * the response has ended.
+   */
+  constructor(
+    faults: ExchangeFaults,
+    sink: ResponseSink,
+    onDrain: () => void,
+    done: (upstreamHasEnded: boolean) => void,
+  ) {
     this.#faults = faults
     this.#sink = sink
-    this.#events = events
-    this.#queue = new PieceQueue(HIGH_WATER, events.onDrain)
+    this.#done = done
+    this.#queue = new PieceQueue(HIGH_WATER, onDrain)
     this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.exchange.head, status))
   }
 
@@ -192,13 +193,13 @@ export class OutputStage {
   #end(trailers: HeaderLines): void {
     this.#close()
     this.#exit.end(trailers)
-    this.#events.done(this.#queue.closed)
+    this.#done(this.#queue.closed)
   }
 
   #fail(failure: Failure): void {
     this.#close()
     this.#sink.fail(failure)
-    this.#events.done(this.#queue.closed)
+    this.#done(this.#queue.closed)
   }
 
   #close(): void {

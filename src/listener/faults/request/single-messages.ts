@@ -8,7 +8,7 @@ import { splice } from '../../../base/json/json-edit.ts'
 import type { Span } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import { type CallInjection, leave, readsResponse } from '../call-injection.ts'
+import { type CallInjection, leave } from '../call-injection.ts'
 import { move } from '../call-state.ts'
 import { upstreamFrame, type ChainFrame, repliedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
@@ -33,7 +33,7 @@ export async function pipeMessages(
     const own = posted[index]!
     if (verdicts[index]?.kind !== 'continue') continue
     leave(own, 'output', 'nothing_to_act_on')
-    if (!readsResponse(own)) continue
+    if (!own.readsResponse) continue
     const text = await texts.text(index)
     if (text === undefined) {
       leave(own, 'messages', 'unreadable')

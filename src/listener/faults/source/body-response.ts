@@ -1,5 +1,6 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines } from '../../../http/headers.ts'
+import { asBuffer } from '../../../base/bytes.ts'
 import { Pieces } from '../../../base/pieces.ts'
 import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json/json-array.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
@@ -12,9 +13,9 @@ import type { ResponseContext, ResponsePart } from './response-part.ts'
 import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
 import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
 import { keepRead, readOf } from '../../../mcp/read-messages.ts'
-import { type Reply, asJson } from '../../../mcp/reply.ts'
+import { asJson } from '../../../mcp/reply.ts'
 import { isStream } from './response-part.ts'
-import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
 import { hasMarkers } from '../exchange-faults.ts'
 import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
@@ -54,7 +55,7 @@ export class BodyResponse implements ResponsePart {
     if (this.#asking) return false
     if (!isHeld) return this.#pass()
     if (this.#pieces.size <= faults.options.parts.maxBody) return true
-    if (this.#isAlone && faults.all.some(mayReplace)) {
+    if (this.#isAlone && faults.all.some(({ mayReplace }) => mayReplace)) {
       this.#asking = true
       this.#timer?.stop()
       void this.#ask().catch((error: unknown) => this.#handleError(error, this.#ended))
@@ -98,7 +99,7 @@ export class BodyResponse implements ResponsePart {
         ? undefined
         : withElementsInFront(
             start,
-            replies.map((reply) => jsonBytes(reply)),
+            replies.map((reply) => asJson(reply).bytes),
           )
     const changed = front && { ...head, headers: headersForChangedBody(head.headers) }
     outlet.head(changed ?? head, whole)
@@ -189,7 +190,7 @@ export class BodyResponse implements ResponsePart {
       }),
     )
     if (!changed) return undefined
-    const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
+    const own = head.status < 300 ? replies.map((reply) => asJson(reply).bytes) : []
     const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
     return jsonArray(own.concat(rest))
   }
@@ -228,7 +229,7 @@ export class BodyResponse implements ResponsePart {
   async #ask(): Promise<void> {
     const { faults, outlet } = this.#context
     for (const owner of faults.all) {
-      if (!mayReplace(owner) || this.#passing) continue
+      if (!owner.mayReplace || this.#passing) continue
       const out = await this.#through(owner, { kind: 'unread', raw: NOTHING })
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
@@ -299,7 +300,7 @@ export class BodyResponse implements ResponsePart {
         httpResponse(reply, faults.options.exchange.head, hasMarkers(faults), head.headers),
       )
     } else {
-      const bytes = jsonBytes(replyMessage(reply, faults.calls[0]!.call!))
+      const bytes = asJson(replyMessage(reply, faults.calls[0]!.call!)).bytes
       this.#send(faults.options.exchange.posted!.batch ? jsonArray([bytes]) : bytes, true)
     }
     return true
@@ -332,7 +333,7 @@ function onlyMessage(body: Uint8Array): Message | undefined {
 function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
   const known = readOf(body)
   if (known !== undefined) return known.messages
-  const parsed = parseMessages(textOf(body))
+  const parsed = parseMessages(asBuffer(body).toString())
   if (parsed.ok) {
     keepRead(body, parsed)
     return parsed.messages
@@ -343,7 +344,7 @@ function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
 /** Reads a JSON text as a message; returns undefined when it is none. */
 function messageIn(raw: Uint8Array): Message | undefined {
   try {
-    return toMessage(parseJson(textOf(raw)))
+    return toMessage(parseJson(asBuffer(raw).toString()))
   } catch {
     return undefined
   }
@@ -354,18 +355,8 @@ function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Array {
   return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
 }
 
-/** Decodes bytes as text. */
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-}
-
-/** Encodes a reply as a JSON body. */
-function jsonBytes(reply: Reply): Uint8Array {
-  return asJson(reply).bytes
-}
-
 /** Encodes the reply of a frame; returns undefined when it has none. */
 function replyBytes({ call }: CallInjection, { reply }: ChainFrame): Uint8Array | undefined {
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
-  return jsonBytes(replyMessage(reply, call))
+  return asJson(replyMessage(reply, call)).bytes
 }

@@ -5,7 +5,7 @@ import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/cop
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import { leave, mayReplace } from '../call-injection.ts'
+import { leave } from '../call-injection.ts'
 import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
 import { outputsOf } from '../chain/output-stage.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
@@ -68,7 +68,13 @@ class FaultedTransfer implements Transfer, ResponseSink {
     this.#faults = faults
     this.#head = head
     this.#body = body
-    this.#outlet = new Outlet(sink, faults)
+    this.#outlet = new Outlet(sink, faults, {
+      onDrain: () => this.#part?.resume(),
+      done: (upstreamHasEnded) => {
+        if (!upstreamHasEnded) this.#drop()
+        this.#stop()
+      },
+    })
   }
 
   begin(): void {
@@ -88,9 +94,7 @@ class FaultedTransfer implements Transfer, ResponseSink {
   }
 
   resume(): void {
-    const { stage } = this.#outlet
-    if (stage === undefined) this.#onDrain()
-    else stage.resume()
+    this.#outlet.resume()
   }
 
   abort(): void {
@@ -186,11 +190,6 @@ class FaultedTransfer implements Transfer, ResponseSink {
     this.#part?.stop()
   }
 
-  #onDrain(): void {
-    this.#outlet.resume()
-    this.#part?.resume()
-  }
-
   #partFor(head: ResponseHead, whole: boolean): ResponsePart {
     const faults = this.#faults
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
@@ -205,13 +204,7 @@ class FaultedTransfer implements Transfer, ResponseSink {
       if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
     if (outputsOf(faults).length > 0) {
-      outlet.addStage({
-        onDrain: () => this.#onDrain(),
-        done: (upstreamHasEnded) => {
-          if (!upstreamHasEnded) this.#drop()
-          this.#stop()
-        },
-      })
+      outlet.addStage()
     }
     const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
@@ -220,7 +213,7 @@ class FaultedTransfer implements Transfer, ResponseSink {
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
     const alone = !faults.shared && replies.length === 0
-    if (alone && faults.all.some(mayReplace)) return new BodyResponse(context)
+    if (alone && faults.all.some(({ mayReplace }) => mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
     return unreadResponse(context)
   }
@@ -233,7 +226,7 @@ function unreadResponse({ faults, outlet, head, whole, upstream }: ResponseConte
     data: (chunk) => outlet.data(chunk),
     end(trailers) {
       // The time of the HTTP faults is not the upstream's.
-      if (outlet.stage !== undefined) faults.options.exchange.onResponded?.(undefined)
+      if (outlet.isStaged) faults.options.exchange.onResponded?.(undefined)
       outlet.end(trailers)
     },
     fail: (failure) => outlet.fail(failure),

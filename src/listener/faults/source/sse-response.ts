@@ -12,7 +12,7 @@ import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
-import { type CallInjection, actsOnResponse, mayReplace } from '../call-injection.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { move, respondedBy, takeMarkers } from '../call-state.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { NO_FAULT } from '../exchange-context.ts'
@@ -53,7 +53,7 @@ export class SseResponse implements ResponsePart {
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
     // Faults can replace the status while the head is held: until the upstream's first message.
-    const hold = faults.all.some(mayReplace) ? holdTimeout : 0
+    const hold = faults.all.some(({ mayReplace }) => mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
     const framer = (this.#framer = new TimedFramer(
@@ -127,7 +127,6 @@ export class SseResponse implements ResponsePart {
   }
 
   resume(): void {
-    this.#context.outlet.resume()
     this.#onDrain()
   }
 
