@@ -353,8 +353,9 @@ export class ActiveFault extends ActiveContext implements FaultContext {
     const { position } = this.owner
     if (position === undefined) return 'last'
     if (position.overtakes) return 'overtakes'
+    position.behind.push(this.owner)
     // Rejects when the wait ends; resolves when the rule is withdrawn.
-    return await this.#wait(Infinity, position.wait()).then(
+    return await this.#wait(Infinity, position.ended).then(
       () => 'last',
       () => (position.isOvertaken ? 'overtaken' : 'last'),
     )

@@ -45,9 +45,11 @@ export interface StreamPosition {
   /** True when another message waits for this one. */
   readonly overtakes: boolean
   /** True when the next message has passed. */
-  readonly isOvertaken: boolean
-  /** Returns what ends the wait for the next message. */
-  wait(): Stop
+  isOvertaken: boolean
+  /** The messages of the stream that wait for the next one. */
+  readonly behind: CallProgress[]
+  /** Ends the wait for the next message. */
+  readonly ended: Stop
 }
 
 /** An injected call, or an exchange that an HTTP rule matched, as its faults see it. */

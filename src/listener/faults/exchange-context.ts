@@ -58,16 +58,12 @@ export interface InjectionParts {
   /** The time for which a response is held; a response at the least rate may take longer. */
   readonly holdTimeout: number
   readonly memory: MemoryBudget
-  readonly push: PushPort
+  /** Sends whole events on the stream of a session; returns false when that is impossible. */
+  readonly push: { send(session: string, bytes: Uint8Array): boolean }
   /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal
   /** Milliseconds since the epoch. */
   readonly now: () => number
-}
-
-/** Sends whole events on the stream of a session; returns false when that is impossible. */
-interface PushPort {
-  send(session: string, bytes: Uint8Array): boolean
 }
 
 /** Facts that all faults of one exchange share. */

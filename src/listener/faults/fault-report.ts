@@ -117,14 +117,8 @@ class ExchangeReport implements FaultListener {
     if (!first) return
     if (!isOther(call) && this.#effects.length < MAX_EFFECTS)
       this.#effects.push({ rule, fault, call })
-    const fields = this.#fields(record)
     const entry: InjectedFaultEntry = {
-      rule,
-      fault,
-      tool: fields.tool,
-      method: fields.method,
-      id: fields.id,
-      session: fields.session,
+      ...this.#fields(record),
       effect: effect === undefined ? undefined : cutText(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }

@@ -79,24 +79,18 @@ function textOf(frame: ChainFrame, call: Call): string {
   return frameText(event) ?? Buffer.from(raw).toString()
 }
 
-/** Configures how a message is taken through its faults. */
-export interface MessageOptions {
-  /** The reason for which no fault may cut the stream, if any. */
-  readonly uncut?: NotApplicableReason | undefined
-  /** Finds the message in the text of its frame; the whole text by default. */
-  readonly part?: (text: string) => Span | undefined
-}
-
 /**
  * Takes a message that is no response through the faults of its rules, as the only frame of one:
- * returns what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets
- * the connection.
+ * returns what takes its place, a reply among it. `uncut` is the reason for which no fault may cut
+ * the stream, if any; `part` finds the message in the text of its frame. Rejects with `CutResponse`
+ * when a fault resets the connection.
  */
 export async function pipedMessage(
   owner: CallInjection,
   original: Frame,
   check: ResponseCheck,
-  { uncut, part = readJson }: MessageOptions = {},
+  uncut: NotApplicableReason | undefined,
+  part: (text: string) => Span | undefined = readJson,
 ): Promise<readonly ChainFrame[]> {
   let frame = original
   const verdict = await askFaults(owner, async (wanted) => {

@@ -76,10 +76,8 @@ export function checkServerVerdict(
 
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 export function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
-  const reason = checkVerdict(call, verdict, false)
-  if (reason !== undefined) return reason
-  if (verdict.kind === 'reset') return 'shared_stream'
-  return verdict.kind === 'respond' && verdict.reply.kind === 'http' ? 'headers_sent' : undefined
+  const reason = checkStreamVerdict(call, verdict, false, true)
+  return reason ?? (verdict.kind === 'reset' ? 'shared_stream' : undefined)
 }
 
 /** The calls and other messages of a request, by the indexes of `CallTexts`. */

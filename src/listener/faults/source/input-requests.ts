@@ -73,12 +73,9 @@ async function pipeAll(
       const [frame] = frames
       if (frame !== undefined && isOpen(frame)) {
         const part = (text: string) => requestIn(text, key)
-        const out = await pipedMessage(
-          faults,
-          frame as UpstreamFrame,
-          (wanted) => check(faults, wanted),
-          { part },
-        )
+        const checkOwn = (wanted: Verdict) => check(faults, wanted)
+        const open = frame as UpstreamFrame
+        const out = await pipedMessage(faults, open, checkOwn, undefined, part)
         const isSame = out.length === 1 && isOpen(out[0]!) && out[0]!.raw === frame.raw
         if (!isSame) frames = out
       }

@@ -84,7 +84,7 @@ export class MessageGate extends FrameQueue {
   readonly #options: MessageGateOptions
   readonly #late = new Map<CallInjection, Promise<void>>()
   /** The messages that wait for the next one. */
-  readonly #behind: Position[] = []
+  readonly #behind: CallInjection[] = []
   #isBusy = false
   #isEnding = false
 
@@ -101,7 +101,7 @@ export class MessageGate extends FrameQueue {
 
   /** Stops all faults: delayed messages are sent now. */
   wake(): void {
-    for (const position of this.#behind.splice(0)) position.end(false)
+    for (const own of this.#behind.splice(0)) endWait(own, false)
     for (const { stop } of this.#late.keys()) stop.abort()
   }
 
@@ -115,13 +115,13 @@ export class MessageGate extends FrameQueue {
       this.#isBusy = true
       for (const { frame, faults } of this.#planned(step.value)) {
         const waiting = this.#behind.splice(0)
-        if (faults !== undefined)
-          faults.position = new Position(faults, waiting.length > 0, this.#behind)
+        const overtakes = waiting.length > 0
+        if (faults !== undefined) faults.position = this.#position(overtakes)
         const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
         if (sent !== undefined) await sent
         const isPassed = faults?.hasWaited !== true && hasMessage(frame)
         if (!isPassed) this.#behind.unshift(...waiting)
-        else for (const position of waiting) await this.#follow(position)
+        else for (const own of waiting) await this.#follow(own)
       }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
@@ -129,7 +129,7 @@ export class MessageGate extends FrameQueue {
     // The stream ends when delayed messages are sent; hanging ones are never sent.
     this.#isEnding = true
     for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
-    for (const position of this.#behind.splice(0)) position.end(false)
+    for (const own of this.#behind.splice(0)) endWait(own, false)
     await Promise.all(this.#late.values())
   }
 
@@ -184,11 +184,14 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Lets a message leave behind the one that passed; resolves when it has left, or waits again. */
-  #follow(position: Position): Promise<void> {
-    const { faults } = position
+  #follow(faults: CallInjection): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
-    position.end(true)
+    endWait(faults, true)
     return Promise.race([this.#late.get(faults), waits])
+  }
+
+  #position(overtakes: boolean): StreamPosition {
+    return { overtakes, isOvertaken: false, behind: this.#behind, ended: new Stop() }
   }
 
   async #pipe(faults: CallInjection, original: UpstreamFrame): Promise<void> {
@@ -196,7 +199,7 @@ export class MessageGate extends FrameQueue {
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
     try {
-      out = await pipedMessage(faults, original, check, { uncut })
+      out = await pipedMessage(faults, original, check, uncut)
     } catch (error) {
       this.#failed(error)
       return
@@ -249,30 +252,10 @@ export class MessageGate extends FrameQueue {
   }
 }
 
-/** The position of a message on its stream. */
-class Position implements StreamPosition {
-  readonly faults: CallInjection
-  readonly overtakes: boolean
-  readonly #queue: Position[]
-  readonly #ended = new Stop()
-  isOvertaken = false
-
-  /** A message that waits is put into the queue. */
-  constructor(faults: CallInjection, overtakes: boolean, queue: Position[]) {
-    this.faults = faults
-    this.overtakes = overtakes
-    this.#queue = queue
-  }
-
-  wait(): Stop {
-    this.#queue.push(this)
-    return this.#ended
-  }
-
-  end(isOvertaken: boolean): void {
-    this.isOvertaken = isOvertaken
-    this.#ended.abort()
-  }
+/** Ends the wait of a message for the next one. */
+function endWait({ position }: CallInjection, isOvertaken: boolean): void {
+  position!.isOvertaken = isOvertaken
+  position!.ended.abort()
 }
 
 function hasMessage(frame: ChainFrame): boolean {
