@@ -9,7 +9,7 @@ import { readEvent } from '../../../mcp/event-message.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import { hasNoFields } from '../../../mcp/sse-fields.ts'
-import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
+import { type EmitFrame, SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
 import { type CallInjection, actsOnResponse } from '../call-injection.ts'
@@ -32,11 +32,10 @@ import { SseOutlet } from '../emit/event-outlets.ts'
  * messages, those of the exchange, and those of the call to which an event belongs. Events without
  * faults are sent at once.
  */
-export class SseResponse implements ResponsePart {
+export class SseResponse extends SseFeed implements ResponsePart {
   readonly #context: ResponseContext
   readonly #out: SseOutlet
   readonly #framer: TimedFramer
-  readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
   readonly #gate: MessageGate | undefined
   /** The chain of the exchange, then those of its calls, where faults act on the response. */
@@ -46,6 +45,7 @@ export class SseResponse implements ResponsePart {
 
   constructor(context: ResponseContext) {
     const { faults, outlet, head, coding, replies } = context
+    super(faults.memory)
     this.#context = context
     const { maxBody, holdTimeout } = faults.options.parts
     const { messagePlanner } = faults.planned
@@ -56,21 +56,11 @@ export class SseResponse implements ResponsePart {
     const hold = faults.all.some(({ mayReplace }) => mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    const framer = (this.#framer = new TimedFramer(
+    this.#framer = new TimedFramer(
       new SseFramer(maxBody, faults.memory),
       holdTimeout,
       () => this.#feedBehind,
       () => faults.leaveResponse('too_slow'),
-    ))
-    this.#feed = new SseFeed(
-      {
-        take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
-        read: (frame) => this.#read(frame),
-        onError: this.#handleError,
-        isBehind: () => this.#chainsBehind,
-        onResume: this.#onDrain,
-      },
-      faults.memory,
     )
     for (const own of [faults.exchange, ...faults.calls]) if (actsOnResponse(own)) this.#open(own)
     this.#gate = messagePlanner && this.#createGate(messagePlanner)
@@ -82,16 +72,16 @@ export class SseResponse implements ResponsePart {
     const comments = new MarkerRenamer()
     decoder?.on('data', (chunk: Uint8Array) => {
       comments.clean(chunk)
-      this.#feed.push(chunk)
+      this.feed(chunk)
       if (this.#feedBehind) decoder.pause()
     })
-    decoder?.on('drain', this.#onDrain)
-    decoder?.on('error', this.#handleError)
+    decoder?.on('drain', this.continued)
+    decoder?.on('error', this.failed)
     return decoder
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#decoder === undefined) this.#feed.push(chunk)
+    if (this.#decoder === undefined) this.feed(chunk)
     else this.#decoder.write(chunk)
     this.#paused = this.#behind
     return !this.#paused
@@ -127,34 +117,38 @@ export class SseResponse implements ResponsePart {
   }
 
   resume(): void {
-    this.#onDrain()
+    this.continued()
   }
 
   stop(): void {
     this.#gate?.drop()
     for (const chain of this.#chains.values()) chain.drop()
-    this.#feed.drop()
+    this.dropFeed()
     this.#framer.stop()
     this.#out.stop()
     this.#decoder?.destroy()
   }
 
-  get #chainsBehind(): boolean {
+  protected override take(bytes: Uint8Array, emit: EmitFrame): void {
+    this.#out.joined(() => this.#framer.push(bytes, emit))
+  }
+
+  protected override get chainsBehind(): boolean {
     if (this.#context.outlet.blocked || this.#gate?.behind === true) return true
     for (const { behind } of this.#chains.values()) if (behind) return true
     return false
   }
 
   get #feedBehind(): boolean {
-    return this.#chainsBehind || this.#feed.behind
+    return this.chainsBehind || this.waits
   }
 
   get #behind(): boolean {
     return this.#feedBehind || this.#decoder?.writableNeedDrain === true
   }
 
-  readonly #onDrain = (): void => {
-    this.#feed.resume()
+  protected override readonly continued = (): void => {
+    this.feedOn()
     if (this.#feedBehind) return
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
@@ -164,7 +158,7 @@ export class SseResponse implements ResponsePart {
 
   async #finish(last: () => void): Promise<void> {
     const { outlet } = this.#context
-    await this.#feed.drained()
+    await this.fed()
     const rest = this.#framer.end()
     try {
       this.#gate?.close()
@@ -190,14 +184,14 @@ export class SseResponse implements ResponsePart {
       checkStreamVerdict(own.call, verdict, shared, this.#out.released)
     const onFrame = (frame: ChainFrame) =>
       own === exchange ? this.#route(own, frame) : this.#emit(own, frame)
-    const chain = new FrameChain(own, check, onFrame, this.#onDrain)
+    const chain = new FrameChain(own, check, onFrame, this.continued)
     this.#chains.set(own, chain)
     const holdsAll = own === exchange || !shared
-    chain.done.then(() => holdsAll && !this.#isClosing && this.#endEarly(), this.#handleError)
+    chain.done.then(() => holdsAll && !this.#isClosing && this.#endEarly(), this.failed)
   }
 
   /** Reads an event. */
-  #read(frame: SseFrame): void {
+  protected override read(frame: SseFrame): void {
     const { faults } = this.#context
     if (frame.oversized) {
       faults.leaveResponse('too_large')
@@ -284,8 +278,8 @@ export class SseResponse implements ResponsePart {
         // A reply to a request for input takes the place of the response to the only call.
         return frame.reply !== undefined ? this.#emit(faults.calls[0]!, frame) : this.#passed(frame)
       },
-      onDrain: this.#onDrain,
-      cut: (how) => this.#handleError(new CutResponse(how)),
+      onDrain: this.continued,
+      cut: (how) => this.failed(new CutResponse(how)),
       asked: (frame) => pipeInputRequests(faults, frame),
       plan: (message) => {
         const call = ownerOf(faults.calls, message)?.call
@@ -344,7 +338,7 @@ export class SseResponse implements ResponsePart {
     this.#out.send(new Uint8Array(0), takeAllMarkers(this.#context.faults))
   }
 
-  readonly #handleError = (error: unknown): void => {
+  protected override readonly failed = (error: unknown): void => {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {
