@@ -1,8 +1,6 @@
 import type { Verdict } from '../../../filters/fault.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
-import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import { upstreamFrame, type ChainFrame } from '../chain/frame.ts'
@@ -11,9 +9,6 @@ import { type PushedCall, leave } from '../call-injection.ts'
 import { move, respondedBy, takeMarkers } from '../call-state.ts'
 import { PushOrder } from './push-order.ts'
 import { checkPushedVerdict } from '../request/verdicts.ts'
-
-/** An event of a stream. */
-export type PushEvent = Pick<SseFrame, 'raw' | 'id'>
 
 interface Carried {
   readonly chain: FrameChain
@@ -51,7 +46,7 @@ export class PushChains {
   }
 
   /** Passes an event to the chain of its call; returns true for the last event. */
-  push(pushed: PushedCall, { raw, id }: PushEvent, message: Message | undefined): boolean {
+  push(pushed: PushedCall, { raw, eventId, message }: ChainFrame): boolean {
     const { own } = pushed
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
@@ -64,16 +59,16 @@ export class PushChains {
       if (last) respondedBy(own, undefined)
       return last
     }
-    if (id !== undefined) this.#order.hold(raw, pushed)
-    chain.push(upstreamFrame('event', raw, message, last, id))
+    if (eventId !== undefined) this.#order.hold(raw, pushed)
+    chain.push(upstreamFrame('event', raw, message, last, eventId))
     if (last) chain.close()
     else if (chain.size > this.#limit) this.#release(pushed)
     return last
   }
 
   /** Sends an event without a chain. */
-  pass({ raw, id }: PushEvent): void {
-    if (id === undefined || !this.#order.holds) {
+  pass({ raw, eventId }: ChainFrame): void {
+    if (eventId === undefined || !this.#order.holds) {
       this.#outlet.write(raw)
       return
     }

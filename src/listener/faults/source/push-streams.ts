@@ -8,7 +8,7 @@ import type { Cut } from '../../exchange.ts'
 import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import { sharesStream } from '../../../mcp/call.ts'
 import type { ChainFrame } from '../chain/frame.ts'
-import { PushChains, type PushEvent } from './push-chains.ts'
+import { PushChains } from './push-chains.ts'
 import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
 import { MessageGate, type MessagePlanner } from './server-messages.ts'
 import { PushOutlet, type PushPosition } from '../emit/event-outlets.ts'
@@ -176,7 +176,7 @@ export class PushStream implements ResponseSink, Transfer {
     const outlet = this.#outlet
     if (outlet === undefined || this.#busy || this.#ended || this.#coded) return
     const wanted =
-      this.#session?.armed === true ||
+      (this.#session?.calls.length ?? 0) > 0 ||
       this.#chains?.active === true ||
       this.#messages?.isActive === true ||
       this.#gate?.active === true ||
@@ -185,11 +185,14 @@ export class PushStream implements ResponseSink, Transfer {
     if (wanted && !this.#ending) {
       const isBehind = (): boolean => this.#paused
       this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, isBehind)
-    } else {
-      const rest = this.#framer?.end()
-      this.#framer = undefined
-      if (rest !== undefined) outlet.write(rest)
-    }
+    } else this.#endFramer()
+  }
+
+  /** Sends bytes as they come again, and first those of an incomplete event. */
+  #endFramer(): void {
+    const rest = this.#framer?.end()
+    this.#framer = undefined
+    if (rest !== undefined) this.#outlet!.write(rest)
   }
 
   #frame(frame: SseFrame): void {
@@ -197,9 +200,7 @@ export class PushStream implements ResponseSink, Transfer {
     if (this.#messages?.isActive === true) this.#gate ??= this.#createGate(this.#messages)
     const gate = this.#gate
     if (gate === undefined) {
-      for (const { raw, eventId, message } of eventsOf(whole, this.#batch)) {
-        this.#route({ raw, id: eventId }, message)
-      }
+      for (const each of eventsOf(whole, this.#batch)) this.#route(each)
     } else if (frame.oversized) gate.push({ kind: 'sealed', raw: frame.raw })
     else gate.push(whole)
   }
@@ -232,21 +233,18 @@ export class PushStream implements ResponseSink, Transfer {
       this.#outlet!.write(frame.raw)
       return this.#outlet!.ready()
     }
-    const { raw, eventId: id, message } = frame
-    return this.#outlet!.between(() => this.#route({ raw, id }, message))
+    return this.#outlet!.between(() => this.#route(frame))
   }
 
-  #route(frame: PushEvent, message: Message | undefined): void {
+  #route(frame: ChainFrame): void {
     const session = this.#session
-    const owner = session?.ownerOf(message)
+    const owner = session?.ownerOf(frame.message)
     if (owner !== undefined) {
       this.#chains ??= new PushChains(this.#outlet!, this.#limit, () => this.update())
       // Events behind the response are not for the call's faults.
-      if (this.#chains.push(owner, frame, message)) session!.remove(owner)
-    } else {
-      if (this.#chains === undefined) this.#outlet!.write(frame.raw)
-      else this.#chains.pass(frame)
-    }
+      if (this.#chains.push(owner, frame)) session!.remove(owner)
+    } else if (this.#chains === undefined) this.#outlet!.write(frame.raw)
+    else this.#chains.pass(frame)
     this.#outlet!.flush()
   }
 
@@ -255,9 +253,7 @@ export class PushStream implements ResponseSink, Transfer {
     this.#ending = true
     const leave = (): void => {
       if (this.#ended) return
-      const rest = this.#framer?.end()
-      this.#framer = undefined
-      if (rest !== undefined) this.#outlet!.write(rest)
+      this.#endFramer()
       this.#outlet?.flushAll()
       this.#close()
       last()
@@ -294,40 +290,26 @@ const NO_CALLS: readonly PushedCall[] = []
 class PushSession {
   readonly key: string
   readonly streams: PushStream[] = []
-  #calls: readonly PushedCall[] = NO_CALLS
+  calls: readonly PushedCall[] = NO_CALLS
 
   constructor(key: string) {
     this.key = key
   }
 
-  get armed(): boolean {
-    return this.#calls.length > 0
+  remove(pushed: PushedCall): void {
+    this.calls = this.calls.filter((each) => each !== pushed)
   }
 
-  get empty(): boolean {
-    return this.streams.length === 0 && this.#calls.length === 0
-  }
-
-  add(pushed: PushedCall): void {
-    this.#calls = [...this.#calls, pushed]
-  }
-
-  /** Removes a call; returns true when it was known. */
-  remove(pushed: PushedCall): boolean {
-    const before = this.#calls.length
-    this.#calls = this.#calls.filter((each) => each !== pushed)
-    return this.#calls.length < before
-  }
-
+  /** Returns the call of a response or a progress report, if that is certain. */
   ownerOf(message: Message | undefined): PushedCall | undefined {
     if (message?.kind === 'result' || message?.kind === 'error') {
       const { id } = message
       // A reused id belongs to the newer call, as in the table of in-flight requests.
-      return this.#calls.findLast(({ own }) => own.call!.id === id)
+      return this.calls.findLast(({ own }) => own.call!.id === id)
     }
     const token = progressTokenOf(message)
     if (token === undefined) return undefined
-    const owners = this.#calls.filter(({ own }) => own.call!.progressToken === token)
+    const owners = this.calls.filter(({ own }) => own.call!.progressToken === token)
     return owners.length === 1 ? owners[0] : undefined
   }
 }
@@ -404,7 +386,7 @@ export class PushStreams {
       if (streams.every((stream) => !stream.readable)) return 'unreadable'
     }
     const session = this.#session(key)
-    session.add(pushed)
+    session.calls = [...session.calls, pushed]
     for (const stream of session.streams) stream.update()
     return undefined
   }
@@ -431,7 +413,8 @@ export class PushStreams {
   }
 
   #tidy(session: PushSession): void {
-    if (session.empty && this.#sessions.get(session.key) === session) {
+    const { streams, calls } = session
+    if (streams.length + calls.length === 0 && this.#sessions.get(session.key) === session) {
       this.#sessions.delete(session.key)
     }
   }
