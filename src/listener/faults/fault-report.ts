@@ -117,8 +117,15 @@ class ExchangeReport implements FaultListener {
     if (!first) return
     if (!isOther(call) && this.#effects.length < MAX_EFFECTS)
       this.#effects.push({ rule, fault, call })
+    const fields = this.#fields(record)
+    // Member by member: members behind a spread cost a hidden class for each entry.
     const entry: InjectedFaultEntry = {
-      ...this.#fields(record),
+      rule,
+      fault,
+      tool: fields.tool,
+      method: fields.method,
+      id: fields.id,
+      session: fields.session,
       effect: effect === undefined ? undefined : cutText(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }
