@@ -150,9 +150,9 @@ export const PLANTS = [
   {
     name: 'origin-real',
     fault: 'the outcome of a call that a fault edited or holds counts as real',
-    file: 'src/listener/faults/fate.ts',
-    from: 'return isChanged || this.#isEdited || this.#holders > 0',
-    to: 'return isChanged || (this.#isEdited && this.#holders > 0)',
-    tests: ['test/faults/fate.test.ts'],
+    file: 'src/listener/faults/call-state.ts',
+    from: 'return isChanged || edits.length > 0 || holders > 0 ?',
+    to: 'return isChanged || (edits.length > 0 && holders > 0) ?',
+    tests: ['test/faults/call-state.test.ts'],
   },
 ]

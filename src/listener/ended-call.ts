@@ -80,7 +80,7 @@ function executionOf(
   if (outcome === 'ok') return 'known'
   if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.
-  if (respondedAt >= 0) return faults?.of(call)?.isExecuted === true ? 'known' : 'none'
+  if (respondedAt >= 0) return faults?.isExecuted(call) === true ? 'known' : 'none'
   return NO_RESPONSE.has(outcome) || origin === 'injected' ? 'possible' : 'none'
 }
 

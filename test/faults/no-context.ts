@@ -1,13 +1,22 @@
 import type { ExchangeContext } from '../../src/listener/faults/exchange-context.ts'
+import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { facts } from '../rules/facts.ts'
 
 /** A context for faults in tests that need none of its values. */
 export const NO_CONTEXT: ExchangeContext = {
   facts: facts(),
-  request: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
-  requestBytes: 0,
-  maxBody: Infinity,
-  now: () => 0,
+  exchange: {
+    head: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
+    requestBytes: 0,
+  },
+  parts: {
+    maxBody: Infinity,
+    holdTimeout: Infinity,
+    memory: new MemoryBudget(Infinity),
+    push: { send: () => false },
+    closing: new AbortController().signal,
+    now: () => 0,
+  },
   listener: {
     injected: () => undefined,
     notApplicable: () => undefined,

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CallFaults } from '../../src/listener/faults/call-faults.ts'
-import type { PushedCall } from '../../src/listener/faults/source/pushed-call.ts'
+import { type PushedCall, openInjection } from '../../src/listener/faults/call-injection.ts'
 import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'
@@ -29,22 +28,12 @@ const call = (id: number): Call => ({
 /** A call without a fault: its events pass unchanged. */
 function pushedCall(id: number): PushedCall {
   const stop = new Stop()
-  const listener = {
-    injected: () => undefined,
-    notApplicable: () => undefined,
-    canaryReturned: () => undefined,
-    failed: (_: unknown, error: unknown) => {
-      throw error
-    },
+  const failed = (_: unknown, error: unknown): never => {
+    throw error
   }
-  return {
-    call: call(id),
-    faults: new CallFaults(call(id), undefined, { ...NO_CONTEXT, listener }, stop),
-    check: () => undefined,
-    responded: () => undefined,
-    wake: () => stop.abort(),
-    lost: () => undefined,
-  }
+  const listener = { ...NO_CONTEXT.listener, failed }
+  const own = openInjection({ call: call(id) }, { ...NO_CONTEXT, listener }, stop)
+  return { own, stop, lost: () => undefined }
 }
 
 /** One stream, and what the client has of it. */

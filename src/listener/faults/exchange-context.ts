@@ -1,9 +1,10 @@
-import type { Keeping } from '../../base/room.ts'
 import type { ServerHandle } from '../../filters/fault.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
+import type { PostedMessages } from '../../mcp/classify.ts'
 import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
 import type { Disturbance } from '../disturbance.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { FaultEffect } from '../../telemetry/telemetry.ts'
 
@@ -32,24 +33,46 @@ export interface ExchangeControl {
   readonly server: ServerHandle | undefined
 }
 
+/** A request whose response may have faults; without calls it has no optional parts. */
+export interface FaultedExchange {
+  readonly head: RequestHead
+  /** The size of the request's body in bytes. */
+  readonly requestBytes: number
+  readonly posted?: PostedMessages
+  /** The memory of the calls that the budget has counted. */
+  readonly weight?: number
+  /** By `performance.now()`; delays are counted from then. */
+  readonly receivedAt?: number
+  /** Returns the records of a call, or of all open calls, that faults may disturb. */
+  readonly disturbancesOf?: (call: Call | undefined) => readonly Disturbance[]
+  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
+  readonly onResponded?: (call: Call | undefined) => void
+}
+
+/** The parts of the listener that all exchanges with faults share. */
+export interface InjectionParts {
+  /** The largest response that is held for faults that need all of it. */
+  readonly maxBody: number
+  /** The time for which a response is held; a response at the least rate may take longer. */
+  readonly holdTimeout: number
+  readonly memory: MemoryBudget
+  /** Sends whole events on the stream of a session; returns false when that is impossible. */
+  readonly push: { send(session: string, bytes: Uint8Array): boolean }
+  /** Aborted when the listener drains or closes: copies and streams end then. */
+  readonly closing: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
 /** Facts that all faults of one exchange share. */
 export interface ExchangeContext {
   readonly facts: ExchangeFacts
-  readonly request: RequestHead
-  /** The size of the request's body in bytes. */
-  readonly requestBytes: number
-  /** The largest response that is held for faults that need all of it. */
-  readonly maxBody: number
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
+  readonly exchange: FaultedExchange
+  readonly parts: InjectionParts
   readonly control: ExchangeControl
   readonly listener: FaultListener
   /** The call, or else the stream, to which a message of the server belongs. */
   readonly group?: object | undefined
-  /** Returns the records of a call, or of all open calls, that faults may disturb. */
-  readonly disturbancesOf?: ((call: Call | undefined) => readonly Disturbance[]) | undefined
-  /** Counts the memory that faults keep for later calls. */
-  readonly keeping?: Keeping | undefined
 }
 
 /** Identifies a fault of a rule, and the call. */
@@ -59,6 +82,9 @@ export interface FaultRef {
   /** Undefined when an HTTP rule matched an exchange without a call. */
   readonly call: Call | undefined
 }
+
+/** Stands for errors that belong to no fault. */
+export const NO_FAULT: FaultRef = { rule: '', fault: '', call: undefined }
 
 /** Records an effect of a fault. */
 export interface InjectedRecord extends FaultRef {

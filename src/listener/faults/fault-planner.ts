@@ -1,4 +1,4 @@
-import type { Call, ClientInfo } from '../../mcp/call.ts'
+import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
@@ -13,18 +13,22 @@ import {
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
-import type { FaultOrigin } from './exchange-context.ts'
-import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchange-faults-options.ts'
-import { ExchangeFaults } from './exchange-faults.ts'
-import { MessagePlans } from './message-plans.ts'
-import type {
-  FaultPlannerOptions,
-  PlannerContext,
-  PlannerLimits,
-  PostedExchange,
-  RuleParts,
+import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
+import type { PlannedCall } from './call-injection.ts'
+import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
+import { AskedRequests, StreamPlanner } from './message-plans.ts'
+import {
+  acting,
+  callFacts,
+  type FaultPlannerOptions,
+  type PlannerContext,
+  type PlannerLimits,
+  type PostedExchange,
+  requestFacts,
+  type RequestFacts,
+  type RuleParts,
+  withTools,
 } from './planner-options.ts'
-import { acting, callFacts, requestFacts, type RequestFacts, withTools } from './planned-facts.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
 
@@ -45,6 +49,7 @@ export function createPlanner(
     ...limits,
     ...parts,
     ...context,
+    now: parts.rules.clock,
     expired,
     controlOf: (session) => new SessionControl(session, expired, parts.canaries, context),
     onError: (error) => {
@@ -54,29 +59,35 @@ export function createPlanner(
   })
 }
 
-type Planned = Pick<
-  ExchangeFaultsOptions,
-  'calls' | 'messages' | 'messagePlanner' | 'exchangePlan' | 'planResponse'
->
+/** A POST, or an exchange without calls. */
+type Exchange = FaultedExchange & Pick<PostedExchange, 'session' | 'repeats'>
 
-/** An exchange; without calls it has no other parts. */
-type Posted = Pick<PostedExchange, 'head' | 'requestBytes'> & Partial<PostedExchange>
+const NOTHING_POSTED: PostedMessages = {
+  kind: 'messages',
+  batch: false,
+  calls: [],
+  others: [],
+  protocolVersion: undefined,
+  session: undefined,
+  client: undefined,
+}
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
   readonly #parts: FaultPlannerOptions
-  readonly #messages: MessagePlans
+  readonly #asked = new AskedRequests()
   readonly #isStdio: boolean
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
-    this.#messages = new MessagePlans(parts)
     this.#isStdio = parts.streamTransport === 'stdio'
   }
 
   /** Plans the messages of a stream that a client opened by GET. */
   messagesOf(head: RequestHead): MessagePlanner {
-    return this.#messages.ofStream(head)
+    const isAnnounced = factsOf(head).session === undefined
+    const transport = isAnnounced ? this.#parts.streamTransport : 'streamable-http'
+    return new StreamPlanner(this.#parts, this.#asked, head, transport)
   }
 
   /** Returns false when no rule can match any of the messages. */
@@ -111,8 +122,9 @@ export class FaultPlanner {
   /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
   reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
     const { canaries, listenerOf } = this.#parts
-    const found = canaries.in(body, this.#messages.named(posted, session))
-    for (const call of found) listenerOf(session, trace).canaryReturned(call)
+    const others = this.#asked.named(posted, session).map(({ call }) => call)
+    for (const call of canaries.in(body, { ...posted, others }))
+      listenerOf(session, trace).canaryReturned(call)
   }
 
   /** Reports a request that was rejected because a fault ended its session. */
@@ -131,8 +143,20 @@ export class FaultPlanner {
 
   /** Plans the faults of a POST with calls; undefined when no rule matches. */
   forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
+    return this.#safely(exchange, false)
+  }
+
+  /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
+  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
+    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
+    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
+    const session = headerValue(head.headers, 'mcp-session-id') ?? ''
+    return this.#safely({ head, requestBytes, session }, unread)
+  }
+
+  #safely(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
     try {
-      return this.#forCalls(exchange)
+      return this.#plan(exchange, unread)
     } catch (error) {
       exchange.repeats?.faults?.unfollowed()
       this.#parts.onError(error)
@@ -140,25 +164,13 @@ export class FaultPlanner {
     }
   }
 
-  /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
-  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
-    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
-    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
-    try {
-      return this.#forExchange(head, requestBytes, unread)
-    } catch (error) {
-      this.#parts.onError(error)
-      return undefined
-    }
-  }
-
-  #forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
-    const { head, posted, session, receivedAt, repeats } = exchange
+  #plan(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
+    const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const { client } = posted
-    const isDenied = isUntouchable(states, posted.calls, false)
-    const facts = this.#facts(head, session, client, isDenied)
-    const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
+    const isDenied = isUntouchable(states, posted.calls, unread)
+    const facts = requestFacts(this.#parts, head, session, posted.client, isDenied)
+    const seen =
+      repeats && requestFacts(this.#parts, repeats.head, session, posted.client, isDenied)
     const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
     const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
@@ -168,72 +180,36 @@ export class FaultPlanner {
     const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
     const messages =
       isNew && posted.others.length > 0
-        ? this.#planCalls(ruleSet, facts, this.#messages.of(posted, session))
+        ? this.#planCalls(ruleSet, facts, this.#asked.named(posted, session))
         : undefined
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
       repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
+    const [first] = posted.calls
     const readsServer = posted.calls.some(mayReadServer) || ruleSet.index.readsServer
     const messagePlanner =
-      posted.calls.length > 0 && readsServer
-        ? this.#messages.planner(head, posted.calls[0]!.transport, facts)
+      first && readsServer
+        ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, facts)
         : undefined
-    if (
-      exchangePlan === undefined &&
-      planned === undefined &&
-      messages === undefined &&
-      planResponse === undefined &&
-      messagePlanner === undefined
-    ) {
-      return undefined
-    }
-    const all = {
-      calls: planned ?? unplanned,
-      messages,
-      messagePlanner,
-      exchangePlan,
-      planResponse,
-    }
-    return this.#faultsFor(exchange, facts, all)
-  }
-
-  #forExchange(
-    head: RequestHead,
-    requestBytes: number,
-    unread: boolean,
-  ): ExchangeFaults | undefined {
-    const { ruleSet, states, clock } = this.#parts.rules
-    const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    const isDenied = isUntouchable(states, [], unread)
-    const facts = this.#facts(head, session, undefined, isDenied)
-    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
-    const planResponse = this.#planResponse(ruleSet, facts)
-    if (exchangePlan === undefined && planResponse === undefined) return undefined
-    return this.#faultsFor({ head, requestBytes }, facts, { calls: [], exchangePlan, planResponse })
+    const found = exchangePlan ?? planned ?? messages ?? planResponse ?? messagePlanner
+    if (found === undefined) return undefined
+    const calls = planned ?? unplanned
+    const plans = { calls, messages, messagePlanner, exchangePlan, planResponse }
+    return this.#faultsOf(exchange, facts, plans)
   }
 
   /** Plans the rules about the status when the response begins. */
   #planResponse(
     ruleSet: RuleSet,
     facts: ExchangeFacts,
-    posted?: PostedMessages,
+    posted: PostedMessages,
   ): PlanResponse | undefined {
     if (!ruleSet.index.hasHttpResponse || this.#isStdio) return undefined
     const { states, clock } = this.#parts.rules
     const known = withTools(facts, posted)
     return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
-  }
-
-  #facts(
-    head: RequestHead,
-    session: string,
-    client: ClientInfo | undefined,
-    untouchable: boolean,
-  ): RequestFacts {
-    const { sessions, outbound } = this.#parts
-    return requestFacts(sessions, head, session, client, untouchable, outbound)
   }
 
   #planCalls(
@@ -259,39 +235,16 @@ export class FaultPlanner {
     return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
   }
 
-  /** Names each option, because rest and spread cost more. */
-  #faultsFor(exchange: Posted, facts: ExchangeFacts, planned: Planned): ExchangeFaults {
-    const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
-      this.#parts
-    const { head, posted, requestBytes, weight, receivedAt } = exchange
-    const { disturbancesOf, onResponded } = exchange
-    const { calls, messages, messagePlanner, exchangePlan, planResponse } = planned
+  #faultsOf(
+    exchange: FaultedExchange,
+    facts: ExchangeFacts,
+    planned: PlannedExchange,
+  ): ExchangeFaults {
+    const parts = this.#parts
     const session = facts.session ?? ''
-    return new ExchangeFaults({
-      calls,
-      messages,
-      messagePlanner,
-      exchangePlan,
-      planResponse,
-      batch: posted?.batch ?? false,
-      requestBytes,
-      weight,
-      receivedAt,
-      disturbancesOf,
-      onResponded,
-      request: head,
-      facts,
-      session,
-      now: rules.clock,
-      control: controlOf(session),
-      maxBody,
-      holdTimeout,
-      keeping: memory.keeping,
-      memory,
-      listener: listenerOf(session, factsOf(head).trace),
-      push,
-      closing,
-    })
+    const control = parts.controlOf(session)
+    const listener = parts.listenerOf(session, factsOf(exchange.head).trace)
+    return new ExchangeFaults({ facts, exchange, parts, control, listener }, planned)
   }
 }
 

@@ -38,22 +38,19 @@ const MAX_EFFECTS = 200
  * tool names, methods and ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
-  readonly #parts: FaultReportOptions
-  readonly #sample: LineSample
-  readonly #ids: ShownIds
+  readonly parts: FaultReportOptions
+  readonly sample: LineSample
+  readonly ids: ShownIds
 
   constructor(parts: FaultReportOptions) {
-    this.#parts = parts
-    this.#ids = new ShownIds(parts.ids)
-    const limit = parts.injections === 'sample' ? LINES_PER_SECOND : Infinity
-    this.#sample = new LineSample(limit, (leftOut) => {
-      parts.logger.info({ leftOut }, 'more faults were injected than are logged')
-    })
+    this.parts = parts
+    this.ids = new ShownIds(parts.ids)
+    this.sample = new LineSample(parts)
   }
 
   /** Creates the listener of one exchange; the session's id is only logged as a hash. */
   of(session: string | undefined, trace?: string): FaultListener {
-    return new ExchangeReport(this.#parts, this.#sample, this.#ids, session, trace)
+    return new ExchangeReport(this, session, trace)
   }
 }
 
@@ -63,19 +60,17 @@ const LINES_PER_SECOND = 10
 /** Bounds lines in each second. */
 class LineSample {
   readonly #limit: number
+  readonly #logger: Logger
   #second = 0
   #lines = 0
   #leftOut = 0
 
-  readonly #onLeftOut: (lines: number) => void
-
-  /** `onLeftOut` gets the number of lines that were left out, at most once a second. */
-  constructor(limit: number, onLeftOut: (lines: number) => void) {
-    this.#limit = limit
-    this.#onLeftOut = onLeftOut
+  constructor({ injections, logger }: FaultReportOptions) {
+    this.#limit = injections === 'sample' ? LINES_PER_SECOND : Infinity
+    this.#logger = logger
   }
 
-  /** Returns false for a line that is left out. */
+  /** Returns false for a line that is left out: their number is logged at most once a second. */
   admits(now: number): boolean {
     const second = Math.floor(now / 1000)
     if (second !== this.#second) {
@@ -88,36 +83,26 @@ class LineSample {
   }
 
   #report(): void {
-    this.#onLeftOut(this.#leftOut)
+    this.#logger.info({ leftOut: this.#leftOut }, 'more faults were injected than are logged')
     this.#leftOut = 0
   }
 }
 
 class ExchangeReport implements FaultListener {
-  readonly #parts: FaultReportOptions
-  readonly #sample: LineSample
-  readonly #ids: ShownIds
+  readonly #report: FaultReport
   readonly #session: string | undefined
   readonly #trace: string | undefined
   /** The effects so far, each with its call; undefined for an effect on the whole exchange. */
   readonly #effects: (FaultEffect & { readonly call: Call | undefined })[] = []
 
-  constructor(
-    parts: FaultReportOptions,
-    sample: LineSample,
-    ids: ShownIds,
-    session: string | undefined,
-    trace: string | undefined,
-  ) {
-    this.#parts = parts
-    this.#sample = sample
-    this.#ids = ids
+  constructor(report: FaultReport, session: string | undefined, trace: string | undefined) {
+    this.#report = report
     this.#session = session
     this.#trace = trace
   }
 
   injected(record: InjectedRecord): void {
-    const { telemetry, logger, ruleLabel, recent, now, injections } = this.#parts
+    const { telemetry, logger, ruleLabel, recent, now, injections } = this.#report.parts
     const { rule, fault, call, first, effect, isLater = false } = record
     // An infinite wait has no duration.
     const delayMs = Number.isFinite(record.delayMs) ? record.delayMs : undefined
@@ -133,6 +118,7 @@ class ExchangeReport implements FaultListener {
     if (!isOther(call) && this.#effects.length < MAX_EFFECTS)
       this.#effects.push({ rule, fault, call })
     const fields = this.#fields(record)
+    // Member by member: members behind a spread cost a hidden class for each entry.
     const entry: InjectedFaultEntry = {
       rule,
       fault,
@@ -145,7 +131,7 @@ class ExchangeReport implements FaultListener {
     }
     const at = now()
     recent.add({ at, entry })
-    if (injections === 'off' || !this.#sample.admits(at)) return
+    if (injections === 'off' || !this.#report.sample.admits(at)) return
     logger.info(entry, isLater ? 'injected fault goes on' : 'fault injected')
   }
 
@@ -154,7 +140,7 @@ class ExchangeReport implements FaultListener {
   }
 
   notApplicable(record: NotApplicableRecord): void {
-    this.#parts.logger.debug(
+    this.#report.parts.logger.debug(
       { ...this.#fields(record), reason: record.reason },
       'a fault could not act',
     )
@@ -162,13 +148,13 @@ class ExchangeReport implements FaultListener {
 
   canaryReturned(call: Call): void {
     const { rule: _, fault: __, ...fields } = this.#fields({ rule: '', fault: '', call })
-    this.#parts.telemetry.canaryReturned(toolOf(call))
-    this.#parts.logger.warn(fields, 'a message contains the canary of a poisoned result')
+    this.#report.parts.telemetry.canaryReturned(toolOf(call))
+    this.#report.parts.logger.warn(fields, 'a message contains the canary of a poisoned result')
   }
 
   failed(ref: FaultRef, error: unknown): void {
     const fields = { ...this.#fields(ref), err: shownError(error) }
-    this.#parts.logger.error(fields, 'a fault failed by itself; the call passed without it')
+    this.#report.parts.logger.error(fields, 'a fault failed by itself; the call passed without it')
   }
 
   #fields({ rule, fault, call }: FaultRef): RefFields {
@@ -181,8 +167,8 @@ class ExchangeReport implements FaultListener {
         call === undefined || call.method === TOOL_CALL
           ? undefined
           : cutText(call.method, MAX_TEXT),
-      id: this.#ids.id(call?.id),
-      session: this.#ids.session(this.#session),
+      id: this.#report.ids.id(call?.id),
+      session: this.#report.ids.session(this.#session),
     }
   }
 }

@@ -5,13 +5,17 @@ import type { RequestHead } from '../../http/headers.ts'
 import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/call.ts'
 import { progressTokenOf } from '../../mcp/json-rpc.ts'
 import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
-import { planCall } from '../../rules/select/plan.ts'
+import { type Plan, planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
-import { CallFaults } from './call-faults.ts'
-import type { PlannedCall } from './exchange-faults-options.ts'
-import type { FaultPlannerOptions } from './planner-options.ts'
-import { acting, callFacts, requestFacts, type RequestFacts } from './planned-facts.ts'
+import { type CallInjection, openInjection, type PlannedCall } from './call-injection.ts'
+import {
+  acting,
+  callFacts,
+  type FaultPlannerOptions,
+  requestFacts,
+  type RequestFacts,
+} from './planner-options.ts'
 import { Stop } from './chain/stop.ts'
 import {
   type MessagePlanner,
@@ -24,111 +28,33 @@ const MAX_REQUESTS = 10_000
 /** Longer ids and names are not remembered, so that the memory is bounded. */
 const MAX_ID = 256
 
-/** Plans the faults of messages that are no calls of the client. */
-export class MessagePlans {
-  readonly #parts: FaultPlannerOptions
-  /** The requests that servers sent, by session and id. */
+/** A request of a server, and the calls that wait for its response. */
+interface AskedRequest {
+  readonly method: string
+  /** The tool of the call during which it came, if known. */
+  readonly tool: string | undefined
+  readonly disturbs: readonly Disturbance[]
+}
+
+/** Remembers the requests that servers sent, by session and id. */
+export class AskedRequests {
   readonly #asked = new Map<string, AskedRequest>()
 
-  constructor(parts: FaultPlannerOptions) {
-    this.#parts = parts
-  }
-
   /**
-   * Returns the messages of a POST that are no calls, responses with the method of their request,
+   * Returns the messages of a POST beside its calls, responses with the method of their request,
    * and the calls that each may disturb.
    */
-  of({ others }: PostedMessages, session: string): readonly Omit<PlannedCall, 'plan'>[] {
-    return others.map((message) => ({
-      call: this.#named(message, session),
-      disturbs: this.#askedBy(message, session)?.disturbs,
-    }))
+  named({ others }: PostedMessages, session: string): readonly AskedMessage[] {
+    return others.map((message) => {
+      const key = keyOf(session, message.id)
+      const asked = message.kind === 'response' ? this.#asked.get(key) : undefined
+      if (asked === undefined) return { call: message, disturbs: undefined }
+      const { method, tool, disturbs } = asked
+      return { call: { ...message, method, tool }, disturbs }
+    })
   }
 
-  /** Returns the messages of a POST, responses with the method of their request. */
-  named(posted: PostedMessages, session: string): PostedMessages {
-    return { ...posted, others: posted.others.map((message) => this.#named(message, session)) }
-  }
-
-  #named(message: OtherMessage, session: string): OtherMessage {
-    const asked = this.#askedBy(message, session)
-    return asked === undefined ? message : { ...message, method: asked.method, tool: asked.tool }
-  }
-
-  #askedBy({ kind, id }: OtherMessage, session: string): AskedRequest | undefined {
-    return kind === 'response' ? this.#asked.get(keyOf(session, id)) : undefined
-  }
-
-  /** Returns the planner of the messages on a stream that a client opened by GET. */
-  ofStream(head: RequestHead): MessagePlanner {
-    const isAnnounced = factsOf(head).session === undefined
-    const transport = isAnnounced ? this.#parts.streamTransport : 'streamable-http'
-    return this.planner(head, transport)
-  }
-
-  /** Returns the planner of the messages that a server sends in the response to a request. */
-  planner(head: RequestHead, transport: Transport, known?: RequestFacts): MessagePlanner {
-    return new StreamPlanner(this, this.#parts, head, transport, known)
-  }
-
-  /** Plans the faults of one message of a server; undefined when no rule matches. */
-  plan(
-    message: ServerMessage,
-    request: RequestHead,
-    facts: RequestFacts,
-    transport: Transport,
-    source: MessageSource,
-  ): CallFaults | undefined {
-    const { rules, memory, controlOf, listenerOf, tasks } = this.#parts
-    const session = facts.session ?? ''
-    const open = source.disturbs === undefined ? this.#openOf(session, message) : []
-    const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
-    const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
-    const named = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
-    const version = facts.protocolVersion ?? source.call?.protocolVersion
-    const call = callOf(message, transport, version, named)
-    const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
-    if (message.kind === 'request') this.#remember(session, call, disturbs)
-    try {
-      const { ruleSet, states, clock } = rules
-      // A message without a known call may belong to a call of a denied tool.
-      const untouchable =
-        facts.untouchable === true ||
-        (named === undefined &&
-          isUntouchable(
-            states,
-            open.map((each) => each.call),
-            false,
-          ))
-      const known = untouchable ? { ...facts, untouchable } : facts
-      const plan = acting(planCall(ruleSet, callFacts(known, call), states, clock))
-      if (plan === undefined) return undefined
-      const context = {
-        facts,
-        request,
-        requestBytes: 0,
-        now: clock,
-        control: controlOf(session),
-        group: owner ?? source.stream,
-        keeping: memory.keeping,
-        maxBody: this.#parts.maxBody,
-        listener: listenerOf(session, factsOf(request).trace),
-      }
-      return new CallFaults(call, plan, context, new Stop(), undefined, disturbs())
-    } catch (error) {
-      this.#parts.onError(error)
-      return undefined
-    }
-  }
-
-  /** Returns the open calls to which a message on the stream of a session may belong. */
-  #openOf(session: string, message: ServerMessage): readonly OpenCall[] {
-    const open = session === '' ? [] : this.#parts.openIn(session)
-    const token = progressTokenOf(message)
-    return token === undefined ? open : open.filter(({ call }) => call.progressToken === token)
-  }
-
-  #remember(
+  add(
     session: string,
     { id, method, name: tool }: Call,
     disturbs: () => readonly Disturbance[],
@@ -141,31 +67,26 @@ export class MessagePlans {
   }
 }
 
-/** A request of a server, and the calls that wait for its response. */
-interface AskedRequest {
-  readonly method: string
-  /** The tool of the call during which it came, if known. */
-  readonly tool: string | undefined
-  readonly disturbs: readonly Disturbance[]
-}
+/** A message beside the calls of a POST, and the calls that it may disturb. */
+type AskedMessage = Pick<PlannedCall, 'disturbs'> & { readonly call: OtherMessage }
 
 /** Plans the messages that a server sends in the response to one request. */
-class StreamPlanner implements MessagePlanner {
-  readonly #plans: MessagePlans
+export class StreamPlanner implements MessagePlanner {
   readonly #parts: FaultPlannerOptions
+  readonly #asked: AskedRequests
   readonly #head: RequestHead
   readonly #transport: Transport
   readonly #known: RequestFacts | undefined
 
   constructor(
-    plans: MessagePlans,
     parts: FaultPlannerOptions,
+    asked: AskedRequests,
     head: RequestHead,
     transport: Transport,
-    known: RequestFacts | undefined,
+    known?: RequestFacts,
   ) {
-    this.#plans = plans
     this.#parts = parts
+    this.#asked = asked
     this.#head = head
     this.#transport = transport
     this.#known = known
@@ -180,14 +101,58 @@ class StreamPlanner implements MessagePlanner {
     return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
   }
 
-  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined {
+  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined {
     if (!this.isActive) return undefined
-    const { session = factsOf(this.#head).session ?? '' } = source
-    const { sessions, outbound } = this.#parts
-    const facts =
-      this.#known ?? requestFacts(sessions, this.#head, session, undefined, false, outbound)
-    const from = { ...source, stream: this }
-    return this.#plans.plan(message, this.#head, facts, this.#transport, from)
+    const { session: key = factsOf(this.#head).session ?? '' } = source
+    const { tasks } = this.#parts
+    const facts = this.#known ?? requestFacts(this.#parts, this.#head, key)
+    const session = facts.session ?? ''
+    const open = source.disturbs === undefined ? this.#openOf(session, message) : []
+    const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
+    const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
+    const tool = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
+    const version = facts.protocolVersion ?? source.call?.protocolVersion
+    const call = callOf(message, this.#transport, version, tool)
+    const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
+    if (message.kind === 'request') this.#asked.add(session, call, disturbs)
+    try {
+      const plan = this.#planOf(call, facts, tool, open)
+      if (plan === undefined) return undefined
+      const context = {
+        facts,
+        exchange: { head: this.#head, requestBytes: 0 },
+        parts: this.#parts,
+        control: this.#parts.controlOf(session),
+        listener: this.#parts.listenerOf(session, factsOf(this.#head).trace),
+        group: owner ?? this,
+      }
+      return openInjection({ call, plan, disturbs: disturbs() }, context, new Stop())
+    } catch (error) {
+      this.#parts.onError(error)
+      return undefined
+    }
+  }
+
+  #planOf(
+    call: Call,
+    facts: RequestFacts,
+    tool: string | undefined,
+    open: readonly OpenCall[],
+  ): Plan | undefined {
+    const { ruleSet, states, clock } = this.#parts.rules
+    // A message without a known call may belong to a call of a denied tool.
+    const mayBe = tool === undefined ? open.map((each) => each.call) : undefined
+    const untouchable =
+      facts.untouchable === true || (mayBe !== undefined && isUntouchable(states, mayBe, false))
+    const known = untouchable ? { ...facts, untouchable } : facts
+    return acting(planCall(ruleSet, callFacts(known, call), states, clock))
+  }
+
+  /** Returns the open calls to which a message on the stream of a session may belong. */
+  #openOf(session: string, message: ServerMessage): readonly OpenCall[] {
+    const open = session === '' ? [] : this.#parts.openIn(session)
+    const token = progressTokenOf(message)
+    return token === undefined ? open : open.filter(({ call }) => call.progressToken === token)
   }
 }
 

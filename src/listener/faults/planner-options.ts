@@ -1,17 +1,21 @@
-import type { RequestHead } from '../../http/headers.ts'
-import type { Call, Transport } from '../../mcp/call.ts'
+import { targetPath, type RequestHead } from '../../http/headers.ts'
+import { toolOf, type Call, type ClientInfo, type Transport } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
-import type { Destination } from '../../rules/match/call-facts.ts'
+import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
+import { finishPlan, type Plan } from '../../rules/select/plan.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { OpenCall } from '../disturbance.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { ConnectionFaults } from '../outbound/connection-faults.ts'
-import type { ExchangeControl, FaultListener } from './exchange-context.ts'
-import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
+import type {
+  ExchangeControl,
+  FaultedExchange,
+  FaultListener,
+  InjectionParts,
+} from './exchange-context.ts'
 import type { Canaries, ExpiredSessions, SessionEffects } from './session-control.ts'
 
 /** The rules of a sidecar, and what their faults report to. */
@@ -28,17 +32,13 @@ export interface RuleParts {
 }
 
 /** Bounds of a planner; `strict` rethrows planning errors. */
-export interface PlannerLimits {
+export interface PlannerLimits extends Pick<InjectionParts, 'maxBody' | 'holdTimeout'> {
   readonly maxSessions: number
-  /** The largest response that is held for faults that need all of it. */
-  readonly maxBody: number
-  /** The time for which a response is held; one at the least rate may take longer. */
-  readonly holdTimeout: number
   readonly strict: boolean
 }
 
 /** The parts of the listener on which faults act. */
-export interface PlannerContext extends SessionEffects {
+export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'memory' | 'closing'> {
   readonly logger: Logger
   /** The transport of sessions whose responses come on their stream; on stdio HTTP rules are off. */
   readonly streamTransport: Transport
@@ -47,13 +47,12 @@ export interface PlannerContext extends SessionEffects {
   readonly outbound: Destination | undefined
   /** Returns the open calls of a session. */
   readonly openIn: (session: string) => readonly OpenCall[]
-  readonly memory: MemoryBudget
-  /** Aborted when the listener drains or closes: copies and streams end then. */
-  readonly closing: AbortSignal
 }
 
 /** Configures a planner. */
 export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerContext {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   readonly expired: ExpiredSessions
   readonly controlOf: (session: string) => ExchangeControl
   /** Receives planning errors; the exchange continues unless this throws. */
@@ -61,19 +60,57 @@ export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerCo
 }
 
 /** A POST with calls. */
-export interface PostedExchange {
-  readonly head: RequestHead
-  readonly posted: PostedMessages
+export interface PostedExchange extends Required<FaultedExchange> {
   /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
-  readonly requestBytes: number
-  /** The memory of the calls that the budget has counted. */
-  readonly weight: number
-  /** By `performance.now()`. */
-  readonly receivedAt: number
-  readonly disturbancesOf: NonNullable<ExchangeFaultsOptions['disturbancesOf']>
-  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
-  readonly onResponded: (call: Call | undefined) => void
   /** The redirected request that this one repeats: its calls are planned already. */
   readonly repeats?: RedirectedPost | undefined
+}
+
+/** The facts of an exchange, with the protocol version of its session. */
+export type RequestFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
+
+/** Collects the facts of a request. */
+export function requestFacts(
+  { sessions, outbound }: FaultPlannerOptions,
+  head: RequestHead,
+  session: string,
+  client?: ClientInfo,
+  untouchable = false,
+): RequestFacts {
+  const known = session === '' ? undefined : sessions.get(session)
+  return {
+    headers: head.headers,
+    session: session === '' ? undefined : session,
+    client: client ?? known?.client,
+    protocolVersion: known?.protocolVersion,
+    http: { method: head.method, path: targetPath(head.target) },
+    untouchable,
+    outbound,
+  }
+}
+
+/** Adds the tools of an exchange's calls, which only rules about HTTP read. */
+export function withTools<Known extends ExchangeFacts | undefined>(
+  facts: Known,
+  posted: PostedMessages | undefined,
+): Known {
+  const tools = posted?.calls.flatMap((call) => toolOf(call) ?? []) ?? []
+  return facts === undefined || tools.length === 0 ? facts : { ...facts, tools }
+}
+
+/**
+ * Copies member by member, because a spread is ten times as slow and every call that may match gets
+ * here.
+ */
+export function callFacts(facts: RequestFacts, call: Call): CallFacts {
+  const { headers, session, client, protocolVersion, http, untouchable, outbound } = facts
+  return { headers, session, client, protocolVersion, http, untouchable, outbound, call }
+}
+
+/** Returns a plan with faults to run; a plan of dry-run matches is finished at once. */
+export function acting(plan: Plan | undefined): Plan | undefined {
+  if (plan === undefined || !plan.dryRun) return plan
+  finishPlan(plan)
+  return undefined
 }

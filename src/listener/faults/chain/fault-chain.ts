@@ -2,24 +2,24 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import type { ActiveFault } from './active-fault.ts'
+import type { ActiveFault } from '../active-fault.ts'
 import {
   type ChainFrame,
   type FrameFlow,
   FrameQueue,
-  QuietFrame,
-  SealedFrame,
-  UnreadFrame,
   isOpen,
+  repliedFrame,
+  type UpstreamFrame,
 } from './frame.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { CallInjection } from '../call-injection.ts'
+import { hasEnded, respondedBy } from '../call-state.ts'
 
 /** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
 
 /** Pipes a response's frames through the faults of a call, in order. */
 export function chainOf(
-  { faults }: Pick<CallFaults, 'faults'>,
+  { faults }: Pick<CallInjection, 'faults'>,
   input: FrameFlow,
   check: ResponseCheck,
   uncut?: NotApplicableReason,
@@ -42,7 +42,7 @@ async function* responseStage(
   try {
     for (let step = await input.next(); step.done !== true; step = await input.next()) {
       const frame = step.value
-      const isWhole = isOpen(frame) ? frame.last : frame instanceof UnreadFrame
+      const isWhole = frame.last === true || frame.kind === 'unread'
       if (!isWhole) {
         yield frame
         continue
@@ -51,7 +51,7 @@ async function* responseStage(
       if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
       // After the end of the silence the response continues unchanged.
       if (verdict.kind === 'hang') await active.hang().catch(() => undefined)
-      yield verdict.kind === 'respond' ? SealedFrame.instead(frame, verdict.reply) : frame
+      yield verdict.kind === 'respond' ? repliedFrame(frame, verdict.reply) : frame
       active.settle()
     }
   } finally {
@@ -114,7 +114,7 @@ async function* transformStage(
 
 /** Pipes one frame through the faults of a call; adds the frames that replace it to `out`. */
 export async function piped(
-  { faults }: Pick<CallFaults, 'faults'>,
+  { faults }: Pick<CallInjection, 'faults'>,
   frame: ChainFrame,
   out: ChainFrame[],
   check: ResponseCheck,
@@ -138,9 +138,9 @@ export async function piped(
 
 /** Counts a frame that a fault takes; returns false for one that is too large for it. */
 function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
-  const { memory, exchangeContext } = active.owner
+  const { memory, context } = active.owner
   // An earlier fault may have made the message larger than any that is read.
-  if (raw.length > exchangeContext.maxBody) {
+  if (raw.length > context.parts.maxBody) {
     active.cannot('too_large')
     return false
   }
@@ -152,12 +152,14 @@ function takes(active: ActiveFault, { raw, message, last }: Frame): boolean {
 
 /** Returns what a fault makes of the only frame of a response. */
 async function changed(active: ActiveFault, frame: ChainFrame): Promise<ChainFrame> {
-  if (!isOpen(frame) || !frame.last || !takes(active, frame)) return frame
+  if (frame.last !== true || !isOpen(frame)) return frame
+  const open = frame as UpstreamFrame
+  if (!takes(active, open)) return frame
   const { length } = frame.raw
   try {
     const heavy = heavyWork.wait(length)
     if (heavy !== undefined) await heavy
-    const after = active.fault.onLast!(active, frame)
+    const after = active.fault.onLast!(active, open)
     const replaced = after instanceof Promise ? await after : after
     active.settle()
     return replaced ?? frame
@@ -183,7 +185,7 @@ export class FrameChain extends FrameQueue {
 
   /** `uncut` is the reason for which no fault may cut the response, if any. */
   constructor(
-    owner: CallFaults,
+    owner: CallInjection,
     check: ResponseCheck,
     onFrame: OnFrame,
     onDrain: () => void,
@@ -193,7 +195,7 @@ export class FrameChain extends FrameQueue {
     this.done = this.#run(owner, chainOf(owner, this, check, uncut), onFrame)
   }
 
-  async #run(owner: CallFaults, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
+  async #run(owner: CallInjection, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
         const heavy = heavyWork.wait(step.value.raw.length)
@@ -204,9 +206,8 @@ export class FrameChain extends FrameQueue {
     } finally {
       // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
-      const { fate, stop } = owner
-      const dropped = !fate.responded && fate.upstreamResponse !== undefined
-      if (dropped && !stop.aborted) fate.respondedBy(undefined)
+      const isDropped = !hasEnded(owner) && owner.upstreamResponse !== undefined
+      if (isDropped && !owner.stop.aborted) respondedBy(owner, undefined)
       // Frames that no fault reads must not hold up the upstream.
       this.drop()
     }
@@ -221,10 +222,10 @@ export class Tap implements AsyncIterableIterator<Frame> {
   /** Frames that were taken and not emitted. */
   readonly inHand: Frame[] = []
   /** A frame that ends the transform, and passes it. */
-  sealed: Frame | SealedFrame | undefined
+  sealed: ChainFrame | undefined
   exhausted = false
   #held = 0
-  #quiet: QuietFrame[] = []
+  #quiet: ChainFrame[] = []
   /** The next result of the transform, if available. */
   #given: Given | undefined
   #resolve: ((given: boolean) => void) | undefined
@@ -251,21 +252,22 @@ export class Tap implements AsyncIterableIterator<Frame> {
         return step
       }
       const frame = step.value
-      if (frame instanceof QuietFrame) {
+      if (frame.kind === 'quiet' || frame.kind === 'unread') {
         this.#quiet.push(frame)
         this.#notify()
         continue
       }
-      if (frame instanceof SealedFrame || !takes(this.#active, frame)) {
+      const open = frame as UpstreamFrame
+      if (frame.kind === 'sealed' || !takes(this.#active, open)) {
         this.sealed = frame
         return { done: true, value: undefined }
       }
-      this.inHand.push(frame)
+      this.inHand.push(open)
       this.#held += frame.raw.length
       // Parsing took time, and the fault may take as long.
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
-      return { done: false, value: frame }
+      return { done: false, value: open }
     }
   }
 
@@ -304,14 +306,10 @@ export class Tap implements AsyncIterableIterator<Frame> {
     return given.step
   }
 
-  takeQuiet(): readonly QuietFrame[] {
+  takeQuiet(): readonly ChainFrame[] {
     const quiet = this.#quiet
     if (quiet.length > 0) this.#quiet = []
     return quiet
-  }
-
-  return(): Promise<IteratorResult<Frame>> {
-    return Promise.resolve({ done: true, value: undefined })
   }
 
   #notify(): void {

@@ -4,13 +4,29 @@ import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 
-/** A part of a response as the upstream sent it. */
-export interface UpstreamFrame extends Frame {
-  /** The id of the event, which a replacement must keep, because clients resume by it. */
-  readonly eventId: string | undefined
+/**
+ * A frame in the chain of a call. Faults see events and bodies. Sealed frames skip the rest of the
+ * chain: replies of faults, and pieces of events that are too large to hold. Quiet frames have no
+ * fields, such as a comment, and keep their position. A response that no fault can read is `unread`;
+ * a fault may replace it as a whole.
+ */
+export interface ChainFrame {
+  readonly kind: Frame['kind'] | 'sealed' | 'quiet' | 'unread'
+  readonly raw: Uint8Array
+  readonly message?: Message | undefined
+  readonly last?: boolean
   /** The messages of an event that has several. */
   readonly batch?: readonly Message[]
+  /** The id of the event, which a replacement must keep, because clients resume by it. */
+  readonly eventId?: string | undefined
+  /** The reply of a fault in the place of the frame. */
+  readonly reply?: InjectedReply
+  /** False when the next frame continues the same event. */
+  readonly ends?: boolean
 }
+
+/** A part of a response as the upstream sent it. */
+export type UpstreamFrame = Frame & ChainFrame
 
 export function upstreamFrame(
   kind: Frame['kind'],
@@ -22,63 +38,20 @@ export function upstreamFrame(
   return { kind, raw, message, last, eventId }
 }
 
-/** A frame that skips the rest of the chain: a fault's reply, or unreadable bytes. */
-export class SealedFrame {
-  /** Undefined for bytes that are forwarded unchanged. */
-  readonly reply: InjectedReply | undefined
-  readonly raw: Uint8Array
-  readonly eventId: string | undefined
-  /** False when the next frame continues the same event. */
-  readonly ends: boolean
-
-  private constructor(
-    reply: InjectedReply | undefined,
-    raw: Uint8Array,
-    eventId: string | undefined,
-    ends: boolean,
-  ) {
-    this.reply = reply
-    this.raw = raw
-    this.eventId = eventId
-    this.ends = ends
-  }
-
-  /** Creates a frame that replaces another one by a reply. */
-  static instead(of: Frame | UnreadFrame, reply: InjectedReply): SealedFrame {
-    // A frame that a fault has changed keeps the id, although it is not an `UpstreamFrame`.
-    const { eventId } = of as Partial<UpstreamFrame>
-    return new SealedFrame(reply, of.raw, eventId, true)
-  }
-
-  /** Creates a frame for a part of an event that is too large to buffer. */
-  static piece(raw: Uint8Array, ends: boolean): SealedFrame {
-    return new SealedFrame(undefined, raw, undefined, ends)
-  }
-}
-
 /**
- * Bytes without fields, such as a comment: faults do not see them, and they keep their position.
+ * Returns the frame of a reply in the place of another one. A frame that a fault has changed keeps
+ * its event id.
  */
-export class QuietFrame {
-  readonly raw: Uint8Array
-
-  constructor(raw: Uint8Array) {
-    this.raw = raw
-  }
+export function repliedFrame({ raw, eventId }: ChainFrame, reply: InjectedReply): ChainFrame {
+  return { kind: 'sealed', raw, eventId, reply }
 }
-
-/** A response that no fault can read; a fault may replace it as a whole. */
-export class UnreadFrame extends QuietFrame {}
-
-/** A frame in the chain of a call. */
-export type ChainFrame = Frame | SealedFrame | QuietFrame
 
 /** The frames between two faults. */
 export type FrameFlow = AsyncIterator<ChainFrame, undefined>
 
 /** Returns true for frames that faults see. */
-export function isOpen(frame: ChainFrame): frame is Frame {
-  return !(frame instanceof SealedFrame) && !(frame instanceof QuietFrame)
+export function isOpen({ kind }: ChainFrame): boolean {
+  return kind === 'event' || kind === 'body'
 }
 
 /** The waiting pieces, of any size, beyond which the sender is asked to pause. */
@@ -91,28 +64,26 @@ interface Reader<Piece> {
   readonly reject: (error: Error) => void
 }
 
-/** Configures a queue. */
-export interface QueueBounds<Piece> {
-  readonly sizeOf: (piece: Piece) => number
-  /** Returns the memory of a piece in the shared budget. */
-  readonly weightOf?: (piece: Piece) => number
-  readonly memory?: Room | undefined
-  /** The waiting bytes beyond which the sender is asked to pause. */
-  readonly highWater: number
-  /** Called when there is room again. */
-  readonly onDrain: () => void
-}
+/** Memory of a frame in addition to its bytes. */
+const FRAME = 256
+/** The memory of a frame's bytes and its parsed message, as a multiple of the bytes. */
+const PARSED = 3
 
 /**
  * Queues the pieces of a response for its faults. Each piece costs the same, however many wait, and
  * other calls are served after a slice of pieces.
  */
-export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
-  readonly #bounds: QueueBounds<Piece>
+export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncIterator<
+  Piece,
+  undefined
+> {
+  readonly #highWater: number
+  /** Called when there is room again. */
+  readonly #onDrain: () => void
+  readonly #memory: Room | undefined
   readonly #waiting = new Fifo<Piece>()
   readonly #readers = new Fifo<Reader<Piece>>()
   #size = 0
-  #weight = 0
   #closed = false
   #failure: Error | undefined
   /** The pieces read since the reader last waited. */
@@ -120,8 +91,11 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   /** Pending while other calls are served. */
   #pause: Promise<void> | undefined
 
-  constructor(bounds: QueueBounds<Piece>) {
-    this.#bounds = bounds
+  /** The sender is asked to pause while more than `highWater` bytes wait. */
+  constructor(highWater: number, onDrain: () => void, memory?: Room) {
+    this.#highWater = highWater
+    this.#onDrain = onDrain
+    this.#memory = memory
   }
 
   /** The waiting bytes. */
@@ -131,7 +105,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
 
   /** True while the sender must pause. */
   get behind(): boolean {
-    return this.#size > this.#bounds.highWater || this.#waiting.length > MOST_PIECES
+    return this.#size > this.#highWater || this.#waiting.length > MOST_PIECES
   }
 
   /** True when the input has ended. */
@@ -147,18 +121,16 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
       return
     }
     this.#waiting.push(piece)
-    this.#size += this.#bounds.sizeOf(piece)
-    const weight = this.#bounds.weightOf?.(piece) ?? 0
-    this.#weight += weight
-    this.#bounds.memory?.take(weight)
+    const size = sizeOf(piece)
+    this.#size += size
+    this.#memory?.take(size * PARSED + FRAME)
   }
 
   /** Drops all waiting pieces and ends the input. */
   drop(): void {
+    this.#memory?.give(this.#size * PARSED + this.#waiting.length * FRAME)
     this.#waiting.clear()
     this.#size = 0
-    this.#bounds.memory?.give(this.#weight)
-    this.#weight = 0
     this.#failure = undefined
     this.close()
   }
@@ -189,43 +161,35 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     }
   }
 
-  /** Called when there is room again. */
   protected onDrain(): void {
-    this.#bounds.onDrain()
+    this.#onDrain()
   }
 
   #take(): IteratorResult<Piece, undefined> {
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
-    this.#size -= this.#bounds.sizeOf(value)
-    const weight = this.#bounds.weightOf?.(value) ?? 0
-    this.#weight -= weight
-    this.#bounds.memory?.give(weight)
+    const size = sizeOf(value)
+    this.#size -= size
+    this.#memory?.give(size * PARSED + FRAME)
     if (wasBehind && !this.behind) this.onDrain()
     return { done: false, value }
   }
 }
 
-/** The waiting bytes beyond which the sender is asked to pause. */
+function sizeOf(piece: ChainFrame | Uint8Array): number {
+  return piece instanceof Uint8Array ? piece.length : piece.raw.length
+}
+
+/** The waiting bytes of frames beyond which the sender is asked to pause. */
 const HIGH_WATER = 16 * 1024
-/** Memory of a frame in addition to its bytes. */
-const FRAME = 256
-/** The memory of a frame's bytes and its parsed message, as a multiple of the bytes. */
-const PARSED = 3
 
 /** Queues frames for a chain. */
 export class FrameQueue extends PieceQueue<ChainFrame> {
   #room: (() => void) | undefined
 
   /** `onDrain` is called when the queue has room again. */
-  constructor(onDrain: () => void = () => undefined, memory?: Room) {
-    super({
-      sizeOf: ({ raw }) => raw.length,
-      weightOf: ({ raw }) => raw.length * PARSED + FRAME,
-      memory,
-      highWater: HIGH_WATER,
-      onDrain,
-    })
+  constructor(onDrain: () => void, memory?: Room) {
+    super(HIGH_WATER, onDrain, memory)
   }
 
   override drop(): void {

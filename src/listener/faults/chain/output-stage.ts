@@ -1,11 +1,14 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import { type HeaderLines, type ResponseHead, headerValues } from '../../../http/headers.ts'
+import { sharesStream } from '../../../mcp/call.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { ActiveFault } from '../active-fault.ts'
+import { type CallProgress, move } from '../call-state.ts'
+import { NO_FAULT } from '../exchange-context.ts'
 import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { type ExchangeFaults, waits } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 import { type OutputFlow, outputLayer } from './output-layer.ts'
 
@@ -23,19 +26,17 @@ class BrokenOff extends Error {
   }
 }
 
-/** Receives the events of a stage. */
-export interface OutputEvents {
-  /** The stage accepts data again after `data` returned false. */
-  readonly onDrain: () => void
-  /** The response has ended; further data of an upstream that has not ended is not needed. */
-  readonly done: (upstreamHasEnded: boolean) => void
+/** Returns the faults that act on the response as HTTP, in order. */
+export function outputsOf({ exchange, shared, calls }: ExchangeFaults): readonly ActiveFault[] {
+  const own = shared || sharesStream(calls[0]?.call?.transport) ? [] : calls
+  return [exchange, ...own].flatMap(({ faults }) => faults.filter((each) => each.transformsOutput))
 }
 
 /** Runs the faults that act on the response as HTTP (head and bytes), before the client. */
 export class OutputStage {
   readonly #faults: ExchangeFaults
   readonly #sink: ResponseSink
-  readonly #events: OutputEvents
+  readonly #done: (upstreamHasEnded: boolean) => void
   readonly #queue: PieceQueue<Uint8Array>
   #trailers: HeaderLines = []
   readonly #exit: FramedSink
@@ -45,13 +46,21 @@ export class OutputStage {
   #upstreamFailed = false
   #wake: (() => void) | undefined
 
-  constructor(faults: ExchangeFaults, sink: ResponseSink, events: OutputEvents) {
+  /**
+   * Calls `onDrain` when the stage accepts data again after `data` returned false, and `done` when
+   * the response has ended.
+   */
+  constructor(
+    faults: ExchangeFaults,
+    sink: ResponseSink,
+    onDrain: () => void,
+    done: (upstreamHasEnded: boolean) => void,
+  ) {
     this.#faults = faults
     this.#sink = sink
-    this.#events = events
-    const { onDrain } = events
-    this.#queue = new PieceQueue({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, onDrain })
-    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.request, status))
+    this.#done = done
+    this.#queue = new PieceQueue(HIGH_WATER, onDrain)
+    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.exchange.head, status))
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -106,20 +115,23 @@ export class OutputStage {
 
   /** Never rejects. */
   async #start(head: ResponseHead, whole: boolean): Promise<void> {
-    const { maxBody: limit, holdTimeout: timeout } = this.#faults.options
-    const isExcused = (): boolean => this.#faults.all.some(({ waits }) => waits)
-    // The first fault waits for nothing of a whole response.
-    let bound = whole ? undefined : { timeout, isExcused }
+    const { maxBody: limit, holdTimeout } = this.#faults.options.parts
+    const isExcused = (): boolean => this.#faults.all.some(waits)
+    let isFirst = true
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
-      for (const { owner, active } of this.#faults.outputs) {
-        const changed = (): void => this.#faults.changedBy(owner)
-        const endsByStatus = this.#endsByStatus(flow.head.status, owner)
-        flow = await outputLayer({ active, limit, bound, changed, endsByStatus }, flow)
-        bound = { timeout, isExcused }
+      for (const active of outputsOf(this.#faults)) {
+        const changed = (): void => this.#changedBy(active.owner)
+        const endsByStatus = this.#endsByStatus(flow.head.status, active.owner)
+        // The first fault waits for nothing of a whole response.
+        const timeout = whole && isFirst ? undefined : holdTimeout
+        const options = { active, limit, timeout, isExcused, changed, endsByStatus }
+        flow = await outputLayer(options, flow)
+        isFirst = false
         if (this.#ended) return
       }
-      this.#exit.head(withMarkers(flow.head, this.#faults.takeHeadMarkers()))
+      const markers = this.#faults.all.flatMap(({ headMarkers }) => headMarkers)
+      this.#exit.head(withMarkers(flow.head, markers))
       await this.#send(flow)
       if (!this.#ended) this.#end(flow.whole() ? this.#trailers : [])
     } catch (error) {
@@ -130,11 +142,17 @@ export class OutputStage {
     }
   }
 
+  /** Records that a fault changed or ended the response: one of the exchange affects all calls. */
+  #changedBy(owner: CallProgress): void {
+    const { exchange, calls } = this.#faults
+    for (const own of owner === exchange && calls.length > 0 ? calls : [owner]) move(own, 'changes')
+  }
+
   /**
    * Returns true when the status alone decides the outcome: the body of some error statuses may
    * decide it, too.
    */
-  #endsByStatus(status: number, owner: CallFaults): boolean {
+  #endsByStatus(status: number, owner: CallProgress): boolean {
     const call = owner.call ?? this.#faults.calls[0]?.call
     return status >= 300 && !((status === 400 || status === 404) && isModern(call?.protocolVersion))
   }
@@ -167,7 +185,7 @@ export class OutputStage {
       const kind = error.how === 'rst' ? 'reset' : 'closed'
       this.#fail({ kind, message: 'a fault cut the response' })
     } else {
-      this.#faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+      this.#faults.options.listener.failed(NO_FAULT, error)
       this.#fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
     }
   }
@@ -175,13 +193,13 @@ export class OutputStage {
   #end(trailers: HeaderLines): void {
     this.#close()
     this.#exit.end(trailers)
-    this.#events.done(this.#queue.closed)
+    this.#done(this.#queue.closed)
   }
 
   #fail(failure: Failure): void {
     this.#close()
     this.#sink.fail(failure)
-    this.#events.done(this.#queue.closed)
+    this.#done(this.#queue.closed)
   }
 
   #close(): void {

@@ -1,11 +1,19 @@
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { type ExchangeFaults, takeAllMarkers } from '../exchange-faults.ts'
 import { withMarkers, type InjectedResponse } from './injected-response.ts'
-import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
+import { OutputStage } from '../chain/output-stage.ts'
 
 /** Larger bodies may wait for the client. */
 const AT_ONCE = 8 * 1024
+
+/** Receives the events of an outlet. */
+interface OutletEvents {
+  /** The client accepts data again after `data` returned false. */
+  readonly onDrain: () => void
+  /** The response has ended; further data of an upstream that has not ended is not needed. */
+  readonly done: (upstreamHasEnded: boolean) => void
+}
 
 /**
  * Sends a response to the client: adds markers to heads, waits for a slow client, and ends the
@@ -14,35 +22,40 @@ const AT_ONCE = 8 * 1024
 export class Outlet {
   started = false
   ended = false
+  /** True while the client accepts no more data. */
+  blocked = false
   readonly #sink: ResponseSink
   readonly #faults: ExchangeFaults
+  readonly #events: OutletEvents
+  /** The faults that act on the response as HTTP, if any. */
   #stage: OutputStage | undefined
-  #blocked = false
+  #to: ResponseSink | OutputStage
   #waiting: (() => void)[] = []
 
-  constructor(sink: ResponseSink, faults: ExchangeFaults) {
+  constructor(sink: ResponseSink, faults: ExchangeFaults, events: OutletEvents) {
     this.#sink = sink
+    this.#to = sink
     this.#faults = faults
+    this.#events = events
   }
 
-  /** The stage of faults that act on the response as HTTP, if any. */
-  get stage(): OutputStage | undefined {
-    return this.#stage
+  /** True when faults act on the response as HTTP. */
+  get isStaged(): boolean {
+    return this.#stage !== undefined
   }
 
-  /** Sends the upstream's response through a stage. Only before the head. */
-  addStage(events: OutputEvents): void {
-    this.#stage = new OutputStage(this.#faults, this.#sink, events)
+  /** Sends the upstream's response through the faults that act on it. Only before the head. */
+  addStage(): void {
+    const { done } = this.#events
+    const stage = new OutputStage(this.#faults, this.#sink, () => this.#drained(), done)
+    this.#to = this.#stage = stage
   }
 
   /** Bypasses the stage for a fault's response, which no other fault may change. */
   bypass(): void {
-    if (!this.started) this.#stage = undefined
-  }
-
-  /** True while the client accepts no more data. */
-  get blocked(): boolean {
-    return this.#blocked
+    if (this.started) return
+    this.#stage = undefined
+    this.#to = this.#sink
   }
 
   info(head: ResponseHead): void {
@@ -52,14 +65,14 @@ export class Outlet {
   head(head: ResponseHead, whole = false): void {
     if (this.ended) return
     this.started = true
-    this.#to.head(withMarkers(head, this.#faults.takeMarkers()), whole)
+    this.#to.head(withMarkers(head, takeAllMarkers(this.#faults)), whole)
   }
 
   /** Sends a part of the body; false asks for a pause until `resume`. */
   data(bytes: Uint8Array): boolean {
     if (this.ended || bytes.length === 0) return true
     if (this.#to.data(bytes)) return true
-    this.#blocked = true
+    this.blocked = true
     return false
   }
 
@@ -90,16 +103,17 @@ export class Outlet {
     else if (this.#close()) this.#stage.cut(failure)
   }
 
+  /** Continues when the client accepts data. */
   resume(): void {
-    this.#blocked = false
-    for (const go of this.#waiting.splice(0)) go()
+    if (this.#stage === undefined) this.#drained()
+    else this.#stage.resume()
   }
 
   /**
    * Resolves when the client accepts data or has left; returns undefined when no wait is needed.
    */
   ready(): Promise<void> | undefined {
-    if (!this.#blocked || this.ended) return undefined
+    if (!this.blocked || this.ended) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
@@ -110,8 +124,14 @@ export class Outlet {
     this.#faults.finish()
   }
 
-  get #to(): OutputStage | ResponseSink {
-    return this.#stage ?? this.#sink
+  #drained(): void {
+    this.#release()
+    this.#events.onDrain()
+  }
+
+  #release(): void {
+    this.blocked = false
+    for (const go of this.#waiting.splice(0)) go()
   }
 
   #close(): boolean {
@@ -119,7 +139,7 @@ export class Outlet {
     this.ended = true
     // A stage may still have bytes to send.
     if (this.#stage === undefined) this.#faults.finish()
-    this.resume()
+    this.#release()
     return true
   }
 }

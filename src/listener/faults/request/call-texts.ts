@@ -31,7 +31,7 @@ const BODY_HEADERS = new Set([
  * Returns the header lines for a changed body, with the length at its original position. With
  * `readsResponse` the client's accepted codings are removed, so that the response can be read.
  */
-export function headersForChangedRequest(
+function headersForChangedRequest(
   lines: HeaderLines,
   length: number,
   readsResponse: boolean,

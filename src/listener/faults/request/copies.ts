@@ -1,72 +1,12 @@
-import type { ActiveFault } from '../chain/active-fault.ts'
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
-import type { Call } from '../../../mcp/call.ts'
+import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
-
-/** The copies of a call that one fault orders. */
-export interface CopyOrder {
-  readonly active: ActiveFault
-  readonly copies: number
-  /** Milliseconds. */
-  readonly spacing: number
-}
-
-/** Holds the ordered copies of one call. */
-export class CopyOrders {
-  /** Aborted when the upstream responds to the call; undefined without a session. */
-  responded: AbortController | undefined
-  /** True when the upstream reports the end of the session. */
-  sessionEnded = false
-  #waiting: CopyOrder[] = []
-  #taken: readonly CopyOrder[] = []
-
-  /** True when copies are ordered. */
-  get isWanted(): boolean {
-    return this.#waiting.length > 0
-  }
-
-  add(order: CopyOrder): void {
-    this.#waiting.push(order)
-  }
-
-  /** Returns the ordered copies, when the call is sent to the upstream. */
-  take(isInSession: boolean): readonly CopyOrder[] {
-    this.#taken = this.#waiting.splice(0)
-    if (isInSession) this.responded = new AbortController()
-    return this.#taken
-  }
-
-  /**
-   * Handles the upstream's response: copies without spacing are settled, and all are revoked when
-   * the session has ended.
-   */
-  responds(hasSessionEnded: boolean): void {
-    this.sessionEnded = hasSessionEnded
-    for (const { active, spacing } of this.#taken) {
-      if (hasSessionEnded) active.revoke('session_over')
-      else if (spacing === 0) active.settle()
-    }
-    this.responded?.abort()
-  }
-
-  /**
-   * Orders the copies again for a redirected request, because the first ones went to the old
-   * target.
-   */
-  repeat(): void {
-    this.#waiting = [...this.#taken]
-  }
-
-  /** Revokes the copies of a call that is not sent. */
-  drop(): void {
-    for (const { active } of this.#waiting.splice(0)) active.revoke('call_not_sent')
-  }
-}
+import { NO_FAULT } from '../exchange-context.ts'
 
 /** The header that numbers the copies of a call. */
 const COPY_HEADER = 'x-squall-copy'
@@ -83,61 +23,66 @@ const PROMPT = 100
 
 const NEVER = new AbortController().signal
 
-/** Configures the sending of copies. */
-export interface CopyOptions {
-  readonly upstream: Upstream
-  readonly texts: CallTexts
-  /** Counts the texts of copies. */
-  readonly memory?: Room | undefined
-  /** Aborted when the sidecar drains. */
-  readonly closing: AbortSignal | undefined
-  readonly onError: (error: unknown) => void
+/** Takes the ordered copies of a message that is sent now. */
+export function takeCopies(own: CallInjection): readonly CopyOrder[] {
+  own.copies = own.ordered
+  own.ordered = []
+  return own.copies
 }
 
-/** Provides the state of a call with copies. */
-export interface CopiedOwner {
-  readonly call: Call | undefined
-  /** True once a fault or the upstream has ended the session. */
-  readonly hasSessionEnded: boolean
-  readonly copies: CopyOrders | undefined
+/**
+ * Handles the upstream's response to a call: copies without spacing are settled, and all are revoked
+ * when the session has ended.
+ */
+export function copiesRespond(own: CallInjection, hasSessionEnded: boolean): void {
+  own.sessionEnded = hasSessionEnded
+  for (const { active, spacing } of own.copies) {
+    if (hasSessionEnded) active.revoke('session_over')
+    else if (spacing === 0) active.settle()
+  }
+  own.responded?.abort()
 }
 
-/** A call with copies to send. */
-export interface CopiedCall {
-  /** The text that was sent to the upstream. */
-  readonly text: string
-  readonly order: CopyOrder
-  readonly owner: CopiedOwner
-}
-
-export type Copied = Omit<CopiedCall, 'order'>
-
-/** Returns the calls with ordered copies, as they are sent. */
+/** Returns the calls with ordered copies, and their texts as they are sent. */
 export async function readCopied(
-  owners: readonly CopiedOwner[],
+  posted: readonly CallInjection[],
   texts: CallTexts,
   responded: readonly number[],
-): Promise<readonly Copied[]> {
-  const copied: Copied[] = []
-  for (const [index, owner] of owners.entries()) {
-    if (owner.copies?.isWanted !== true || responded.includes(index)) continue
+): Promise<readonly (readonly [CallInjection, string])[]> {
+  const copied: (readonly [CallInjection, string])[] = []
+  for (const [index, own] of posted.entries()) {
+    if (own.ordered.length === 0 || responded.includes(index)) continue
     const text = await texts.text(index)
-    if (text !== undefined) copied.push({ owner, text })
+    if (text !== undefined) copied.push([own, text])
   }
   return copied
 }
 
+/** Writes the requests of copies, and receives them. */
+interface CopyTarget {
+  readonly upstream: Upstream
+  readonly texts: CallTexts
+}
+
+/** Sends the ordered copies of a call, in the text that was sent to the upstream. */
+export function sendCopies(own: CallInjection, text: string, to: CopyTarget): void {
+  if (own.context.facts.session !== undefined) own.responded = new AbortController()
+  for (const order of takeCopies(own)) void sendOrder(own, order, text, to)
+}
+
 /**
- * Sends the copies of a call one after the other, even without a waiting client, until the rule is
- * withdrawn. Their responses are read, so that the upstream does its work, and dropped. Never
- * rejects.
+ * Sends copies one after the other, even without a waiting client, until the rule is withdrawn.
+ * Their responses are read, so that the upstream does its work, and dropped. Never rejects.
  */
-export async function sendCopies(call: CopiedCall, options: CopyOptions): Promise<void> {
-  const { active, copies, spacing } = call.order
-  const closing = options.closing ?? NEVER
-  const { memory = ENDLESS } = options
-  const responded = call.owner.copies?.responded
-  if (!memory.take(call.text.length)) {
+async function sendOrder(
+  own: CallInjection,
+  { active, copies, spacing }: CopyOrder,
+  text: string,
+  to: CopyTarget,
+): Promise<void> {
+  const { responded, context } = own
+  const { closing, memory } = context.parts
+  if (!memory.take(text.length)) {
     active.revoke('memory')
     return
   }
@@ -149,31 +94,36 @@ export async function sendCopies(call: CopiedCall, options: CopyOptions): Promis
     }
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
-      if (call.owner.hasSessionEnded) active.revoke('session_over')
-      if (active.withdrawn.aborted || call.owner.hasSessionEnded) return
+      const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
+      if (hasEnded) active.revoke('session_over')
+      if (active.withdrawn.aborted || hasEnded) return
       // The fault takes effect with its first copy.
       active.settle()
-      send(call, n, options)
+      const isCall = own.call?.kind === undefined
+      const copy = isCall ? withId(text, JSON.stringify(`${PREFIX}-${++made}`)) : text
+      if (copy === undefined) continue
+      const more = active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
+      const request = to.texts.alone(copy, more)
+      sendAlone(request, { upstream: to.upstream, memory, closing })
     }
   } catch (error) {
-    if (!closing.aborted) options.onError(error)
+    if (!closing.aborted) context.listener.failed(NO_FAULT, error)
   } finally {
-    memory.give(call.text.length)
+    memory.give(text.length)
   }
 }
 
-function send({ text, order, owner }: CopiedCall, n: number, options: CopyOptions): void {
-  const isCall = owner.call?.kind === undefined
-  const copy = isCall ? withId(text, JSON.stringify(`${PREFIX}-${++made}`)) : text
-  if (copy === undefined) return
-  const more = order.active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
-  sendAlone(options.texts.alone(copy, more), options)
+/** The receiver of a request, what counts its memory, and what ends the wait for its response. */
+interface Alone {
+  readonly upstream: Upstream
+  readonly memory?: Room
+  readonly closing: AbortSignal | undefined
 }
 
 /** Sends a request whose response nobody awaits; one without room is skipped. */
 export function sendAlone(
   { head, body }: SentRequest,
-  { upstream, memory = ENDLESS, closing = NEVER }: Omit<CopyOptions, 'texts' | 'onError'>,
+  { upstream, memory = ENDLESS, closing = NEVER }: Alone,
 ): void {
   const size = (body as Uint8Array).length
   if (!memory.take(size)) return

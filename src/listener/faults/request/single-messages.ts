@@ -8,12 +8,13 @@ import { splice } from '../../../base/json/json-edit.ts'
 import type { Span } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import type { CallFaults, RequestVerdict } from '../call-faults.ts'
-import { upstreamFrame, type ChainFrame, SealedFrame } from '../chain/frame.ts'
+import { type CallInjection, leave } from '../call-injection.ts'
+import { move } from '../call-state.ts'
+import { upstreamFrame, type ChainFrame, repliedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { CallTexts } from './call-texts.ts'
-import { checkVerdict } from './verdicts.ts'
+import { type RequestVerdict, askFaults, checkVerdict } from './verdicts.ts'
 
 /**
  * Pipes the messages of a request that are no calls through the faults that change, drop or repeat
@@ -21,25 +22,26 @@ import { checkVerdict } from './verdicts.ts'
  * upstream gets in addition.
  */
 export async function pipeMessages(
-  { calls, messages }: Readonly<Record<'calls' | 'messages', readonly CallFaults[]>>,
+  posted: readonly CallInjection[],
+  calls: number,
   verdicts: readonly (RequestVerdict | undefined)[],
   texts: CallTexts,
   dropped: number[],
 ): Promise<readonly string[]> {
   const repeated: string[] = []
-  for (const [at, faults] of messages.entries()) {
-    const index = calls.length + at
+  for (let index = calls; index < posted.length; index++) {
+    const own = posted[index]!
     if (verdicts[index]?.kind !== 'continue') continue
-    faults.leaveOutput('nothing_to_act_on')
-    if (!faults.readsResponse) continue
+    leave(own, 'output', 'nothing_to_act_on')
+    if (!own.readsResponse) continue
     const text = await texts.text(index)
     if (text === undefined) {
-      faults.leaveResponse('unreadable')
+      leave(own, 'messages', 'unreadable')
       continue
     }
-    const after = await pipedText(faults, text)
+    const after = await pipedText(own, text)
     if (after === undefined) continue
-    faults.fate.changed()
+    move(own, 'changes')
     const [first, ...more] = after
     if (first === undefined) dropped.push(index)
     else texts.replace(index, first)
@@ -49,12 +51,12 @@ export async function pipeMessages(
 }
 
 /** Returns the texts that replace the text of a message; undefined when it does not change. */
-async function pipedText(faults: CallFaults, text: string): Promise<readonly string[] | undefined> {
-  const call = faults.call!
+async function pipedText(own: CallInjection, text: string): Promise<readonly string[] | undefined> {
+  const call = own.call!
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
   const raw = Buffer.from(`${lines.join('')}\n`)
   const { kind, method, params } = call
-  const isAsRead = kind === 'notification' && faults.edits.length === 0
+  const isAsRead = kind === 'notification' && own.edits.length === 0
   const message = isAsRead ? { kind, method, params } : toMessage(parseJson(text))
   const frame = upstreamFrame('event', raw, message, true)
   const out: ChainFrame[] = []
@@ -62,45 +64,36 @@ async function pipedText(faults: CallFaults, text: string): Promise<readonly str
     const isReply = verdict.kind === 'respond' && verdict.reply.kind !== 'http'
     return isReply ? checkVerdict(call, verdict, true) : 'nothing_to_act_on'
   }
-  await piped(faults, frame, out, check, 'nothing_to_act_on')
+  await piped(own, frame, out, check, 'nothing_to_act_on')
   if (out.length === 1 && out[0] === frame) return undefined
   return out.map((each) => textOf(each, call))
 }
 
 function textOf(frame: ChainFrame, call: Call): string {
-  if (frame instanceof SealedFrame) {
-    const { reply } = frame
-    if (reply !== undefined && reply.kind !== 'http') {
-      return JSON.stringify(replyMessage(reply, call))
-    }
+  const { raw, reply } = frame
+  if (reply !== undefined && reply.kind !== 'http') {
+    return JSON.stringify(replyMessage(reply, call))
   }
   // A damaged text may have no data line.
-  const { raw } = frame
   const event = { kind: 'event', raw, message: undefined, last: true } as const
   return frameText(event) ?? Buffer.from(raw).toString()
 }
 
-/** Configures how a message is taken through its faults. */
-export interface MessageOptions {
-  /** The reason for which no fault may cut the stream, if any. */
-  readonly uncut?: NotApplicableReason | undefined
-  /** Finds the message in the text of its frame; the whole text by default. */
-  readonly part?: (text: string) => Span | undefined
-}
-
 /**
  * Takes a message that is no response through the faults of its rules, as the only frame of one:
- * returns what takes its place, a reply among it. Rejects with `CutResponse` when a fault resets
- * the connection.
+ * returns what takes its place, a reply among it. `uncut` is the reason for which no fault may cut
+ * the stream, if any; `part` finds the message in the text of its frame. Rejects with `CutResponse`
+ * when a fault resets the connection.
  */
 export async function pipedMessage(
-  owner: CallFaults,
+  owner: CallInjection,
   original: Frame,
   check: ResponseCheck,
-  { uncut, part = readJson }: MessageOptions = {},
+  uncut: NotApplicableReason | undefined,
+  part: (text: string) => Span | undefined = readJson,
 ): Promise<readonly ChainFrame[]> {
   let frame = original
-  const verdict = await owner.request(async (_, wanted) => {
+  const verdict = await askFaults(owner, async (wanted) => {
     const reason = check(wanted)
     if (reason !== undefined || wanted.kind !== 'edit') return reason
     const text = frameText(frame)
@@ -114,8 +107,8 @@ export async function pipedMessage(
   })
   if (verdict.kind === 'lost') return []
   if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-  if (verdict.kind === 'respond') return [SealedFrame.instead(frame, verdict.reply)]
-  owner.leaveOutput('nothing_to_act_on')
+  if (verdict.kind === 'respond') return [repliedFrame(frame, verdict.reply)]
+  leave(owner, 'output', 'nothing_to_act_on')
   const out: ChainFrame[] = []
   await piped(owner, { ...frame, last: true }, out, check, uncut)
   return out

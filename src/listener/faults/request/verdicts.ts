@@ -1,13 +1,18 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
-import { asSseEvent, isExactId } from '../../../mcp/reply.ts'
-import type { Verdict } from '../../../filters/fault.ts'
+import { type Reply, asSseEvent, isExactId } from '../../../mcp/reply.ts'
+import type { FaultContext, Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
-import type { Inapplicable } from '../chain/active-context.ts'
-import type { ActiveFault } from '../chain/active-fault.ts'
-import type { CallFaults } from '../call-faults.ts'
+import type { ActiveFault, Inapplicable } from '../active-fault.ts'
+import type { CallInjection } from '../call-injection.ts'
+import { move, repliedBy } from '../call-state.ts'
 import type { CallTexts } from './call-texts.ts'
-import { type RpcReply, markerComments, replyMessage } from '../emit/injected-response.ts'
+import {
+  type HttpReply,
+  type RpcReply,
+  markerComments,
+  replyMessage,
+} from '../emit/injected-response.ts'
 
 /**
  * Returns the reason for which a verdict on a response cannot be carried out, if any: the upstream
@@ -69,14 +74,16 @@ export function checkServerVerdict(
   return isExactId(call.id) ? undefined : 'inexact_id'
 }
 
-/** The exchange whose request faults are asked about. */
-interface AskedExchange {
-  readonly options: {
-    readonly session: string
-    /** Sends the replies to calls whose responses come on a stream. */
-    readonly push?: { send(session: string, bytes: Uint8Array): boolean } | undefined
-  }
-  readonly posted: readonly CallFaults[]
+/** Returns the reason for which a verdict cannot be carried out on a shared stream. */
+export function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
+  const reason = checkStreamVerdict(call, verdict, false, true)
+  return reason ?? (verdict.kind === 'reset' ? 'shared_stream' : undefined)
+}
+
+/** The calls and other messages of a request, by the indexes of `CallTexts`. */
+export interface PostedCalls {
+  readonly posted: readonly CallInjection[]
+  /** True when several calls share the exchange: one call's fault must not affect the others. */
   readonly shared: boolean
 }
 
@@ -85,14 +92,14 @@ interface AskedExchange {
  * starts immediate effects.
  */
 export function admitVerdict(
-  faults: CallFaults,
+  own: CallInjection,
   verdict: Verdict,
-  active: ActiveFault,
-  { options, posted, shared }: AskedExchange,
+  { wireMarker }: ActiveFault,
+  { posted, shared }: PostedCalls,
   texts: CallTexts,
 ): Inapplicable {
-  const { call } = faults
-  const index = posted.indexOf(faults)
+  const { call } = own
+  const index = posted.indexOf(own)
   if (verdict.kind === 'edit' || verdict.kind === 'copies') {
     return checkChange(call, verdict, texts, index)
   }
@@ -104,20 +111,20 @@ export function admitVerdict(
     return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
   }
   if (!sharesStream(call?.transport) || reply.kind === 'http') return undefined
-  return pushReply(faults, reply, active.wireMarker, options)
+  return pushReply(own, reply, wireMarker)
 }
 
 /** Sends the reply to a call on the stream of its session. */
 function pushReply(
-  faults: CallFaults,
+  own: CallInjection,
   reply: RpcReply,
   wireMarker: string | undefined,
-  { push, session }: AskedExchange['options'],
 ): NotApplicableReason | undefined {
-  const { bytes } = asSseEvent(replyMessage(reply, faults.call!))
+  const { parts, facts } = own.context
+  const { bytes } = asSseEvent(replyMessage(reply, own.call!))
   const marked =
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
-  const sent = faults.fate.repliedBy(() => push?.send(session, marked) ?? false)
+  const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked))
   return sent ? undefined : 'no_push_stream'
 }
 
@@ -137,4 +144,117 @@ async function checkChange(
   const text = await texts.text(index)
   const isUnreadable = text === undefined || (isCall && withId(text, '0') === undefined)
   return isUnreadable ? 'unreadable' : undefined
+}
+
+/**
+ * The result of the request phase for one call: edits, copies and silence are handled by then. A
+ * message that is `lost` is not sent.
+ */
+export type RequestVerdict =
+  Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }> | { readonly kind: 'lost' }
+
+const CONTINUE: RequestVerdict = { kind: 'continue' }
+
+/**
+ * Runs the request hooks in order; the first verdict that can be carried out ends the phase. The
+ * first delay is counted from `since`, until a fault has held the call.
+ */
+export async function askFaults(
+  own: CallInjection,
+  admit: (verdict: Verdict, active: ActiveFault) => Inapplicable,
+  since?: number,
+): Promise<RequestVerdict> {
+  let from = since
+  for (const active of own.faults) {
+    if (own.stop.aborted) break
+    const name = active.requestHook
+    if (active.asked || name === undefined) continue
+    const hook = (ctx: FaultContext) => active.fault[name]!(ctx)
+    const verdict = await active.decide(hook, (wanted) => admit(wanted, active), from)
+    from = undefined
+    const done = carriedOut(own, active, verdict)
+    if (done instanceof Promise) await done
+    else if (done !== undefined) return done
+  }
+  return CONTINUE
+}
+
+/** Carries out a verdict; returns it when it ends the phase. */
+function carriedOut(
+  own: CallInjection,
+  active: ActiveFault,
+  verdict: Verdict,
+): RequestVerdict | undefined | Promise<undefined> {
+  const { call } = own
+  if (verdict.kind === 'continue') return undefined
+  if (verdict.kind === 'copies') {
+    const { copies, spacing } = verdict
+    own.ordered = [...own.ordered, { active, copies, spacing }]
+    return undefined
+  }
+  // Nobody waits for a notification of the server: the silence is complete without holding it.
+  const isLost = verdict.kind === 'hang' && call?.from === 'server' && call.kind === 'notification'
+  if (verdict.kind === 'hang' && !isLost) {
+    own.hangs = true
+    // The wait ends when the rule is withdrawn, and rejects when the client leaves.
+    return active.hang().then(
+      () => void (own.hangs = false),
+      () => undefined,
+    )
+  }
+  // The upstream waits for the response of a client: a message of a fault replaces it.
+  const isMessage = verdict.kind === 'respond' && verdict.reply.kind !== 'http'
+  const isReplaced = isMessage && call?.kind === 'response'
+  if (verdict.kind === 'edit') own.edits = [...own.edits, verdict.edit]
+  else if (!isLost && !isReplaced) move(own, 'changes')
+  active.settle()
+  if (verdict.kind === 'hang') return { kind: 'lost' }
+  return verdict.kind === 'edit' || isReplaced ? undefined : verdict
+}
+
+/** The result of the request phase for the exchange. */
+export type RequestOutcome =
+  | { readonly kind: 'cut'; readonly how: 'rst' | 'fin' }
+  | { readonly kind: 'http'; readonly reply: HttpReply }
+  /**
+   * The calls with these indexes have responses, some of them these messages, or are abandoned; the
+   * rest is sent.
+   */
+  | {
+      readonly kind: 'forward'
+      readonly responded: readonly number[]
+      readonly replies: readonly Reply[]
+      /** The texts of messages that the upstream gets in addition. */
+      readonly repeated: readonly string[]
+    }
+
+/**
+ * Joins the verdicts on the messages of a request. Adds the indexes of messages that the upstream
+ * does not get to `responded`, and the replies of faults to `replies`.
+ */
+export function requestOutcome(
+  posted: readonly CallInjection[],
+  verdicts: readonly (RequestVerdict | undefined)[],
+  responded: number[],
+  replies: Reply[],
+  repeated: readonly string[],
+): RequestOutcome {
+  for (const [index, own] of posted.entries()) {
+    const verdict = verdicts[index]
+    if (own.isAbandoned) {
+      responded.push(index)
+      continue
+    }
+    if (verdict?.kind === 'reset') return { kind: 'cut', how: verdict.how }
+    if (verdict?.kind !== 'respond') continue
+    const { reply } = verdict
+    if (reply.kind === 'http') {
+      for (const each of posted) move(each, 'changes')
+      return { kind: 'http', reply }
+    }
+    move(own, 'replaces')
+    responded.push(index)
+    if (!sharesStream(own.call!.transport)) replies.push(replyMessage(reply, own.call!))
+  }
+  return { kind: 'forward', responded, replies, repeated }
 }

@@ -1,6 +1,8 @@
 import { asBuffer } from '../../../base/bytes.ts'
 import { jsonArray, jsonElements } from '../../../base/json/json-array.ts'
 import { frameText, withText } from '../../../filters/lib/json/frame-json.ts'
+import type { readEvent } from '../../../mcp/event-message.ts'
+import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
 import { type UpstreamFrame, upstreamFrame } from '../chain/frame.ts'
 
@@ -10,6 +12,17 @@ export interface BatchReader {
   readonly isOwn: (message: Message) => boolean
   /** Returns true for a message that ends a call. */
   readonly ends: (message: Message) => boolean
+}
+
+/** Returns an event of the upstream with what was read in it. */
+export function eventFrame(
+  { raw, id }: SseFrame,
+  { messages, batch }: ReturnType<typeof readEvent>,
+  { ends }: BatchReader,
+): UpstreamFrame {
+  const message = batch ? undefined : messages[0]
+  const event = upstreamFrame('event', raw, message, message !== undefined && ends(message), id)
+  return batch ? { ...event, batch: messages } : event
 }
 
 /**

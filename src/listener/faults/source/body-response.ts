@@ -1,8 +1,8 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines } from '../../../http/headers.ts'
+import { asBuffer } from '../../../base/bytes.ts'
 import { Pieces } from '../../../base/pieces.ts'
 import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json/json-array.ts'
-import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
@@ -10,27 +10,19 @@ import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
 import type { ResponseContext, ResponsePart } from './response-part.ts'
-import {
-  changedBatch,
-  isStream,
-  joined,
-  jsonBytes,
-  onlyMessage,
-  readMessages,
-} from './body-messages.ts'
-import type { CallFaults } from '../call-faults.ts'
-import type { NotApplicableReason } from '../exchange-context.ts'
+import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
+import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { keepRead, readOf } from '../../../mcp/read-messages.ts'
+import { asJson } from '../../../mcp/reply.ts'
+import { isStream } from './response-part.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
+import { move, respondedBy } from '../call-state.ts'
+import { hasMarkers } from '../exchange-faults.ts'
+import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
-import {
-  type UpstreamFrame,
-  type ChainFrame,
-  SealedFrame,
-  UnreadFrame,
-  upstreamFrame,
-  isOpen,
-} from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, upstreamFrame, isOpen } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
 /** Holds a response until it is complete, so that faults can act on the whole body. */
@@ -52,7 +44,7 @@ export class BodyResponse implements ResponsePart {
       this.#pass()
     }
     if (!context.whole)
-      this.#timer = new HoldTimer(faults.options.holdTimeout, () => this.#pieces.size, late)
+      this.#timer = new HoldTimer(faults.options.parts.holdTimeout, () => this.#pieces.size, late)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -62,8 +54,8 @@ export class BodyResponse implements ResponsePart {
     const isHeld = faults.memory.take(chunk.length)
     if (this.#asking) return false
     if (!isHeld) return this.#pass()
-    if (this.#pieces.size <= faults.options.maxBody) return true
-    if (this.#isAlone && faults.all.some((each) => each.mayReplace)) {
+    if (this.#pieces.size <= faults.options.parts.maxBody) return true
+    if (this.#isAlone && faults.all.some(({ mayReplace }) => mayReplace)) {
       this.#asking = true
       this.#timer?.stop()
       void this.#ask().catch((error: unknown) => this.#handleError(error, this.#ended))
@@ -75,7 +67,7 @@ export class BodyResponse implements ResponsePart {
 
   end(trailers: HeaderLines): void {
     this.#timer?.stop()
-    this.#context.faults.options.onResponded?.(undefined)
+    this.#context.faults.options.exchange.onResponded?.(undefined)
     if (this.#passing) this.#context.outlet.end(trailers)
     else if (this.#asking) this.#ended = trailers
     else void this.#response(trailers).catch((error: unknown) => this.#handleError(error, trailers))
@@ -107,7 +99,7 @@ export class BodyResponse implements ResponsePart {
         ? undefined
         : withElementsInFront(
             start,
-            replies.map((reply) => jsonBytes(reply)),
+            replies.map((reply) => asJson(reply).bytes),
           )
     const changed = front && { ...head, headers: headersForChangedBody(head.headers) }
     outlet.head(changed ?? head, whole)
@@ -128,7 +120,7 @@ export class BodyResponse implements ResponsePart {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) return outlet.cut(error.how)
-    faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+    faults.options.listener.failed(NO_FAULT, error)
     if (!outlet.started) this.#pass()
     if (trailers !== undefined) outlet.end(trailers)
     else this.#context.upstream.resume()
@@ -137,7 +129,7 @@ export class BodyResponse implements ResponsePart {
   async #response(trailers: HeaderLines): Promise<void> {
     const { faults, outlet, coding } = this.#context
     const { size } = this.#pieces
-    const { maxBody } = faults.options
+    const { maxBody } = faults.options.parts
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
     const heavy = heavyWork.wait(decoded)
     if (heavy !== undefined) await heavy
@@ -155,14 +147,12 @@ export class BodyResponse implements ResponsePart {
     const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
     faults.memory.give(cost)
     faults.memory.take(body.length + jsonWeight(whole.message))
-    const asked = faults.options.messagePlanner && (await pipeInputRequests(faults, whole))
+    const asked = faults.planned.messagePlanner && (await pipeInputRequests(faults, whole))
     let out = asked === undefined ? whole : this.#only(asked)
     if (out !== undefined) out = await this.#taken(faults.exchange, out)
     if (out === undefined) return
     if (!this.#isAlone) {
-      const messages = out === whole ? read : undefined
-      const through = (own: CallFaults, frame: UpstreamFrame) => this.#through(own, frame)
-      const bytes = await changedBatch(this.#context, out.raw, messages, through)
+      const bytes = await this.#changedBatch(out.raw, out === whole ? read : undefined)
       if (outlet.ended) return
       if (bytes !== undefined) return this.#send(bytes, true)
     } else if (faults.calls[0] !== undefined) {
@@ -173,8 +163,40 @@ export class BodyResponse implements ResponsePart {
     else this.#send(out.raw, false)
   }
 
+  /**
+   * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
+   * changed. `messages` are those of the body, where they are known.
+   */
+  async #changedBatch(
+    body: Uint8Array,
+    messages: readonly Message[] | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const { faults, replies, head } = this.#context
+    const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
+    let changed = replies.length > 0 && head.status < 300
+    // A batch of calls is never this long, so these are not all responses.
+    const tooMany = elements.length > MAX_MESSAGES
+    if (tooMany) faults.leaveResponse('too_complex')
+    const parts = await Promise.all(
+      (tooMany ? [] : elements).map(async (raw, index): Promise<readonly Uint8Array[]> => {
+        const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
+        const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
+        const own = faults.calls.find(({ call }) => call!.id === id)
+        if (own === undefined || !actsOnResponse(own)) return [raw]
+        const frame = upstreamFrame('body', raw, message, true)
+        const out = await this.#through(own, frame)
+        if (out.length !== 1 || out[0] !== frame) changed = true
+        return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
+      }),
+    )
+    if (!changed) return undefined
+    const own = head.status < 300 ? replies.map((reply) => asJson(reply).bytes) : []
+    const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
+    return jsonArray(own.concat(rest))
+  }
+
   /** Takes the response to the only call through its faults; a batch of one stays a batch. */
-  async #ofCall(call: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
+  async #ofCall(call: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
     const elements = body.message === undefined ? undefined : jsonElements(body.raw)
     if (elements === undefined) return this.#taken(call, body)
     const element = { ...body, raw: elements[0]! }
@@ -184,8 +206,8 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Pipes a body through one chain of faults; returns undefined when they ended the response. */
-  async #taken(owner: CallFaults, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
-    return owner.actsOnResponse ? this.#only(await this.#through(owner, body)) : body
+  async #taken(owner: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
+    return actsOnResponse(owner) ? this.#only(await this.#through(owner, body)) : body
   }
 
   /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
@@ -208,7 +230,7 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet } = this.#context
     for (const owner of faults.all) {
       if (!owner.mayReplace || this.#passing) continue
-      const out = await this.#through(owner, new UnreadFrame(NOTHING))
+      const out = await this.#through(owner, { kind: 'unread', raw: NOTHING })
       // The upstream may have failed meanwhile, and the client has the held bytes.
       if (this.#passing || outlet.ended) return
       if (this.#replaced(out)) {
@@ -231,10 +253,10 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet, head } = this.#context
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
-      ? new UnreadFrame(original)
+      ? ({ kind: 'unread', raw: original } as const)
       : upstreamFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? faults.all : []) {
-      const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
+      const out = actsOnResponse(owner) ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
     }
     faults.leaveResponse(reason)
@@ -242,28 +264,27 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Pipes one frame through one chain; frames before a cut are sent at once. */
-  async #through(owner: CallFaults, frame: ChainFrame): Promise<readonly ChainFrame[]> {
+  async #through(owner: CallInjection, frame: ChainFrame): Promise<readonly ChainFrame[]> {
     const { faults } = this.#context
-    const message = isOpen(frame) ? frame.message : undefined
-    owner.fate.upstreamResponded(message)
+    const { message } = frame
+    owner.upstreamResponse = message
     const out: ChainFrame[] = []
     try {
       await piped(owner, frame, out, (verdict) => checkVerdict(owner.call, verdict, faults.shared))
     } catch (error) {
       if (!(error instanceof CutResponse)) throw error
-      owner.fate.changed()
+      move(owner, 'changes')
       this.#cut(out, error.how)
       return out
     }
-    if (out.some((each) => each instanceof SealedFrame)) owner.fate.changed()
+    if (out.some(({ kind }) => kind === 'sealed')) move(owner, 'changes')
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === faults.exchange && !faults.shared ? (faults.calls[0] ?? owner) : owner
-      seen.fate.upstreamResponded(message)
+      seen.upstreamResponse = message
       const heavy = heavyWork.wait(frame.raw.length)
       if (heavy !== undefined) await heavy
       const [only] = out.length === 1 ? out : []
-      const read = only !== undefined && isOpen(only) ? only.message : undefined
-      seen.fate.respondedBy(read ?? onlyMessage(joined(out)))
+      respondedBy(seen, only?.message ?? onlyMessage(joined(out)))
     }
     return out
   }
@@ -271,21 +292,23 @@ export class BodyResponse implements ResponsePart {
   /** Sends a reply that replaces the whole response; returns true when there is one. */
   #replaced(frames: readonly ChainFrame[]): boolean {
     const { faults, outlet, head } = this.#context
-    const reply = frames.find((each) => each instanceof SealedFrame)?.reply
+    const reply = frames.find(({ kind }) => kind === 'sealed')?.reply
     if (reply === undefined) return false
     outlet.bypass()
     if (reply.kind === 'http') {
-      outlet.whole(httpResponse(reply, faults.options.request, faults.hasMarkers, head.headers))
+      outlet.whole(
+        httpResponse(reply, faults.options.exchange.head, hasMarkers(faults), head.headers),
+      )
     } else {
-      const bytes = jsonBytes(replyMessage(reply, faults.calls[0]!.call!))
-      this.#send(faults.options.batch ? jsonArray([bytes]) : bytes, true)
+      const bytes = asJson(replyMessage(reply, faults.calls[0]!.call!)).bytes
+      this.#send(faults.options.exchange.posted!.batch ? jsonArray([bytes]) : bytes, true)
     }
     return true
   }
 
   #send(bytes: Uint8Array, areReplies: boolean): void {
     const { faults, outlet, head } = this.#context
-    outlet.whole(changedResponse(head, bytes, areReplies, faults.options.request))
+    outlet.whole(changedResponse(head, bytes, areReplies, faults.options.exchange.head))
   }
 
   #cut(out: readonly ChainFrame[], how: 'rst' | 'fin'): void {
@@ -298,4 +321,42 @@ export class BodyResponse implements ResponsePart {
     }
     outlet.cut(how)
   }
+}
+
+/** Returns the message of a body with one message. */
+function onlyMessage(body: Uint8Array): Message | undefined {
+  const messages = readMessages(body)
+  return typeof messages !== 'string' && messages.length === 1 ? messages[0] : undefined
+}
+
+/** Returns the messages of a body, none for a body without any, or `too_complex`. */
+function readMessages(body: Uint8Array): readonly Message[] | 'too_complex' {
+  const known = readOf(body)
+  if (known !== undefined) return known.messages
+  const parsed = parseMessages(asBuffer(body).toString())
+  if (parsed.ok) {
+    keepRead(body, parsed)
+    return parsed.messages
+  }
+  return parsed.reason === 'too_complex' ? parsed.reason : []
+}
+
+/** Reads a JSON text as a message; returns undefined when it is none. */
+function messageIn(raw: Uint8Array): Message | undefined {
+  try {
+    return toMessage(parseJson(asBuffer(raw).toString()))
+  } catch {
+    return undefined
+  }
+}
+
+/** Joins the bytes of several frames. */
+function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Array {
+  return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
+}
+
+/** Encodes the reply of a frame; returns undefined when it has none. */
+function replyBytes({ call }: CallInjection, { reply }: ChainFrame): Uint8Array | undefined {
+  if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
+  return asJson(replyMessage(reply, call)).bytes
 }

@@ -9,18 +9,24 @@ import {
   type Upstream,
 } from '../../../http/transfer.ts'
 import type { Outgoing, Service } from '../../layers/layer.ts'
-import { type Copied, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
+import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import type { ExchangeFaults } from '../exchange-faults.ts'
+import { leave } from '../call-injection.ts'
+import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
+import { outputsOf } from '../chain/output-stage.ts'
 import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import type { UpstreamControl, ResponseContext, ResponsePart } from './response-part.ts'
+import {
+  isStream,
+  type UpstreamControl,
+  type ResponseContext,
+  type ResponsePart,
+} from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
-import { isStream } from './body-messages.ts'
 import { SseResponse } from './sse-response.ts'
 
 /** The ways to the upstream. */
@@ -42,13 +48,25 @@ export function faultedTransfer(
   return transfer
 }
 
-class FaultedTransfer implements Transfer {
+/** Takes the request through the faults to the upstream, and the response back to the client. */
+class FaultedTransfer implements Transfer, ResponseSink {
   readonly #services: Services
   readonly #faults: ExchangeFaults
   readonly #request: Outgoing
   readonly #outlet: Outlet
+  readonly #control: UpstreamControl = {
+    resume: () => this.#transfer?.resume(),
+    drop: () => this.#drop(),
+    post: (text) => {
+      const { closing, memory } = this.#faults.options.parts
+      const upstream = this.#services.alone
+      sendAlone(postOf(this.#request.head, text), { upstream, closing, memory })
+    },
+  }
+  /** The faults' replies to calls of a batch whose rest was sent. */
+  #replies: readonly Reply[] = []
   #transfer: Transfer | undefined
-  #faulted: FaultedSink | undefined
+  #part: ResponsePart | undefined
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
@@ -56,16 +74,22 @@ class FaultedTransfer implements Transfer {
     this.#services = services
     this.#faults = faults
     this.#request = request
-    this.#outlet = new Outlet(sink, faults)
+    this.#outlet = new Outlet(sink, faults, {
+      onDrain: () => this.#part?.resume(),
+      done: (upstreamHasEnded) => {
+        if (!upstreamHasEnded) this.#drop()
+        this.#stop()
+      },
+    })
   }
 
   begin(): void {
-    if (this.#faults.actsOnRequest) {
+    if (actsOnRequest(this.#faults)) {
       void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
     try {
-      this.#forward(this.#request.head, this.#request.body, [])
+      this.#forward(this.#request.head, this.#request.body)
     } catch (error) {
       this.#faults.finish()
       throw error
@@ -73,109 +97,12 @@ class FaultedTransfer implements Transfer {
   }
 
   resume(): void {
-    if (this.#faulted === undefined) this.#outlet.resume()
-    else this.#faulted.resume()
+    this.#outlet.resume()
   }
 
   abort(): void {
     this.#drop()
-    this.#outlet.stop()
-    this.#faulted?.stop()
-  }
-
-  async #decide(): Promise<void> {
-    const { request, batch, maxBody, weight = 0 } = this.#faults.options
-    // Parsing the call took time, and the faults may take as long.
-    const heavy = heavyWork.wait(weight)
-    if (heavy !== undefined) await heavy
-    const texts = new CallTexts(this.#request.head, this.#request.body, maxBody)
-    const outcome = await this.#faults.request(texts)
-    if (this.#outlet.ended) return
-    const marked = this.#faults.hasMarkers
-    if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http')
-      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
-    else {
-      const { responded, replies, repeated } = outcome
-      // A single message that has a reply, or did not change, needs not be read again.
-      const unread = responded.length === 0 ? texts.unread : undefined
-      const isAnswered = !batch && responded.length > 0
-      const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
-      const isCopied = this.#faults.posted.some(({ copies }) => copies?.isWanted === true)
-      const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
-      if (this.#outlet.ended) return
-      if (sent === 'empty') {
-        this.#outlet.whole(
-          replies.length === 0
-            ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
-            : messageResponse(replies, batch, request, marked),
-        )
-      } else {
-        this.#forward(sent.head, sent.body, replies)
-        this.#copy(copied, texts, repeated)
-      }
-    }
-  }
-
-  #copy(copied: readonly Copied[], texts: CallTexts, repeated: readonly string[]): void {
-    const { closing, listener, memory } = this.#faults.options
-    const options = {
-      upstream: this.#services.alone,
-      texts,
-      memory,
-      closing,
-      onError: (error: unknown) => listener.failed({ rule: '', fault: '', call: undefined }, error),
-    }
-    for (const { owner, text } of copied) {
-      const isInSession = this.#faults.options.session !== ''
-      for (const order of owner.copies?.take(isInSession) ?? [])
-        void sendCopies({ text, order, owner }, options)
-    }
-    for (const text of repeated) sendAlone(texts.alone(text, []), options)
-  }
-
-  #forward(head: RequestHead, body: Body, replies: readonly Reply[]): void {
-    const { closing, memory } = this.#faults.options
-    const { entries, barriers } = this.#request
-    const { inner, alone: upstream } = this.#services
-    const control = {
-      resume: () => this.#transfer?.resume(),
-      drop: () => this.#drop(),
-      post: (text: string) =>
-        sendAlone(postOf(this.#request.head, text), { upstream, closing, memory }),
-    }
-    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, control)
-    this.#faults.forwarded()
-    const transfer = inner.send({ head, body, entries, barriers }, this.#faulted)
-    this.#transfer = transfer
-    if (this.#dropped) transfer.abort()
-  }
-
-  #drop(): void {
-    if (this.#dropped) return
-    this.#dropped = true
-    this.#transfer?.abort()
-  }
-}
-
-/** Pipes the upstream's response through the faults to the client. */
-export class FaultedSink implements ResponseSink {
-  readonly #faults: ExchangeFaults
-  readonly #outlet: Outlet
-  readonly #replies: readonly Reply[]
-  readonly #upstream: UpstreamControl
-  #part: ResponsePart | undefined
-
-  constructor(
-    faults: ExchangeFaults,
-    outlet: Outlet,
-    replies: readonly Reply[],
-    upstream: UpstreamControl,
-  ) {
-    this.#faults = faults
-    this.#outlet = outlet
-    this.#replies = replies
-    this.#upstream = upstream
+    this.#stop()
   }
 
   info(head: ResponseHead): void {
@@ -185,8 +112,8 @@ export class FaultedSink implements ResponseSink {
   head(head: ResponseHead, whole = false): void {
     if (this.#outlet.ended) return
     // An upstream that does not know the session ignores copies, too.
-    if (this.#faults.options.session !== '') {
-      for (const own of this.#faults.posted) own.copies?.responds(head.status === 404)
+    if (this.#faults.options.facts.session !== undefined) {
+      for (const own of this.#faults.posted) copiesRespond(own, head.status === 404)
     }
     this.#faults.responseBegins(head)
     this.#part = this.#partFor(head, whole)
@@ -207,95 +134,107 @@ export class FaultedSink implements ResponseSink {
     else this.#part.fail(failure)
   }
 
-  resume(): void {
-    const { stage } = this.#outlet
-    if (stage === undefined) this.#onDrain()
-    else stage.resume()
+  async #decide(): Promise<void> {
+    const { exchange, parts } = this.#faults.options
+    const { head: request } = exchange
+    // Parsing the call took time, and the faults may take as long.
+    const heavy = heavyWork.wait(exchange.weight ?? 0)
+    if (heavy !== undefined) await heavy
+    const texts = new CallTexts(this.#request.head, this.#request.body, parts.maxBody)
+    const outcome = await this.#faults.request(texts)
+    if (this.#outlet.ended) return
+    const marked = hasMarkers(this.#faults)
+    if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
+    else if (outcome.kind === 'http')
+      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
+    else {
+      const { responded, replies, repeated } = outcome
+      // A single message that has a reply, or did not change, needs not be read again.
+      const unread = responded.length === 0 ? texts.unread : undefined
+      const isAnswered = exchange.posted?.batch !== true && responded.length > 0
+      const sent = isAnswered ? 'empty' : (unread ?? (await texts.sent(responded)))
+      const isCopied = this.#faults.posted.some(({ ordered }) => ordered.length > 0)
+      const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
+      if (this.#outlet.ended) return
+      if (sent === 'empty') {
+        this.#outlet.whole(
+          replies.length === 0
+            ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
+            : messageResponse(replies, exchange.posted!.batch, request, marked),
+        )
+      } else {
+        this.#replies = replies
+        this.#forward(sent.head, sent.body)
+        const upstream = this.#services.alone
+        for (const [own, text] of copied) sendCopies(own, text, { upstream, texts })
+        const { closing, memory } = parts
+        for (const text of repeated) sendAlone(texts.alone(text, []), { upstream, closing, memory })
+      }
+    }
+  }
+
+  #forward(head: RequestHead, body: Body): void {
+    this.#faults.forwarded()
+    const { entries, barriers } = this.#request
+    const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
+    this.#transfer = transfer
+    if (this.#dropped) transfer.abort()
+  }
+
+  #drop(): void {
+    if (this.#dropped) return
+    this.#dropped = true
+    this.#transfer?.abort()
   }
 
   /** Ends the response after the client has left. */
-  stop(): void {
+  #stop(): void {
     this.#outlet.stop()
     this.#part?.stop()
-  }
-
-  #onDrain(): void {
-    this.#outlet.resume()
-    this.#part?.resume()
   }
 
   #partFor(head: ResponseHead, whole: boolean): ResponsePart {
     const faults = this.#faults
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const context: ResponseContext = {
-      faults,
-      outlet: this.#outlet,
-      head,
-      whole,
-      coding,
-      replies: this.#replies,
-      upstream: this.#upstream,
-    }
-    if (faults.passesRedirect) return new UnreadResponse(context)
+    const outlet = this.#outlet
+    const replies = this.#replies
+    const context = { faults, outlet, head, whole, coding, replies, upstream: this.#control }
+    if (faults.passesRedirect) return unreadResponse(context)
     for (const own of faults.calls) {
-      if (!own.fate.isElsewhere) own.response = head
       // With responses on another connection this response only accepts the calls.
-      if (faults.shared && !own.fate.isElsewhere) own.leaveOutput('shared_exchange')
+      if (own.isElsewhere) continue
+      own.response = head
+      if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
-    if (faults.outputs.length > 0) {
-      this.#outlet.addStage({
-        onDrain: () => this.#onDrain(),
-        done: (upstreamHasEnded) => {
-          if (!upstreamHasEnded) this.#upstream.drop()
-          this.stop()
-        },
-      })
+    if (outputsOf(faults).length > 0) {
+      outlet.addStage()
     }
-    const isPlanned = faults.options.messagePlanner !== undefined
-    const isRead =
-      faults.actsOnResponse || (isPlanned && (isStream(head) || mayAskForInput(faults)))
-    if (!isRead && this.#replies.length === 0) {
-      return new UnreadResponse(context)
-    }
-    if (!isStream(head) || faults.options.request.method === 'HEAD')
+    const isPlanned = faults.planned.messagePlanner !== undefined
+    const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
+    if (!isRead && replies.length === 0) return unreadResponse(context)
+    if (!isStream(head) || faults.options.exchange.head.method === 'HEAD')
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
-    const alone = !faults.shared && this.#replies.length === 0
-    if (alone && faults.all.some((each) => each.mayReplace)) return new BodyResponse(context)
+    const alone = !faults.shared && replies.length === 0
+    if (alone && faults.all.some(({ mayReplace }) => mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
-    return new UnreadResponse(context)
+    return unreadResponse(context)
   }
 }
 
 /** Forwards a response on which no fault acts; only its head may carry markers. */
-export class UnreadResponse implements ResponsePart {
-  readonly #context: ResponseContext
-
-  constructor(context: ResponseContext) {
-    this.#context = context
-    context.outlet.head(context.head, context.whole)
-  }
-
-  data(chunk: Uint8Array): boolean {
-    return this.#context.outlet.data(chunk)
-  }
-
-  end(trailers: HeaderLines): void {
-    const { outlet, faults } = this.#context
-    // The time of the HTTP faults is not the upstream's.
-    if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
-    outlet.end(trailers)
-  }
-
-  fail(failure: Failure): void {
-    this.#context.outlet.fail(failure)
-  }
-
-  resume(): void {
-    this.#context.upstream.resume()
-  }
-
-  stop(): void {
+function unreadResponse({ faults, outlet, head, whole, upstream }: ResponseContext): ResponsePart {
+  outlet.head(head, whole)
+  return {
+    data: (chunk) => outlet.data(chunk),
+    end(trailers) {
+      // The time of the HTTP faults is not the upstream's.
+      if (outlet.isStaged) faults.options.exchange.onResponded?.(undefined)
+      outlet.end(trailers)
+    },
+    fail: (failure) => outlet.fail(failure),
+    resume: () => upstream.resume(),
     // Nothing is held.
+    stop: () => undefined,
   }
 }

@@ -4,7 +4,8 @@ import { type Span, valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, closeInjection } from '../call-injection.ts'
+import { addMarker, move, rewritten, takeMarkers } from '../call-state.ts'
 import { pipedMessage } from '../request/single-messages.ts'
 import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -13,8 +14,8 @@ import { checkServerVerdict } from '../request/verdicts.ts'
 import type { ServerMessage } from './server-messages.ts'
 
 /** Returns true when a response may ask its client for input, and a rule may be about that. */
-export function mayAskForInput({ calls, options }: ExchangeFaults): boolean {
-  if (options.messagePlanner === undefined) return false
+export function mayAskForInput({ calls, planned }: ExchangeFaults): boolean {
+  if (planned.messagePlanner === undefined) return false
   return calls.some(({ call }) => isModern(call?.protocolVersion))
 }
 
@@ -29,15 +30,15 @@ export function pipeInputRequests(
 ): Promise<readonly ChainFrame[]> | undefined {
   const [owner] = faults.calls
   if (owner === undefined || !mayAskForInput(faults)) return undefined
-  const message = isOpen(frame) && frame.last ? frame.message : undefined
-  const { messagePlanner } = faults.options
+  const message = frame.last === true ? frame.message : undefined
+  const { messagePlanner } = faults.planned
   const { call } = owner
-  const disturbs = () => faults.options.disturbancesOf?.(call) ?? []
-  const planned = requestsIn(message).flatMap(([key, request]) => {
+  const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
+  const requests = requestsIn(message).flatMap(([key, request]) => {
     const own = messagePlanner?.plan(request, { call, disturbs })
     return own === undefined ? [] : [{ key, faults: own }]
   })
-  return planned.length === 0 ? undefined : pipeAll(owner, planned, frame as UpstreamFrame)
+  return requests.length === 0 ? undefined : pipeAll(owner, requests, frame as UpstreamFrame)
 }
 
 /** Returns the requests for input in a result, by their keys. */
@@ -56,11 +57,11 @@ function requestsIn(message: Message | undefined): readonly (readonly [string, S
 /** The faults of a request for input, and its key in the result. */
 interface PlannedRequest {
   readonly key: string
-  readonly faults: CallFaults
+  readonly faults: CallInjection
 }
 
 async function pipeAll(
-  owner: CallFaults,
+  owner: CallInjection,
   planned: readonly PlannedRequest[],
   original: UpstreamFrame,
 ): Promise<readonly ChainFrame[]> {
@@ -72,26 +73,28 @@ async function pipeAll(
       const [frame] = frames
       if (frame !== undefined && isOpen(frame)) {
         const part = (text: string) => requestIn(text, key)
-        const out = await pipedMessage(faults, frame, (wanted) => check(faults, wanted), { part })
-        const isSame = out.length === 1 && isOpen(out[0]!) && out[0].raw === frame.raw
+        const checkOwn = (wanted: Verdict) => check(faults, wanted)
+        const open = frame as UpstreamFrame
+        const out = await pipedMessage(faults, open, checkOwn, undefined, part)
+        const isSame = out.length === 1 && isOpen(out[0]!) && out[0]!.raw === frame.raw
         if (!isSame) frames = out
       }
-      for (const marker of faults.takeMarkers()) owner.addMarker(marker, false)
+      for (const marker of takeMarkers(faults)) addMarker(owner, marker, false)
     }
   } catch (error) {
-    owner.fate.cut()
+    move(owner, 'cuts')
     throw error
   } finally {
-    for (const { faults } of planned) faults.close()
+    for (const { faults } of planned) closeInjection(faults)
   }
   const [only] = frames
-  const message = frames.length === 1 && isOpen(only!) ? only.message : undefined
-  if (only !== original) owner.fate.rewritten(original.message, message)
+  const message = frames.length === 1 ? only?.message : undefined
+  if (only !== original) rewritten(owner, original.message, message)
   return frames
 }
 
 /** Copies of the request would need a response of their own. */
-function check({ call }: CallFaults, verdict: Verdict): NotApplicableReason | undefined {
+function check({ call }: CallInjection, verdict: Verdict): NotApplicableReason | undefined {
   return verdict.kind === 'copies' ? 'already_sent' : checkServerVerdict(call!, verdict)
 }
 

@@ -1,16 +1,14 @@
-import type { Message } from '../../../mcp/json-rpc.ts'
+import type { Verdict } from '../../../filters/fault.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
-import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
-import { upstreamFrame, type ChainFrame, isOpen, SealedFrame } from '../chain/frame.ts'
+import { upstreamFrame, type ChainFrame } from '../chain/frame.ts'
 import type { PushOutlet } from '../emit/event-outlets.ts'
-import type { PushedCall } from './pushed-call.ts'
+import { type PushedCall, leave } from '../call-injection.ts'
+import { move, respondedBy, takeMarkers } from '../call-state.ts'
 import { PushOrder } from './push-order.ts'
-
-/** An event of a stream. */
-export type PushEvent = Pick<SseFrame, 'raw' | 'id'>
+import { checkPushedVerdict } from '../request/verdicts.ts'
 
 interface Carried {
   readonly chain: FrameChain
@@ -48,28 +46,29 @@ export class PushChains {
   }
 
   /** Passes an event to the chain of its call; returns true for the last event. */
-  push(pushed: PushedCall, { raw, id }: PushEvent, message: Message | undefined): boolean {
+  push(pushed: PushedCall, { raw, eventId, message }: ChainFrame): boolean {
+    const { own } = pushed
     const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.faults.fate.upstreamResponded(message)
-      pushed.responded()
+      own.upstreamResponse = message
+      own.context.exchange.onResponded?.(own.call)
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)
-      if (last) pushed.faults.fate.respondedBy(undefined)
+      if (last) respondedBy(own, undefined)
       return last
     }
-    if (id !== undefined) this.#order.hold(raw, pushed)
-    chain.push(upstreamFrame('event', raw, message, last, id))
+    if (eventId !== undefined) this.#order.hold(raw, pushed)
+    chain.push(upstreamFrame('event', raw, message, last, eventId))
     if (last) chain.close()
     else if (chain.size > this.#limit) this.#release(pushed)
     return last
   }
 
   /** Sends an event without a chain. */
-  pass({ raw, id }: PushEvent): void {
-    if (id === undefined || !this.#order.holds) {
+  pass({ raw, eventId }: ChainFrame): void {
+    if (eventId === undefined || !this.#order.holds) {
       this.#outlet.write(raw)
       return
     }
@@ -93,14 +92,14 @@ export class PushChains {
     }
     carried.done = done
     // Frames behind the response are still sent; held frames are released.
-    if (this.#sending !== pushed) pushed.wake()
+    if (this.#sending !== pushed) pushed.stop.abort()
   }
 
   /** Ends all chains; resolves when all frames have left, which is at once after `wake`. */
   async finish(wake: boolean): Promise<void> {
     for (const [pushed, { chain }] of this.#carried) {
       chain.close()
-      if (wake) pushed.wake()
+      if (wake) pushed.stop.abort()
     }
     await Promise.allSettled(this.#running.map(({ chain }) => chain.done))
   }
@@ -123,13 +122,9 @@ export class PushChains {
 
   #begin(pushed: PushedCall): Carried {
     const onward = (frame: ChainFrame): Promise<void> | undefined => this.#emit(pushed, frame)
-    const chain = new FrameChain(
-      pushed.faults,
-      pushed.check,
-      onward,
-      () => undefined,
-      'shared_stream',
-    )
+    const { own } = pushed
+    const check = (verdict: Verdict) => checkPushedVerdict(own.call!, verdict)
+    const chain = new FrameChain(own, check, onward, () => undefined, 'shared_stream')
     const carried: Carried = { chain, spent: false, done: undefined }
     this.#carried.set(pushed, carried)
     const ended = (): void => this.#chainEnded(pushed, carried)
@@ -139,15 +134,14 @@ export class PushChains {
 
   /** Releases a chain that would hold too much. */
   #release(pushed: PushedCall): void {
-    pushed.faults.leaveResponse('too_large')
-    pushed.wake()
+    leave(pushed.own, 'messages', 'too_large')
+    pushed.stop.abort()
   }
 
   #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.faults.fate.upstreamResponse === undefined)
-      carried.spent = true
+    if (done === undefined && pushed.own.upstreamResponse === undefined) carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.forget(pushed)
     done?.()
@@ -172,15 +166,15 @@ export class PushChains {
     })
   }
 
-  #bytes({ faults, call }: PushedCall, frame: ChainFrame): Uint8Array {
-    const markers = faults.takeMarkers()
+  #bytes({ own }: PushedCall, frame: ChainFrame): Uint8Array {
+    const markers = takeMarkers(own)
     let bytes = frame.raw
-    if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
-      faults.fate.replied()
-      const event = asSseEvent(replyMessage(frame.reply, call)).bytes
+    if (frame.reply !== undefined && frame.reply.kind !== 'http') {
+      move(own, 'replaces')
+      const event = asSseEvent(replyMessage(frame.reply, own.call!)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
-    } else if (isOpen(frame) && frame.last) {
-      faults.fate.respondedBy(frame.message)
+    } else if (frame.last === true) {
+      respondedBy(own, frame.message)
     }
     return markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
   }

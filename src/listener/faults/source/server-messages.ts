@@ -6,19 +6,13 @@ import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
 import type { Disturbance } from '../../disturbance.ts'
-import type { StreamPosition } from '../chain/active-context.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, closeInjection, leave } from '../call-injection.ts'
+import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
+import { takeCopies } from '../request/copies.ts'
 import { checkServerVerdict } from '../request/verdicts.ts'
 import { pipedMessage } from '../request/single-messages.ts'
-import {
-  type UpstreamFrame,
-  type ChainFrame,
-  FrameQueue,
-  QuietFrame,
-  SealedFrame,
-  isOpen,
-} from '../chain/frame.ts'
+import { type UpstreamFrame, type ChainFrame, FrameQueue, isOpen } from '../chain/frame.ts'
 import { Stop, interruptibleWait } from '../chain/stop.ts'
 import { markerComments, replyMessage } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
@@ -34,7 +28,7 @@ export interface MessagePlanner {
   /** Counts held messages. */
   readonly memory: Room
   /** Plans the faults of a message; undefined when no rule matches. */
-  plan(message: ServerMessage, source: MessageSource): CallFaults | undefined
+  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined
 }
 
 /** Describes where a message of the server comes from. */
@@ -45,7 +39,6 @@ export interface MessageSource {
   readonly session?: string | undefined
   /** The call to which the message belongs, if known. */
   readonly call?: Call | undefined
-  readonly stream?: object | undefined
   /**
    * Returns the records of the calls that the message may disturb; by default all of the session.
    */
@@ -55,7 +48,7 @@ export interface MessageSource {
 /** Connects the gate with its stream. */
 export interface MessageGateOptions {
   /** Plans the faults of a message; undefined when no rule matches. */
-  readonly plan: (message: ServerMessage) => CallFaults | undefined
+  readonly plan: (message: ServerMessage) => CallInjection | undefined
   /** Pipes a response that asks the client for input; undefined for other frames. */
   readonly asked?: (frame: ChainFrame) => Promise<readonly ChainFrame[]> | undefined
   readonly batch: BatchReader
@@ -75,7 +68,7 @@ export interface MessageGateOptions {
 /** A frame, and the faults of its message, if rules match it. */
 interface Planned {
   readonly frame: ChainFrame
-  readonly faults?: CallFaults | undefined
+  readonly faults?: CallInjection | undefined
 }
 
 /** The most messages that wait outside of the order of one stream. */
@@ -89,9 +82,9 @@ export class MessageGate extends FrameQueue {
   /** Resolves when all frames have left. */
   readonly done: Promise<void>
   readonly #options: MessageGateOptions
-  readonly #late = new Map<CallFaults, Promise<void>>()
+  readonly #late = new Map<CallInjection, Promise<void>>()
   /** The messages that wait for the next one. */
-  readonly #behind: Position[] = []
+  readonly #behind: CallInjection[] = []
   #isBusy = false
   #isEnding = false
 
@@ -108,7 +101,7 @@ export class MessageGate extends FrameQueue {
 
   /** Stops all faults: delayed messages are sent now. */
   wake(): void {
-    for (const position of this.#behind.splice(0)) position.end(false)
+    for (const own of this.#behind.splice(0)) endWait(own, false)
     for (const { stop } of this.#late.keys()) stop.abort()
   }
 
@@ -122,13 +115,13 @@ export class MessageGate extends FrameQueue {
       this.#isBusy = true
       for (const { frame, faults } of this.#planned(step.value)) {
         const waiting = this.#behind.splice(0)
-        if (faults !== undefined)
-          faults.position = new Position(faults, waiting.length > 0, this.#behind)
+        const overtakes = waiting.length > 0
+        if (faults !== undefined) faults.position = this.#position(overtakes)
         const sent = faults === undefined ? this.#pass(frame) : this.#begin(faults, frame)
         if (sent !== undefined) await sent
         const isPassed = faults?.hasWaited !== true && hasMessage(frame)
         if (!isPassed) this.#behind.unshift(...waiting)
-        else for (const position of waiting) await this.#follow(position)
+        else for (const own of waiting) await this.#follow(own)
       }
       this.#isBusy = false
       if (!this.active) this.#options.onIdle?.()
@@ -136,7 +129,7 @@ export class MessageGate extends FrameQueue {
     // The stream ends when delayed messages are sent; hanging ones are never sent.
     this.#isEnding = true
     for (const { hangs, stop } of this.#late.keys()) if (hangs) stop.abort()
-    for (const position of this.#behind.splice(0)) position.end(false)
+    for (const own of this.#behind.splice(0)) endWait(own, false)
     await Promise.all(this.#late.values())
   }
 
@@ -155,7 +148,7 @@ export class MessageGate extends FrameQueue {
     if (!isOpen(frame)) return [{ frame }]
     const { message } = frame
     if (message !== undefined) return [{ frame, faults: this.#plan(message) }]
-    const plans = new Map<Message, CallFaults | undefined>()
+    const plans = new Map<Message, CallInjection | undefined>()
     const isOwn = (each: Message): boolean => {
       const faults = this.#plan(each)
       plans.set(each, faults)
@@ -167,23 +160,23 @@ export class MessageGate extends FrameQueue {
     }))
   }
 
-  #plan(message: Message): CallFaults | undefined {
+  #plan(message: Message): CallInjection | undefined {
     if (message.kind !== 'notification' && message.kind !== 'request') return undefined
     const faults = this.#options.plan(message)
     if (faults === undefined || this.#late.size < MAX_LATE) return faults
-    faults.leaveAll('memory')
-    faults.close()
+    leave(faults, 'all', 'memory')
+    closeInjection(faults)
     return undefined
   }
 
   /** Starts the faults of a message; resolves when it has left, or others may overtake it. */
-  #begin(faults: CallFaults, frame: ChainFrame): Promise<void> {
+  #begin(faults: CallInjection, frame: ChainFrame): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
     if (!this.#options.memory.take(frame.raw.length)) this.wake()
     const whole = this.#pipe(faults, frame as UpstreamFrame).finally(() => {
       this.#options.memory.give(frame.raw.length)
       this.#late.delete(faults)
-      faults.close()
+      closeInjection(faults)
       if (!this.active) this.#options.onIdle?.()
     })
     this.#late.set(faults, whole)
@@ -191,19 +184,22 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Lets a message leave behind the one that passed; resolves when it has left, or waits again. */
-  #follow(position: Position): Promise<void> {
-    const { faults } = position
+  #follow(faults: CallInjection): Promise<void> {
     const waits = new Promise<void>((resolve) => (faults.waiting = resolve))
-    position.end(true)
+    endWait(faults, true)
     return Promise.race([this.#late.get(faults), waits])
   }
 
-  async #pipe(faults: CallFaults, original: UpstreamFrame): Promise<void> {
+  #position(overtakes: boolean): StreamPosition {
+    return { overtakes, isOvertaken: false, behind: this.#behind, ended: new Stop() }
+  }
+
+  async #pipe(faults: CallInjection, original: UpstreamFrame): Promise<void> {
     const { uncut } = this.#options
     const check = (verdict: Verdict) => checkServerVerdict(faults.call!, verdict, uncut)
     let out: readonly ChainFrame[]
     try {
-      out = await pipedMessage(faults, original, check, { uncut })
+      out = await pipedMessage(faults, original, check, uncut)
     } catch (error) {
       this.#failed(error)
       return
@@ -220,17 +216,19 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Sends a message, or its replacement. */
-  async #send(faults: CallFaults, frame: ChainFrame): Promise<void> {
-    if (frame instanceof SealedFrame && frame.reply !== undefined) this.#respond(faults, frame)
+  async #send(faults: CallInjection, frame: ChainFrame): Promise<void> {
+    if (frame.reply !== undefined) this.#respond(faults, frame)
     else {
       await this.#mark(faults)
-      await this.#options.onFrame(isOpen(frame) ? notLast(frame, faults.hasWaited) : frame)
+      await this.#options.onFrame(
+        isOpen(frame) ? notLast(frame as UpstreamFrame, faults.hasWaited) : frame,
+      )
     }
   }
 
   /** Sends the copies of a message that faults have ordered. */
-  async #repeat(faults: CallFaults, frames: readonly ChainFrame[]): Promise<void> {
-    for (const { active, copies, spacing } of faults.copies?.take(false) ?? []) {
+  async #repeat(faults: CallInjection, frames: readonly ChainFrame[]): Promise<void> {
+    for (const { active, copies, spacing } of takeCopies(faults)) {
       for (let n = 0; n < copies && !faults.stop.aborted; n++) {
         await interruptibleWait(spacing, active.withdrawn, faults.stop).catch(() => undefined)
         if (active.withdrawn.aborted) break
@@ -241,56 +239,36 @@ export class MessageGate extends FrameQueue {
   }
 
   /** Answers a request of the server in place of the client. */
-  #respond(faults: CallFaults, { reply }: SealedFrame): void {
+  #respond(faults: CallInjection, { reply }: ChainFrame): void {
     void this.#mark(faults)
     if (reply === undefined || reply.kind === 'http') return
     this.#options.post(JSON.stringify(replyMessage(reply, faults.call!)))
   }
 
-  #mark(faults: CallFaults): Promise<void> | undefined {
-    const markers = faults.takeMarkers()
+  #mark(faults: CallInjection): Promise<void> | undefined {
+    const markers = takeMarkers(faults)
     if (markers.length === 0) return undefined
-    return this.#options.onFrame(new QuietFrame(markerComments(markers)))
+    return this.#options.onFrame({ kind: 'quiet', raw: markerComments(markers) })
   }
 }
 
-/** The position of a message on its stream. */
-class Position implements StreamPosition {
-  readonly faults: CallFaults
-  readonly overtakes: boolean
-  readonly #queue: Position[]
-  readonly #ended = new Stop()
-  isOvertaken = false
-
-  /** A message that waits is put into the queue. */
-  constructor(faults: CallFaults, overtakes: boolean, queue: Position[]) {
-    this.faults = faults
-    this.overtakes = overtakes
-    this.#queue = queue
-  }
-
-  wait(): Stop {
-    this.#queue.push(this)
-    return this.#ended
-  }
-
-  end(isOvertaken: boolean): void {
-    this.isOvertaken = isOvertaken
-    this.#ended.abort()
-  }
+/** Ends the wait of a message for the next one. */
+function endWait({ position }: CallInjection, isOvertaken: boolean): void {
+  position!.isOvertaken = isOvertaken
+  position!.ended.abort()
 }
 
 function hasMessage(frame: ChainFrame): boolean {
-  return isOpen(frame) && (frame.message ?? (frame as UpstreamFrame).batch) !== undefined
+  return (frame.message ?? frame.batch) !== undefined
 }
 
 /**
  * Returns the frame as one that ends no call. The id of a message that was overtaken is removed: a
  * client that resumes the stream names the last id that it saw.
  */
-function notLast(frame: ChainFrame & { readonly last: boolean }, isLate: boolean): ChainFrame {
-  const { eventId, ...rest } = frame as UpstreamFrame
+function notLast(frame: UpstreamFrame, isLate: boolean): ChainFrame {
+  const { eventId, ...rest } = frame
   const text = isLate && eventId !== undefined ? frameText(rest) : undefined
-  if (text === undefined) return { ...(frame as UpstreamFrame), last: false }
+  if (text === undefined) return { ...frame, last: false }
   return { ...rest, raw: eventOf(text), last: false, eventId: undefined }
 }

@@ -5,31 +5,17 @@ import type { EmitFrame, SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
 import { HEAVY, OrderedWork, nextLoop, spendShare } from '../../../base/event-loop.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { progressTokenOf, type Message } from '../../../mcp/json-rpc.ts'
-import type { CallFaults } from '../call-faults.ts'
-
-/** Receives the events of a feed. */
-export interface FeedReceiver {
-  /** Splits the next bytes into events. */
-  readonly take: (bytes: Uint8Array, emit: EmitFrame) => void
-  /** Reads an event. */
-  readonly read: (frame: SseFrame) => void
-  /** Called when the deferred reading of an event failed. */
-  readonly onError: (error: unknown) => void
-  /** Returns true while no more events are wanted. */
-  readonly isBehind: () => boolean
-  /** Called when the feed can continue after other calls were served. */
-  readonly onResume: () => void
-}
+import type { CallInjection } from '../call-injection.ts'
+import { hasEnded } from '../call-state.ts'
 
 /**
  * Splits a stream into events in slices: as few events as are wanted, and as many as one iteration
  * of the event loop allows.
  */
-export class SseFeed {
-  readonly #receiver: FeedReceiver
+export abstract class SseFeed {
   readonly #memory: Room
   readonly #waiting = new Fifo<Uint8Array>()
-  readonly #reading = new OrderedWork(() => this.#receiver.onResume())
+  readonly #reading = new OrderedWork(() => this.continued())
   /** The bytes of the first waiting chunk that were taken. */
   #taken = 0
   /** True while other calls are served. */
@@ -39,24 +25,38 @@ export class SseFeed {
   readonly #emit: EmitFrame = (frame) => this.#event(frame)
   #drained: (() => void) | undefined
 
-  constructor(receiver: FeedReceiver, memory: Room) {
-    this.#receiver = receiver
+  constructor(memory: Room) {
     this.#memory = memory
   }
 
+  /** Splits the next bytes into events. */
+  protected abstract take(bytes: Uint8Array, emit: EmitFrame): void
+
+  /** Reads an event. */
+  protected abstract read(frame: SseFrame): void
+
+  /** Handles an error of an event that was read later. */
+  protected abstract failed(error: unknown): void
+
+  /** True while no more events are wanted. */
+  protected abstract get chainsBehind(): boolean
+
+  /** Called when the feed can continue after other calls were served. */
+  protected abstract continued(): void
+
   /** True while bytes or events wait. */
-  get behind(): boolean {
+  protected get waits(): boolean {
     return this.#waiting.length > 0 || this.#reading.busy || this.#isResting
   }
 
-  push(bytes: Uint8Array): void {
+  protected feed(bytes: Uint8Array): void {
     this.#waiting.push(bytes)
     this.#memory.take(bytes.length)
-    this.resume()
+    this.feedOn()
   }
 
   /** Continues as far as possible. */
-  resume(): void {
+  protected feedOn(): void {
     if (this.#isBusy) return
     this.#isBusy = true
     try {
@@ -68,13 +68,13 @@ export class SseFeed {
   }
 
   /** Resolves when nothing waits; returns undefined when nothing does. */
-  drained(): Promise<void> | undefined {
+  protected fed(): Promise<void> | undefined {
     if (this.#isEmpty) return undefined
     return new Promise((resolve) => (this.#drained = resolve))
   }
 
   /** Drops the waiting bytes. */
-  drop(): void {
+  protected dropFeed(): void {
     for (const { length } of this.#waiting.takeAll()) this.#memory.give(length)
     this.#taken = 0
     this.#isDropped = true
@@ -82,7 +82,7 @@ export class SseFeed {
   }
 
   get #mayResume(): boolean {
-    return !this.#isResting && !this.#reading.busy && !this.#receiver.isBehind()
+    return !this.#isResting && !this.#reading.busy && !this.chainsBehind
   }
 
   get #isEmpty(): boolean {
@@ -93,7 +93,7 @@ export class SseFeed {
   #event(frame: SseFrame): void {
     const { length } = frame.raw
     if (length < HEAVY && !this.#reading.busy) {
-      this.#receiver.read(frame)
+      this.read(frame)
       return
     }
     this.#memory.take(length)
@@ -101,9 +101,9 @@ export class SseFeed {
       this.#memory.give(length)
       if (this.#isDropped) return
       try {
-        this.#receiver.read(frame)
+        this.read(frame)
       } catch (error) {
-        this.#receiver.onError(error)
+        this.failed(error)
       }
     })
   }
@@ -119,7 +119,7 @@ export class SseFeed {
       this.#memory.give(end)
     }
     const begun = performance.now()
-    this.#receiver.take(slice, this.#emit)
+    this.take(slice, this.#emit)
     if (spendShare(performance.now() - begun)) this.#rest()
   }
 
@@ -130,32 +130,30 @@ export class SseFeed {
 
   #rested(): void {
     this.#isResting = false
-    this.#receiver.onResume()
+    this.continued()
   }
-}
-
-/** Configures the wait for a partial event. */
-export interface HalfEvent {
-  /** Returns true while the upstream is paused, which is not its delay. */
-  readonly isBehind: () => boolean
-  /** Called before a late partial event is passed on. */
-  readonly late?: () => void
 }
 
 /** Splits a stream into events, and limits the time for which a partial event is held. */
 export class TimedFramer {
   readonly #framer: SseFramer
   readonly #timeout: number
-  readonly #half: HalfEvent
+  readonly #isBehind: () => boolean
+  readonly #onLate: (() => void) | undefined
   readonly #emit: EmitFrame
   #to: EmitFrame = () => undefined
   #timer: HoldTimer | undefined
   #hasEnded = false
 
-  constructor(framer: SseFramer, timeout: number, half: HalfEvent) {
+  /**
+   * While `isBehind` returns true, the upstream is paused, which is not its delay. Calls `onLate`
+   * before a late partial event is passed on.
+   */
+  constructor(framer: SseFramer, timeout: number, isBehind: () => boolean, onLate?: () => void) {
     this.#framer = framer
     this.#timeout = timeout
-    this.#half = half
+    this.#isBehind = isBehind
+    this.#onLate = onLate
     this.#emit = (frame) => {
       this.#unwatch()
       this.#to(frame)
@@ -194,23 +192,23 @@ export class TimedFramer {
 
   #late(): void {
     this.#timer = undefined
-    if (this.#half.isBehind()) {
+    if (this.#isBehind()) {
       this.#watch()
       return
     }
-    this.#half.late?.()
+    this.#onLate?.()
     this.#framer.flush(this.#emit)
   }
 }
 
 /** Returns the call of the exchange to which an event belongs, if that is certain. */
 export function ownerOf(
-  calls: readonly CallFaults[],
+  calls: readonly CallInjection[],
   message: Message | undefined,
-): CallFaults | undefined {
+): CallInjection | undefined {
   if (calls.length <= 1) return calls[0]
   if (message?.kind === 'result' || message?.kind === 'error') {
-    return calls.find(({ call, fate }) => !fate.responded && call!.id === message.id)
+    return calls.find((own) => !hasEnded(own) && own.call!.id === message.id)
   }
   const token = progressTokenOf(message)
   if (token === undefined) return undefined
@@ -219,9 +217,9 @@ export function ownerOf(
 
 /** Returns the call that a message ends, if any. */
 export function endedBy(
-  calls: readonly CallFaults[],
+  calls: readonly CallInjection[],
   message: Message | undefined,
-): CallFaults | undefined {
+): CallInjection | undefined {
   if (message?.kind !== 'result' && message?.kind !== 'error') return undefined
   const own = calls.find(({ call }) => call!.id === message.id)
   return own ?? (message.id === null && calls.length === 1 ? calls[0] : undefined)

@@ -1,84 +1,95 @@
 import type { Transform } from 'node:stream'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
 import { MarkerRenamer } from '../../../http/renamed-markers.ts'
 import { headerValue, type HeaderLines } from '../../../http/headers.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import type { Failure } from '../../../http/transfer.ts'
-import { SseFramer } from '../../../mcp/sse-framer.ts'
+import { readEvent } from '../../../mcp/event-message.ts'
+import { MAX_MESSAGES, type Message } from '../../../mcp/json-rpc.ts'
+import { isModern } from '../../../mcp/protocol-version.ts'
+import { hasNoFields } from '../../../mcp/sse-fields.ts'
+import { type EmitFrame, SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
-import type { CallFaults } from '../call-faults.ts'
+import { type CallInjection, actsOnResponse } from '../call-injection.ts'
+import { move, respondedBy, takeMarkers } from '../call-state.ts'
+import { FrameChain } from '../chain/fault-chain.ts'
+import { NO_FAULT } from '../exchange-context.ts'
+import { hasMarkers, takeAllMarkers } from '../exchange-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyEvent, replyMessage } from '../emit/injected-response.ts'
-import { type UpstreamFrame, type ChainFrame, QuietFrame, SealedFrame } from '../chain/frame.ts'
-import { EventPath } from './event-path.ts'
-import { type FeedReceiver, SseFeed, TimedFramer } from './sse-feed.ts'
+import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
+import { checkStreamVerdict } from '../request/verdicts.ts'
+import { type BatchReader, eventFrame, eventsOf } from './batch-events.ts'
+import { pipeInputRequests } from './input-requests.ts'
+import { MessageGate, type MessagePlanner } from './server-messages.ts'
+import { endedBy, ownerOf, SseFeed, TimedFramer } from './sse-feed.ts'
 import { SseOutlet } from '../emit/event-outlets.ts'
 
 /**
- * Routes the events of a streamed response through the chains of their calls to the client; events
- * without a chain are sent at once.
+ * Takes the events of a streamed response through faults to the client: those of the server's
+ * messages, those of the exchange, and those of the call to which an event belongs. Events without
+ * faults are sent at once.
  */
-export class SseResponse implements ResponsePart {
+export class SseResponse extends SseFeed implements ResponsePart {
   readonly #context: ResponseContext
   readonly #out: SseOutlet
   readonly #framer: TimedFramer
-  readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
-  readonly #path: EventPath
+  readonly #gate: MessageGate | undefined
+  /** The chain of the exchange, then those of its calls, where faults act on the response. */
+  readonly #chains = new Map<CallInjection, FrameChain>()
   #paused = false
+  #isClosing = false
 
   constructor(context: ResponseContext) {
     const { faults, outlet, head, coding, replies } = context
+    super(faults.memory)
     this.#context = context
-    const { maxBody, holdTimeout } = faults.options
+    const { maxBody, holdTimeout } = faults.options.parts
+    const { messagePlanner } = faults.planned
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
     // Faults can replace the status while the head is held: until the upstream's first message.
-    const hold = faults.all.some((each) => each.mayReplace) ? holdTimeout : 0
+    const hold = faults.all.some(({ mayReplace }) => mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    const late = (): void => faults.leaveResponse('too_slow')
-    const half = { isBehind: () => this.#feedBehind, late }
-    const whole = new SseFramer(maxBody, faults.memory)
-    const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
-    const receiver: FeedReceiver = {
-      take: (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit)),
-      read: (frame) => this.#path.read(frame),
-      onError: this.#handleError,
-      isBehind: () => this.#chainsBehind,
-      onResume: this.#onDrain,
-    }
-    this.#feed = new SseFeed(receiver, faults.memory)
-    this.#path = new EventPath(context, {
-      isHeadSent: () => this.#out.released,
-      emit: (owner, frame) => this.#emit(owner, frame),
-      onDrain: this.#onDrain,
-      onEnd: () => this.#endEarly(),
-      onError: this.#handleError,
-      cut: (how) => this.#handleError(new CutResponse(how)),
-    })
-    this.#decoder = decoderFor(coding)
+    this.#framer = new TimedFramer(
+      new SseFramer(maxBody, faults.memory),
+      holdTimeout,
+      () => this.#feedBehind,
+      () => faults.leaveResponse('too_slow'),
+    )
+    for (const own of [faults.exchange, ...faults.calls]) if (actsOnResponse(own)) this.#open(own)
+    this.#gate = messagePlanner && this.#createGate(messagePlanner)
+    this.#decoder = this.#createDecoder()
+  }
+
+  #createDecoder(): Transform | undefined {
+    const decoder = decoderFor(this.#context.coding)
     const comments = new MarkerRenamer()
-    this.#decoder?.on('data', (chunk: Uint8Array) => {
+    decoder?.on('data', (chunk: Uint8Array) => {
       comments.clean(chunk)
-      this.#feed.push(chunk)
-      if (this.#feedBehind) this.#decoder?.pause()
+      this.feed(chunk)
+      if (this.#feedBehind) decoder.pause()
     })
-    this.#decoder?.on('drain', this.#onDrain)
-    this.#decoder?.on('error', this.#handleError)
+    decoder?.on('drain', this.continued)
+    decoder?.on('error', this.failed)
+    return decoder
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#decoder === undefined) this.#feed.push(chunk)
+    if (this.#decoder === undefined) this.feed(chunk)
     else this.#decoder.write(chunk)
     this.#paused = this.#behind
     return !this.#paused
   }
 
   end(trailers: HeaderLines): void {
-    this.#path.closing()
+    // Chains that end before have dropped the rest.
+    this.#isClosing = true
     const decoder = this.#decoder
     const { outlet } = this.#context
     const finish = (): void => void this.#finish(() => outlet.end(trailers))
@@ -99,39 +110,45 @@ export class SseResponse implements ResponsePart {
       this.stop()
       return
     }
-    this.#path.closing()
+    this.#isClosing = true
     faults.disarm()
-    this.#path.wake()
+    this.#gate?.wake()
     void this.#finish(fail)
   }
 
   resume(): void {
-    this.#context.outlet.resume()
-    this.#onDrain()
+    this.continued()
   }
 
   stop(): void {
-    this.#path.drop()
-    this.#feed.drop()
+    this.#gate?.drop()
+    for (const chain of this.#chains.values()) chain.drop()
+    this.dropFeed()
     this.#framer.stop()
     this.#out.stop()
     this.#decoder?.destroy()
   }
 
-  get #chainsBehind(): boolean {
-    return this.#context.outlet.blocked || this.#path.behind
+  protected override take(bytes: Uint8Array, emit: EmitFrame): void {
+    this.#out.joined(() => this.#framer.push(bytes, emit))
+  }
+
+  protected override get chainsBehind(): boolean {
+    if (this.#context.outlet.blocked || this.#gate?.behind === true) return true
+    for (const { behind } of this.#chains.values()) if (behind) return true
+    return false
   }
 
   get #feedBehind(): boolean {
-    return this.#chainsBehind || this.#feed.behind
+    return this.chainsBehind || this.waits
   }
 
   get #behind(): boolean {
     return this.#feedBehind || this.#decoder?.writableNeedDrain === true
   }
 
-  readonly #onDrain = (): void => {
-    this.#feed.resume()
+  protected override readonly continued = (): void => {
+    this.feedOn()
     if (this.#feedBehind) return
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
@@ -141,10 +158,15 @@ export class SseResponse implements ResponsePart {
 
   async #finish(last: () => void): Promise<void> {
     const { outlet } = this.#context
-    await this.#feed.drained()
+    await this.fed()
     const rest = this.#framer.end()
     try {
-      await this.#path.close()
+      this.#gate?.close()
+      await this.#gate?.done
+      for (const chain of this.#chains.values()) {
+        chain.close()
+        await chain.done
+      }
     } catch {
       return
     }
@@ -155,32 +177,147 @@ export class SseResponse implements ResponsePart {
     last()
   }
 
-  #emit(owner: CallFaults, frame: ChainFrame): Promise<void> | undefined {
+  /** Opens the chain of a call, or of the exchange. */
+  #open(own: CallInjection): void {
+    const { exchange, shared } = this.#context.faults
+    const check = (verdict: Verdict) =>
+      checkStreamVerdict(own.call, verdict, shared, this.#out.released)
+    const onFrame = (frame: ChainFrame) =>
+      own === exchange ? this.#route(own, frame) : this.#emit(own, frame)
+    const chain = new FrameChain(own, check, onFrame, this.continued)
+    this.#chains.set(own, chain)
+    const holdsAll = own === exchange || !shared
+    chain.done.then(() => holdsAll && !this.#isClosing && this.#endEarly(), this.failed)
+  }
+
+  /** Reads an event. */
+  protected override read(frame: SseFrame): void {
+    const { faults } = this.#context
+    if (frame.oversized) {
+      faults.leaveResponse('too_large')
+      this.#push({ kind: 'sealed', raw: frame.raw, ends: frame.ends })
+      return
+    }
+    if (frame.id !== undefined) {
+      // Clients before protocol version 2026-07-28 may resume the stream.
+      for (const own of faults.calls) own.isResumable = !isModern(own.call!.protocolVersion)
+    }
+    const read = readEvent(frame)
+    const { messages } = read
+    if (messages.length === 0 && hasNoFields(frame)) {
+      this.#push({ kind: 'quiet', raw: frame.raw })
+      return
+    }
+    for (const message of messages) {
+      const ended = endedBy(faults.calls, message)
+      if (ended !== undefined) faults.options.exchange.onResponded?.(ended.call)
+    }
+    if (messages.length > MAX_MESSAGES) faults.leaveResponse('too_complex')
+    this.#push(eventFrame(frame, read, this.#batch))
+  }
+
+  #push(frame: ChainFrame): void {
+    if (this.#gate !== undefined) this.#gate.push(frame)
+    else if (!isOpen(frame)) void this.#passed(frame)
+    else for (const each of eventsOf(frame as UpstreamFrame, this.#batch)) void this.#passed(each)
+  }
+
+  /** Takes a frame from the gate. */
+  #passed(frame: ChainFrame): Promise<void> | undefined {
+    const { exchange } = this.#context.faults
+    const chain = this.#chains.get(exchange)
+    if (chain === undefined) return this.#route(exchange, frame)
+    chain.push(frame)
+    return chain.room()
+  }
+
+  #route(from: CallInjection, frame: ChainFrame): Promise<void> | undefined {
+    const { outlet, faults } = this.#context
+    // After the end, another connection may carry the event.
+    if (outlet.ended) return undefined
+    const { batch, message, reply } = frame
+    const owner =
+      reply !== undefined || batch !== undefined ? undefined : ownerOf(faults.calls, message)
+    if (batch !== undefined) this.#passesBatch(batch)
+    if (owner === undefined) return this.#emit(from, frame)
+    if (frame.last === true) owner.upstreamResponse = message
+    const chain = this.#chains.get(owner)
+    if (chain === undefined) return this.#emit(owner, frame)
+    chain.push(frame)
+    return chain.room()
+  }
+
+  /** Records the responses of a batch on which no fault acts. */
+  #passesBatch(batch: readonly Message[]): void {
+    for (const message of batch) {
+      const own = endedBy(this.#context.faults.calls, message)
+      if (own === undefined) continue
+      own.upstreamResponse = message
+      respondedBy(own, message)
+    }
+  }
+
+  /** The messages of a batch on which faults of calls act. */
+  readonly #batch = {
+    isOwn: (message: Message): boolean => {
+      const { exchange, calls } = this.#context.faults
+      if (this.#chains.has(exchange)) return true
+      const owner = ownerOf(calls, message)
+      return owner !== undefined && this.#chains.has(owner)
+    },
+    ends: (message: Message | undefined): boolean =>
+      endedBy(this.#context.faults.calls, message) !== undefined,
+  } satisfies BatchReader
+
+  /** Creates the gate of the server's messages. */
+  #createGate(planner: MessagePlanner): MessageGate {
+    const { faults, upstream } = this.#context
+    return new MessageGate({
+      batch: this.#batch,
+      onFrame: (frame) => {
+        // A reply to a request for input takes the place of the response to the only call.
+        return frame.reply !== undefined ? this.#emit(faults.calls[0]!, frame) : this.#passed(frame)
+      },
+      onDrain: this.continued,
+      cut: (how) => this.failed(new CutResponse(how)),
+      asked: (frame) => pipeInputRequests(faults, frame),
+      plan: (message) => {
+        const call = ownerOf(faults.calls, message)?.call
+        const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
+        return planner.plan(message, { call, disturbs })
+      },
+      uncut: faults.shared ? 'shared_exchange' : undefined,
+      post: (text) => upstream.post(text),
+      memory: faults.memory,
+    })
+  }
+
+  #emit(owner: CallInjection, frame: ChainFrame): Promise<void> | undefined {
     const { faults, outlet, head } = this.#context
     if (outlet.ended) return undefined
-    if (frame instanceof QuietFrame) {
+    if (frame.kind === 'quiet') {
       this.#out.send(frame.raw)
       return outlet.ready()
     }
-    const reply = frame instanceof SealedFrame ? frame.reply : undefined
+    const { reply } = frame
     if (reply?.kind === 'http') {
-      owner.fate.changed()
-      const { request } = faults.options
-      this.#out.replace(httpResponse(reply, request, faults.hasMarkers, head.headers))
+      move(owner, 'changes')
+      const { head: request } = faults.options.exchange
+      this.#out.replace(httpResponse(reply, request, hasMarkers(faults), head.headers))
       this.#endEarly()
       return undefined
     }
-    const markers = [...faults.exchange.takeMarkers(), ...owner.takeMarkers()]
+    const markers = [...takeMarkers(faults.exchange), ...takeMarkers(owner)]
     if (reply !== undefined && owner.call !== undefined) {
-      owner.fate.replied()
+      move(owner, 'replaces')
       if (!faults.shared && !this.#out.released) outlet.bypass()
       this.#out.send(replyEvent(replyMessage(reply, owner.call), frame), markers)
       this.#out.release()
-    } else if (frame instanceof SealedFrame) {
-      this.#out.piece(frame.raw, frame.ends)
+    } else if (frame.kind === 'sealed') {
+      this.#out.piece(frame.raw, frame.ends !== false)
     } else {
-      if (frame.last) owner.fate.respondedBy(frame.message)
-      const { batch = [] } = frame as UpstreamFrame
+      if (frame.last === true) respondedBy(owner, frame.message)
+      const { batch = [] } = frame
       this.#out.send(frame.raw, markers)
       if (frame.message !== undefined || batch.length > 0) this.#out.release()
     }
@@ -189,7 +326,7 @@ export class SseResponse implements ResponsePart {
 
   #endEarly(): void {
     if (this.#context.outlet.ended) return
-    for (const { fate } of this.#context.faults.calls) fate.cut()
+    for (const own of this.#context.faults.calls) move(own, 'cuts')
     this.#sendMarkers()
     this.#out.release()
     this.stop()
@@ -198,22 +335,22 @@ export class SseResponse implements ResponsePart {
   }
 
   #sendMarkers(): void {
-    this.#out.send(new Uint8Array(0), this.#context.faults.takeMarkers())
+    this.#out.send(new Uint8Array(0), takeAllMarkers(this.#context.faults))
   }
 
-  readonly #handleError = (error: unknown): void => {
+  protected override readonly failed = (error: unknown): void => {
     const { outlet, faults } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {
-      for (const { fate } of faults.calls) fate.cut()
-      if (faults.calls.length === 0) faults.exchange.fate.changed()
+      for (const own of faults.calls) move(own, 'cuts')
+      if (faults.calls.length === 0) move(faults.exchange, 'changes')
       this.#out.release()
       this.stop()
       this.#context.upstream.drop()
       outlet.cut(error.how)
       return
     }
-    faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+    faults.options.listener.failed(NO_FAULT, error)
     this.#context.upstream.drop()
     outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }

@@ -1,0 +1,174 @@
+import { ENDLESS, type MessageRoom } from '../../base/room.ts'
+import type { Call } from '../../mcp/call.ts'
+import { type Plan, finishPlan } from '../../rules/select/plan.ts'
+import type { Disturbance } from '../disturbance.ts'
+import { ActiveFault } from './active-fault.ts'
+import { type CallProgress, count, reopen } from './call-state.ts'
+import type { Stop } from './chain/stop.ts'
+import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts'
+
+/** A call with its faults, or an exchange that an HTTP rule matched. */
+export interface CallInjection extends CallProgress {
+  plan: Plan | undefined
+  /** In order; changed by `setFaults` alone. */
+  faults: readonly ActiveFault[]
+  /** True when a fault acts on the request. */
+  actsOnRequest: boolean
+  /** True when a fault acts on the messages of the response, on any connection. */
+  readsResponse: boolean
+  /** True when a fault may replace the whole response. */
+  mayReplace: boolean
+  /** The copies that faults have ordered, and those that were taken to be sent. */
+  ordered: readonly CopyOrder[]
+  copies: readonly CopyOrder[]
+  /** Aborted when the upstream responds to a call with copies; undefined without a session. */
+  responded: AbortController | undefined
+  /** True when the upstream reports the end of the session to a call with copies. */
+  sessionEnded: boolean
+  /** Set while the response is awaited on a stream. */
+  pushed: PushedCall | undefined
+}
+
+/** The copies of a call that one fault orders. */
+export interface CopyOrder {
+  readonly active: ActiveFault
+  readonly copies: number
+  /** Milliseconds. */
+  readonly spacing: number
+}
+
+/** A call whose response comes on a stream instead of its own exchange. */
+export interface PushedCall {
+  readonly own: CallInjection
+  /** Stops the faults; held events continue unchanged. */
+  readonly stop: Stop
+  /** Reports that the stream ended; the events may come again on another one. */
+  readonly lost: () => void
+}
+
+/** Shared by the calls that have nothing of a kind, which are nearly all. */
+const NONE: readonly never[] = []
+const UNBOUNDED: MessageRoom = { ...ENDLESS, reserve: () => true }
+
+/** Opens a call with the faults of its plan. */
+export function openInjection(
+  { call, plan, disturbs = NONE }: Partial<PlannedCall>,
+  context: ExchangeContext,
+  stop: Stop,
+  memory = UNBOUNDED,
+): CallInjection {
+  const own: CallInjection = {
+    call,
+    state: 'open',
+    holders: 0,
+    edits: NONE,
+    upstreamResponse: undefined,
+    isRestored: false,
+    end: 'awaited',
+    plan,
+    context,
+    memory,
+    disturbs,
+    faults: NONE,
+    actsOnRequest: false,
+    readsResponse: false,
+    mayReplace: false,
+    stop,
+    response: undefined,
+    ordered: NONE,
+    copies: NONE,
+    responded: undefined,
+    sessionEnded: false,
+    markers: NONE,
+    headMarkers: NONE,
+    position: undefined,
+    waiting: undefined,
+    hasWaited: false,
+    hangs: false,
+    isAbandoned: false,
+    isElsewhere: false,
+    isResumable: false,
+    pushed: undefined,
+  }
+  if (plan !== undefined) setFaults(own, activeFaultsOf(plan, own))
+  return own
+}
+
+/** A call with the rules that matched. */
+export interface PlannedCall {
+  readonly call: Call
+  readonly plan: Plan | undefined
+  readonly disturbs?: readonly Disturbance[] | undefined
+}
+
+function setFaults(own: CallInjection, faults: readonly ActiveFault[]): void {
+  own.faults = faults
+  for (const { requestHook, readsResponse, fault } of faults) {
+    own.actsOnRequest ||= requestHook !== undefined
+    own.readsResponse ||= readsResponse
+    own.mayReplace ||= fault.beforeResponse !== undefined
+  }
+}
+
+/** Creates the active faults of a plan, in order; `before` are the faults that they replace. */
+function activeFaultsOf(
+  { matched: all }: Plan,
+  owner: CallInjection,
+  before: readonly ActiveFault[] = NONE,
+): readonly ActiveFault[] {
+  const faults: ActiveFault[] = []
+  for (const matched of all) {
+    if (matched.dryRun) continue
+    for (const index of matched.rule.faults.keys()) {
+      faults.push(new ActiveFault(matched, index, owner, before[faults.length]?.acted))
+    }
+  }
+  return faults
+}
+
+/** Adds the faults of further rules. */
+export function addPlan(own: CallInjection, plan: Plan): void {
+  const matched = [...(own.plan?.matched ?? []), ...plan.matched]
+  own.plan = own.plan === undefined ? plan : { matched, dryRun: false }
+  setFaults(own, [...own.faults, ...activeFaultsOf(plan, own)])
+}
+
+/**
+ * Restarts the faults for a response that may come again, because the part that was sent did not
+ * contain it. Faults that held the response for the closed connection count as its cause.
+ */
+export function restart(own: CallInjection, stop: Stop): void {
+  reopen(own)
+  own.stop = stop
+  const before = own.faults
+  if (own.plan !== undefined) setFaults(own, activeFaultsOf(own.plan, own, before))
+  for (const active of before) active.drop()
+}
+
+/** Ends the faults with the exchange. */
+export function closeInjection(own: CallInjection): void {
+  // Before the faults end: the origin is read again afterwards.
+  count(own)
+  for (const { active } of own.ordered) active.revoke('call_not_sent')
+  own.ordered = NONE
+  for (const active of own.faults) active.close()
+  if (own.plan !== undefined) finishPlan(own.plan)
+}
+
+/** Returns true when a fault acts on a response on the request's own exchange. */
+export function actsOnResponse({ isElsewhere, readsResponse }: CallInjection): boolean {
+  return !isElsewhere && readsResponse
+}
+
+/** Reports the faults that act on messages, or else on HTTP, as not applicable. */
+export function leave(
+  { faults }: CallInjection,
+  which: 'messages' | 'output' | 'all',
+  reason: NotApplicableReason,
+): void {
+  for (const active of faults) {
+    const isAlone = active.readsResponse !== active.transformsOutput
+    const isLeft = isAlone && active.transformsOutput === (which === 'output')
+    if (isLeft || which === 'all') active.cannot(reason)
+  }
+}
