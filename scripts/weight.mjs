@@ -15,7 +15,7 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12265 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4556 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16127 },
+  { name: 'listener', directories: ['src/listener'], budget: 16035 },
   { name: 'admin', directories: ['src/admin'], budget: 6934 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2543 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },

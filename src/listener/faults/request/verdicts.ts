@@ -26,18 +26,11 @@ export function checkVerdict(
   if (verdict.kind === 'continue') return undefined
   if (call?.transport === 'stdio' && needsHttp(verdict)) return 'no_http'
   if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
-  if (
-    verdict.kind === 'respond' &&
-    verdict.reply.kind !== 'http' &&
-    call?.kind === 'notification'
-  ) {
-    return 'no_response'
+  const reply = verdict.kind === 'respond' ? verdict.reply : undefined
+  if (reply === undefined || reply.kind === 'http') {
+    return call !== undefined && shared && reply?.forAll !== true ? 'shared_exchange' : undefined
   }
-  if (verdict.kind !== 'respond' || verdict.reply.kind === 'http') {
-    const isForAll =
-      verdict.kind === 'respond' && verdict.reply.kind === 'http' && verdict.reply.forAll === true
-    return call !== undefined && shared && !isForAll ? 'shared_exchange' : undefined
-  }
+  if (call?.kind === 'notification') return 'no_response'
   if (call === undefined) return 'nothing_to_act_on'
   return isExactId(call.id) ? undefined : 'inexact_id'
 }
