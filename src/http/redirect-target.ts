@@ -13,7 +13,6 @@ export function redirectTarget(
   request: RequestHead,
   response: ResponseHead,
 ): RedirectTarget | undefined {
-  // After other statuses the client does not repeat the body.
   if (response.status !== 307 && response.status !== 308) return undefined
   const location = headerValue(response.headers, 'location')
   if (location === undefined) return undefined

@@ -27,11 +27,6 @@ export type FailureKind =
   /** Squall itself failed. */
   | 'internal'
 
-/** Returns the failure of a transfer that an error inside Squall ended. */
-export function internalFailure(error: unknown): Failure {
-  return { kind: 'internal', message: 'internal error', error }
-}
-
 /** A failed transfer. */
 export interface Failure {
   readonly kind: FailureKind
@@ -64,9 +59,6 @@ export interface Transfer {
   /** Drops the connection after the client has left; the sink is not called again. */
   abort(): void
 }
-
-/** Controls a request that is not in flight. */
-export const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /** Sends requests. */
 export interface Upstream {

@@ -100,6 +100,11 @@ const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_protocol: 'the response of the upstream is not HTTP',
 }
 
+/** Returns the failure of a transfer that an error inside Squall ended. */
+export function internalFailure(error: unknown): Failure {
+  return { kind: 'internal', message: 'internal error', error }
+}
+
 /**
  * Maps a failed transfer to an error response. Resets and closes without a response are passed on
  * as such.

@@ -3,7 +3,7 @@ import { readingCost } from '../../base/json/json-bounds.ts'
 import { codingOf, decodedLimit, decodeWhole, MAX_RATIO } from '../../http/content-coding.ts'
 import { isExemptPath } from '../../http/exempt-path.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
-import { NO_TRANSFER, type Transfer } from '../../http/transfer.ts'
+import type { Transfer } from '../../http/transfer.ts'
 import { classifyBody, type PostedMessages } from '../../mcp/classify.ts'
 import { factsOf, type HeadFacts } from '../../mcp/request-facts.ts'
 import type { HttpRecord, UnclassifiedReason } from '../../telemetry/telemetry.ts'
@@ -11,7 +11,7 @@ import type { Exchange } from '../exchange.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { Relay } from '../relay.ts'
-import type { Layer, Service, StackParts } from './layer.ts'
+import { type Layer, NO_TRANSFER, type Service, type StackParts } from './layer.ts'
 
 /** A request, and what its head and body say. */
 export interface Classified {

@@ -41,6 +41,9 @@ export interface Service<Request, Sink extends ResponseSink = ResponseSink> {
  */
 export type Layer<Outer, Inner = Outer> = (inner: Inner) => Outer
 
+/** Controls a request that is not in flight. */
+export const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+
 /** Stacks layers: the last one gets the request first. */
 export class Stack<Top> {
   readonly top: Top

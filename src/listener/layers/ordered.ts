@@ -1,4 +1,5 @@
-import { internalFailure, type Transfer } from '../../http/transfer.ts'
+import type { Transfer } from '../../http/transfer.ts'
+import { internalFailure } from '../rejection.ts'
 import type { SendBarrier } from '../send-barrier.ts'
 import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
 

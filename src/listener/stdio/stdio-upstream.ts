@@ -1,12 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { RequestHead } from '../../http/headers.ts'
-import {
-  type Body,
-  NO_TRANSFER,
-  type ResponseSink,
-  type Transfer,
-  type Upstream,
-} from '../../http/transfer.ts'
+import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
+import { NO_TRANSFER } from '../layers/layer.ts'
 import { eventOf } from './event-lines.ts'
 import type { LinePart } from './lines.ts'
 import type { PipeWriter } from './pipe-writer.ts'

@@ -1,13 +1,7 @@
 import { headerValue } from '../../../http/headers.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
-import {
-  type Body,
-  type Failure,
-  internalFailure,
-  type ResponseSink,
-  type Transfer,
-  type Upstream,
-} from '../../../http/transfer.ts'
+import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
+import { internalFailure } from '../../rejection.ts'
 import type { Outgoing, Service } from '../../layers/layer.ts'
 import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
