@@ -171,24 +171,8 @@ function asImage(given: Given): string {
   throw invalidValue(given, 'is no image', 'write an image such as registry.example.com/squall:1')
 }
 
-function inClusterOf(
-  {
-    inCluster,
-    image,
-    serviceAccount,
-    header,
-    authTokenFile,
-    monitorTokenFile,
-  }: {
-    readonly inCluster: boolean
-    readonly image: string | undefined
-    readonly serviceAccount: string
-    readonly header: Readonly<Record<string, string>>
-    readonly authTokenFile: string | undefined
-    readonly monitorTokenFile: string | undefined
-  },
-  { names }: Context,
-): { readonly image: string | undefined; readonly serviceAccount: string } | undefined {
+function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {
+  const { inCluster, image, serviceAccount, header, authTokenFile, monitorTokenFile } = flags
   if (!inCluster) {
     const alone = ['image', 'service-account'].find((each) => names(each))
     if (alone === undefined) return undefined

@@ -1,34 +1,44 @@
+import type { TUnsafe } from 'typebox'
+import type { ErrorKind } from '../load/results/result.ts'
 import { latencyLimit, section } from '#rules'
 import { alert, oneOrMore } from './monitor/alert-schema.ts'
 import { conditions, plainShare } from './monitor/condition-schema.ts'
 import * as Type from 'typebox'
 
-/** The ways in which a call can fail, as plans name them. */
-export const FAILURES = [
-  'tool_error',
-  'rpc_error',
-  'http_error',
-  'timeout',
-  'reset',
-  'incomplete',
-  'malformed',
-  'connection_refused',
-] as const
+/** The ways in which a call can fail, as plans name them, by the kind of the error. */
+export const FAILURES = {
+  tool: 'tool_error',
+  rpc: 'rpc_error',
+  http: 'http_error',
+  timeout: 'timeout',
+  reset: 'reset',
+  incomplete: 'incomplete',
+  malformed: 'malformed',
+  refused: 'connection_refused',
+} as const satisfies { readonly [Kind in ErrorKind]?: string }
 
-export type Failure = (typeof FAILURES)[number]
+export type Failure = (typeof FAILURES)[keyof typeof FAILURES]
 
 const { health, promql } = conditions(false, plainShare)
 
+/** Declares a limit of each quantile, by the names that its description has. */
+export const quantiles = <Limit>(
+  [p50, p95, p99]: readonly [string, string, string],
+  limitOf: (name: string) => TUnsafe<Limit>,
+) => ({
+  p50: Type.Optional(limitOf(p50)),
+  p95: Type.Optional(limitOf(p95)),
+  p99: Type.Optional(limitOf(p99)),
+})
+
 const rise = (name: string) =>
-  Type.Optional(
-    latencyLimit({
-      description: `Value that \`${name}\` must reach, or a multiple of the value before the stages (\`2x\`).`,
-    }),
-  )
+  latencyLimit({
+    description: `Value that \`${name}\` must reach, or a multiple of the value before the stages (\`2x\`).`,
+  })
 
 /** Declares what must be observed during the last stage. */
 const during = section(
-  { health, promql, p50: rise('p50'), p95: rise('p95'), p99: rise('p99') },
+  { health, promql, ...quantiles(['p50', 'p95', 'p99'], rise) },
   {
     description:
       'Conditions that must each pass at least once during the last stage, such as a readiness endpoint that responds with 503.',
@@ -44,9 +54,9 @@ export const expectation = section(
     errors: Type.Optional(
       Type.Unsafe<readonly Failure[]>({
         type: 'array',
-        items: { type: 'string', enum: FAILURES },
+        items: { type: 'string', enum: Object.values(FAILURES) },
         minItems: 1,
-        maxItems: FAILURES.length,
+        maxItems: Object.keys(FAILURES).length,
         description:
           'The only errors with which calls may fail in the stages, apart from injected errors. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
         examples: [['tool_error']],

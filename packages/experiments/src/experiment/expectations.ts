@@ -1,7 +1,7 @@
-import type { ErrorCount, ErrorKind, LoadResult } from '../load/results/result.ts'
+import type { ErrorCount, LoadResult } from '../load/results/result.ts'
 import type { EarlyEnd } from './experiment-result.ts'
-import type { Failure } from './expectation-schema.ts'
-import { fails, type Gate, gateOf, type Measured } from './gate.ts'
+import { FAILURES, type Failure } from './expectation-schema.ts'
+import { fails, type Gate, gatesOf, type Measured } from './gate.ts'
 import { conditionsOf } from './monitor/conditions.ts'
 import type { SamplerSpec } from './monitor/samplers.ts'
 import type { PlanFile } from './plan-schema.ts'
@@ -16,11 +16,8 @@ export interface Expected {
 export function expectedDuring({ expect }: PlanFile): Expected {
   const { during = {} } = expect ?? {}
   const sampled = conditionsOf(during)
-  const latencies = (['p50', 'p95', 'p99'] as const).flatMap((measure): Gate[] => {
-    const limit = during[measure]
-    if (limit === undefined) return []
-    const gate = gateOf(measure, limit)
-    return [{ ...gate, operator: '<', text: gate.text.replace('>', '>=') }]
+  const latencies = gatesOf(['p50', 'p95', 'p99'], during).map((gate): Gate => {
+    return { ...gate, operator: '<', text: gate.text.replace('>', '>=') }
   })
   return {
     gates: [...latencies, ...sampled.flatMap(({ gates }) => gates)],
@@ -48,17 +45,6 @@ export class Observations {
   }
 }
 
-const KINDS: Readonly<Partial<Record<ErrorKind, Failure>>> = {
-  tool: 'tool_error',
-  rpc: 'rpc_error',
-  http: 'http_error',
-  timeout: 'timeout',
-  reset: 'reset',
-  incomplete: 'incomplete',
-  malformed: 'malformed',
-  refused: 'connection_refused',
-}
-
 /** Returns the reason to fail when calls failed in a way that the plan does not expect. */
 export function unexpectedErrors(
   { errors: found }: LoadResult,
@@ -81,5 +67,5 @@ export function unexpectedErrors(
 function failureOf({ kind, origin, code }: ErrorCount): Failure | undefined {
   if (origin === 'injected' || origin === 'client') return undefined
   if (kind === 'http' && origin === 'squall' && code === 502) return 'connection_refused'
-  return KINDS[kind]
+  return kind === 'breaker' ? undefined : FAILURES[kind]
 }

@@ -193,63 +193,47 @@ export interface ExperimentResult {
   readonly facts: readonly Fact[]
 }
 
-/** The members of a result that the history keeps. */
-export const HISTORY_MEMBERS = [
-  'id',
-  'squall',
-  'again',
-  'name',
-  'startedAt',
-  'endedAt',
-  'target',
-  'server',
-  'environment',
-  'verdict',
-  'stage',
-  'code',
-  'why',
-  'planDigest',
-  'rulesDigest',
-  'seed',
-  'mttdMs',
-  'mttrMs',
-  'alerts',
-] as const satisfies readonly (keyof ExperimentResult)[]
+const text = { type: 'string' }
+const maybe = (type: string): object => ({ type: [type, 'null'] })
 
-type Kept = Pick<ExperimentResult, (typeof HISTORY_MEMBERS)[number]>
+/** The schemas of the members of a result that the history keeps. */
+const HISTORY_PROPERTIES = {
+  id: text,
+  squall: text,
+  again: text,
+  name: text,
+  startedAt: text,
+  endedAt: text,
+  target: text,
+  server: maybe('string'),
+  environment: text,
+  verdict: text,
+  stage: maybe('string'),
+  code: maybe('string'),
+  why: text,
+  planDigest: text,
+  rulesDigest: maybe('string'),
+  seed: { type: 'number' },
+  mttdMs: maybe('number'),
+  mttrMs: maybe('number'),
+  alerts: { type: 'array', items: { type: 'object' } },
+} as const satisfies { readonly [Name in keyof ExperimentResult]?: object }
+
+type Member = keyof typeof HISTORY_PROPERTIES
+
+export const HISTORY_MEMBERS = Object.keys(HISTORY_PROPERTIES) as readonly Member[]
+
+type Kept = Pick<ExperimentResult, Member>
 
 /** An entry of the history; those of earlier versions have no versions and no alerts. */
 export type HistoryEntry = Omit<Kept, 'alerts' | 'squall' | 'server'> &
   Partial<Pick<Kept, 'alerts' | 'squall' | 'server'>>
 
-const text = { type: 'string' }
-const maybe = (type: string): object => ({ type: [type, 'null'] })
-
 /** The schema of a line of the history. */
 export const HISTORY_SCHEMA = {
   type: 'object',
   required: ['id', 'name', 'startedAt', 'verdict', 'planDigest', 'seed'],
-  properties: {
-    id: text,
-    squall: text,
-    again: text,
-    name: text,
-    startedAt: text,
-    endedAt: text,
-    target: text,
-    server: maybe('string'),
-    environment: text,
-    verdict: text,
-    stage: maybe('string'),
-    code: maybe('string'),
-    why: text,
-    planDigest: text,
-    rulesDigest: maybe('string'),
-    seed: { type: 'number' },
-    mttdMs: maybe('number'),
-    mttrMs: maybe('number'),
-    alerts: { type: 'array', items: { type: 'object' } },
-  },
+  properties: HISTORY_PROPERTIES,
 }
 
 const listOf = (required: Readonly<Record<string, object>>): object => ({

@@ -1,6 +1,6 @@
 import { foreign, integerText, latency, moment, percentage, plainNumber } from '#base'
 import { duplicatesText, perTask, verdictsText } from '../report/agent-text.ts'
-import { cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
+import { type Cell, cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
 import { GATE_COLUMNS, gateCells, number } from '../report/run-tables.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 
@@ -111,23 +111,17 @@ export function agentsTable(result: ExperimentResult): ReportTable {
   }
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  phase: 'Phase',
-  note: 'Note',
-  injection: 'Fault',
-  real_error: 'Real error',
-  detection: 'Detected',
-  alert: 'Alert',
-  end: 'Ended',
-  rollback: 'Rollback',
-  recovery: 'Recovery',
-}
-const TONES: Readonly<Record<string, 'injected' | 'real' | 'good' | 'bad'>> = {
-  injection: 'injected',
-  real_error: 'real',
-  detection: 'bad',
-  end: 'bad',
-  recovery: 'good',
+/** The names of events, and how they are shown. */
+const KINDS: Readonly<Record<string, Cell>> = {
+  phase: { text: 'Phase' },
+  note: { text: 'Note' },
+  injection: { text: 'Fault', tone: 'injected' },
+  real_error: { text: 'Real error', tone: 'real' },
+  detection: { text: 'Detected', tone: 'bad' },
+  alert: { text: 'Alert' },
+  end: { text: 'Ended', tone: 'bad' },
+  rollback: { text: 'Rollback' },
+  recovery: { text: 'Recovery', tone: 'good' },
 }
 
 /** Tabulates the recorded events with the time since the start. */
@@ -139,11 +133,9 @@ export function timelineTable({ facts, startedAt }: ExperimentResult): ReportTab
     columns: [{ name: 'Time' }, { name: 'Event' }, { name: 'Fact' }],
     rows: facts.map(({ at, kind, text }) => {
       const seconds = (Date.parse(at) - start) / 1000
-      const tone = TONES[kind]
-      const name = foreign(KINDS[kind] ?? kind, 20)
       return [
         cell(`${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(1)} s`),
-        tone === undefined ? cell(name) : { text: name, tone },
+        KINDS[kind] ?? cell(foreign(kind, 20)),
         cell(foreign(text, 300)),
       ]
     }),

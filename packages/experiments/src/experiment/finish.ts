@@ -139,13 +139,8 @@ function stageProposal({ file, by }: Plan): readonly Proposal[] {
   if (stages === undefined || last === undefined || last >= 100) return []
   const next = Math.min(widest(last), last * 2)
   const written = [...stages, next].map((share) => `${share}%`).join(', ')
-  return [
-    {
-      kind: 'stage',
-      why: `${last}% passed ${PASSES} times in a row`,
-      write: `${key}: [${written}]`,
-    },
-  ]
+  const why = `${last}% passed ${PASSES} times in a row`
+  return [{ kind: 'stage', why, write: `${key}: [${written}]` }]
 }
 
 function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
@@ -154,23 +149,13 @@ function toolsProposal({ file, calls }: Plan, readers: readonly string[]): reado
   const others = readers.filter((tool) => !called.includes(tool))
   if (others.length === 0) return []
   const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
-  return [
-    {
-      kind: 'tools',
-      why: `the server has ${others.length} more read-only tools`,
-      write: `load: { tools: ${JSON.stringify(all)} }`,
-    },
-  ]
+  const why = `the server has ${others.length} more read-only tools`
+  return [{ kind: 'tools', why, write: `load: { tools: ${JSON.stringify(all)} }` }]
 }
 
 function holdProposal({ file }: Plan): readonly Proposal[] {
   const longer = file.hold * 2
   const written = longer % 60_000 === 0 ? `${longer / 60_000}m` : `${longer / 1000}s`
-  return [
-    {
-      kind: 'hold',
-      why: 'leaks, full pools and expiries show only after a longer time',
-      write: `hold: ${written}`,
-    },
-  ]
+  const why = 'leaks, full pools and expiries show only after a longer time'
+  return [{ kind: 'hold', why, write: `hold: ${written}` }]
 }

@@ -54,7 +54,23 @@ export function gateOf(measure: Measure, written: number | string, forMs = 0): G
   return { measure, text, operator, limit, forMs }
 }
 
-function lastingText(forMs: number): string {
+type WrittenLimit = number | string | { readonly limit: number | string; readonly for: number }
+
+/** Returns the gates of the measures that a section of a plan limits. */
+export function gatesOf<Name extends Measure>(
+  measures: readonly Name[],
+  section: { readonly [Limited in Name]?: WrittenLimit },
+): readonly (Gate & { readonly measure: Name })[] {
+  return measures.flatMap((measure) => {
+    const written = section[measure]
+    if (written === undefined) return []
+    const { limit, for: forMs } = typeof written === 'object' ? written : { limit: written, for: 0 }
+    return [{ ...gateOf(measure, limit, forMs), measure }]
+  })
+}
+
+/** Describes the time for which a gate must fail; empty for none. */
+export function lastingText(forMs: number): string {
   return forMs === 0 ? '' : ` for ${durationText(forMs)}`
 }
 

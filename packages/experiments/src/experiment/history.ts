@@ -121,3 +121,20 @@ function parsed(text: string): unknown {
     return undefined
   }
 }
+
+/** The runs to list; all without a choice. */
+export interface RunChoice {
+  readonly name?: string | undefined
+  readonly verdict?: string | undefined
+  readonly last?: number | undefined
+}
+
+/** Returns the newest runs with a name and a verdict. */
+export function selectedRuns(
+  runs: readonly HistoryEntry[],
+  { name, verdict, last = Infinity }: RunChoice,
+): readonly HistoryEntry[] {
+  const isChosen = (run: HistoryEntry): boolean =>
+    run.name === (name ?? run.name) && run.verdict === (verdict ?? run.verdict)
+  return runs.filter(isChosen).slice(-last)
+}

@@ -23,8 +23,17 @@ export interface LoadContext {
   readonly called?: readonly string[]
 }
 
+/** What all phases have in common. */
+export interface PhaseContext extends LoadContext {
+  readonly plan: Plan
+  /** Undefined when the load itself is measured. */
+  readonly probe: Probe | undefined
+  readonly samplers: Samplers
+  readonly stop: AbortSignal
+}
+
 /** Returns the load options of a phase. */
-export function phaseLoad(
+function phaseLoad(
   plan: Plan,
   { version, headers, called, sidecars }: LoadContext,
   durationMs: number,
@@ -80,11 +89,7 @@ export interface Moment {
 /** Configures a phase of load and its checks. */
 export interface PhaseSpec {
   readonly label: string
-  readonly load: LoadOptions
-  /** Undefined when the load itself is measured. */
-  readonly probe: Probe | undefined
-  readonly samplers: Samplers
-  readonly stop: AbortSignal
+  readonly durationMs: number
   /**
    * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain`
    * lets the calls in flight end.
@@ -95,7 +100,7 @@ export interface PhaseSpec {
   readonly pollMs?: number
   readonly begun?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   /** Called as soon as a reason to end is detected. */
-  readonly onEnd: (end: EarlyEnd) => void
+  readonly onEnd?: (end: EarlyEnd) => void
   /** The time in which the load may retry to begin. */
   readonly beginWithinMs: number
 }
@@ -115,10 +120,11 @@ const RETRY_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
-  const { label, stop, probe, samplers } = spec
-  const startedAt = new Date().toISOString()
-  const began = performance.now()
+export async function runPhase(context: PhaseContext, spec: PhaseSpec): Promise<PhaseOutcome> {
+  const { plan, stop, probe, samplers } = context
+  const { label, durationMs } = spec
+  const options = phaseLoad(plan, context, durationMs)
+  const resultOf = resultMaker(context, label)
   const ending = new AbortController()
   const draining = new AbortController()
   const stopLoad = (): void => ending.abort()
@@ -131,7 +137,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   const endWith = (found: EarlyEnd | undefined): void => {
     if (found === undefined || end !== undefined || ending.signal.aborted) return
     end = found
-    spec.onEnd(found)
+    spec.onEnd?.(found)
     stopLoad()
   }
   const watches: Promise<void>[] = []
@@ -148,51 +154,49 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   }
   let meter: LoadMeter | undefined
   try {
-    const result = await begin(spec, ending.signal, draining.signal, ({ recorder, ...run }) => {
-      tools = run.endpoint.tools
-      called = run.called
-      const own = new LoadMeter(recorder)
-      meter = own
-      const check = async (): Promise<void> => {
-        const extras = samplers.measured()
-        const load = { ...own.measured(), ...extras }
-        const steady = { ...(probe?.measured() ?? load), ...extras }
-        const { calls } = recorder.counts
-        const over = recorder.elapsedMs >= (spec.load.pace.durationMs ?? Infinity)
-        const timeline = (): Timeline => recorder.timeline.timeline()
-        const moment = { at: performance.now(), load, steady, calls, timeline }
-        const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
-        if (found === 'enough' || found === 'drain') {
-          isEnough = true
-          if (found === 'enough') stopLoad()
-          else draining.abort()
-        } else endWith(found ?? samplers.lost(performance.now()))
-      }
-      void watch(every(TICK_MS, ending.signal, check))
-      const { poll, pollMs = POLL_MS, begun } = spec
-      if (poll !== undefined) {
-        const ask = async (): Promise<void> => endWith(await poll(ending.signal))
-        void watch(every(pollMs, ending.signal, ask))
-      }
-      if (begun !== undefined) beginning = watch(begun(ending.signal).then(endWith))
-    })
+    const result = await begin(
+      options,
+      spec,
+      ending.signal,
+      draining.signal,
+      ({ recorder, ...run }) => {
+        tools = run.endpoint.tools
+        called = run.called
+        const own = new LoadMeter(recorder)
+        meter = own
+        const check = async (): Promise<void> => {
+          const extras = samplers.measured()
+          const load = { ...own.measured(), ...extras }
+          const steady = { ...(probe?.measured() ?? load), ...extras }
+          const { calls } = recorder.counts
+          const over = recorder.elapsedMs >= durationMs
+          const timeline = (): Timeline => recorder.timeline.timeline()
+          const moment = { at: performance.now(), load, steady, calls, timeline }
+          const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
+          if (found === 'enough' || found === 'drain') {
+            isEnough = true
+            if (found === 'enough') stopLoad()
+            else draining.abort()
+          } else endWith(found ?? samplers.lost(performance.now()))
+        }
+        void watch(every(TICK_MS, ending.signal, check))
+        const { poll, pollMs = POLL_MS, begun } = spec
+        if (poll !== undefined) {
+          const ask = async (): Promise<void> => endWith(await poll(ending.signal))
+          void watch(every(pollMs, ending.signal, ask))
+        }
+        if (begun !== undefined) beginning = watch(begun(ending.signal).then(endWith))
+      },
+    )
     await beginning
     if (failure !== undefined) throw failure
-    const steady = {
-      ...(probe?.measured(began) ?? measuredOf(result)),
-      ...samplers.measured(began),
-    }
     const complete = result.run.complete || (isEnough && end === undefined && !stop.aborted)
     const load = { ...result, run: { ...result.run, complete } }
-    return { result: phaseResult(label, startedAt, began, steady, load), end, tools, called }
+    return { result: resultOf(measuredOf(result), load), end, tools, called }
   } catch (error) {
     if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
     endWith({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
-    const steady = {
-      ...(probe?.measured(began) ?? meter?.measured() ?? NOTHING),
-      ...samplers.measured(began),
-    }
-    return { result: phaseResult(label, startedAt, began, steady, undefined), end, tools, called }
+    return { result: resultOf(meter?.measured() ?? NOTHING), end, tools, called }
   } finally {
     stopLoad()
     stop.removeEventListener('abort', stopLoad)
@@ -201,7 +205,8 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
 }
 
 async function begin(
-  { load, beginWithinMs }: PhaseSpec,
+  load: LoadOptions,
+  { beginWithinMs }: PhaseSpec,
   stop: AbortSignal,
   drain: AbortSignal,
   begun: (run: RunningLoad) => void,
@@ -235,13 +240,13 @@ export function measuredOf({ counts, indicators, latency }: LoadResult): Measure
   return { errors, success: indicators.tcsr, p50, p95, p99 }
 }
 
-function phaseResult(
-  label: string,
-  startedAt: string,
-  began: number,
-  measured: Measured,
-  load: LoadResult | undefined,
-): PhaseResult {
-  const durationMs = Math.round(performance.now() - began)
-  return { label, startedAt, durationMs, measured, ...(load !== undefined && { load }) }
+/** Returns a function that makes the result of a phase, which begins now. */
+function resultMaker({ probe, samplers }: PhaseContext, label: string) {
+  const startedAt = new Date().toISOString()
+  const began = performance.now()
+  return (own: Measured, load?: LoadResult): PhaseResult => {
+    const measured = { ...(probe?.measured(began) ?? own), ...samplers.measured(began) }
+    const durationMs = Math.round(performance.now() - began)
+    return { label, startedAt, durationMs, measured, ...(load && { load }) }
+  }
 }

@@ -64,9 +64,7 @@ function ownFindings(value: unknown): readonly Finding[] {
   const file = value as WrittenPlan
   return [
     ...urlFindings(value, ['target', 'url']),
-    ...(fieldOf(file.sidecar, 'admin') === undefined
-      ? []
-      : urlFindings(value, ['sidecar', 'admin'])),
+    ...(fieldOf(file.sidecar, 'admin') === undefined ? [] : urlFindings(value, ADMIN)),
     ...shapeFindings(file),
     ...sidecarFindings(file),
     ...timeFindings(withDefaults(value)),
@@ -76,9 +74,11 @@ function ownFindings(value: unknown): readonly Finding[] {
       ...monitorFindings(value, [...section, 'promql'], ['url'], ['max', 'min']),
     ]),
     ...emptyFindings(file),
-    ...listFindings(fieldOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
+    ...expectFindings(fieldOf(file.load, 'expect')),
   ]
 }
+
+const ADMIN = ['sidecar', 'admin']
 
 function urlFindings(value: unknown, path: Path): readonly Finding[] {
   const text = String(valueAt(value, path))
@@ -130,31 +130,32 @@ function valueAt(value: unknown, path: Path): unknown {
 }
 
 function conflict(message: string, path: Path): Finding {
-  return { code: 'conflict', message, path, atKey: path.length > 0 }
+  return { code: 'conflict', message, path, atKey: true }
 }
 
+function missingKey(message: string, path: Path): Finding {
+  return { code: 'missing_key', message, path }
+}
+
+/** Finds the first thing that is wrong with the shape: a key that is missing, or one too many. */
 function shapeFindings(file: WrittenPlan): readonly Finding[] {
   const { rules, kill, exhaust, dependency, stages, pods } = file
-  if ([rules, kill, exhaust, dependency].every((each) => each === undefined)) {
-    const message = '`rules`, `kill`, `exhaust` or `dependency` is missing'
-    return [{ code: 'missing_key', message, path: [] }]
-  }
-  if (rules !== undefined && dependency !== undefined) {
-    return [conflict('`rules` and `dependency` exclude each other', ['dependency'])]
-  }
-  if (stages !== undefined && pods !== undefined) {
-    return [conflict('`stages` and `pods` exclude each other', ['pods'])]
-  }
   const staged = stages ?? pods
-  if (rules !== undefined && staged === undefined) {
-    return [{ code: 'missing_key', message: '`stages` or `pods` is missing', path: [] }]
-  }
-  if (rules === undefined && staged !== undefined) {
-    const key = stages === undefined ? 'pods' : 'stages'
-    return [conflict('stages need rules, and the plan has none', [key])]
-  }
-  return []
+  const checks: readonly (readonly [isWrong: unknown, message: string, key?: string])[] = [
+    [!(rules ?? kill ?? exhaust ?? dependency), `${EFFECTS} is missing`],
+    [rules && dependency, '`rules` and `dependency` exclude each other', 'dependency'],
+    [stages && pods, '`stages` and `pods` exclude each other', 'pods'],
+    [rules && !staged, '`stages` or `pods` is missing'],
+    [!rules && stages, NO_RULES, 'stages'],
+    [!rules && pods, NO_RULES, 'pods'],
+  ]
+  const [, message, key] = checks.find(([isWrong]) => isWrong) ?? []
+  if (message === undefined) return []
+  return [key === undefined ? missingKey(message, []) : conflict(message, [key])]
 }
+
+const EFFECTS = '`rules`, `kill`, `exhaust` or `dependency`'
+const NO_RULES = 'stages need rules, and the plan has none'
 
 function emptyFindings({ expect }: WrittenPlan): readonly Finding[] {
   const during = fieldOf(expect, 'during')
@@ -162,42 +163,38 @@ function emptyFindings({ expect }: WrittenPlan): readonly Finding[] {
   return [needsOne('needs', ['health', 'promql', 'p50', 'p95', 'p99'], ['expect', 'during'])]
 }
 
-/** Finds what does not go together with a sidecar of this machine, or with pods. */
-function sidecarFindings({ sidecar, kill, steadyState }: WrittenPlan): readonly Finding[] {
-  const kubernetes = fieldOf(sidecar, 'kubernetes')
-  const found: Finding[] = []
-  const take = (section: unknown, path: Path, wanted: readonly string[], other: string): void => {
-    for (const key of wanted) {
-      if (fieldOf(section, key) !== undefined) continue
-      found.push({ code: 'missing_key', message: `\`${key}\` is missing`, path })
-    }
-    for (const key of SIDECAR_KEYS) {
-      if (wanted.includes(key) || fieldOf(section, key) === undefined) continue
-      found.push(conflict(`\`${key}\` is for ${other}`, [...path, key]))
-    }
-  }
-  if (kubernetes === undefined) {
-    take(sidecar, ['sidecar'], ['admin', 'rulesFile'], PODS)
-    if (kill !== undefined) take(kill, ['kill'], ['pidFile', 'command'], PODS)
-    if (fieldOf(kill, 'force') !== undefined) {
-      found.push(conflict(`\`force\` is for ${PODS}`, ['kill', 'force']))
-    }
-    take(steadyState, ['steadyState'], [], PODS)
-    return found
-  }
-  take(sidecar, ['sidecar'], [], 'a sidecar without `kubernetes`')
-  if (kill !== undefined) take(kill, ['kill'], ['pod'], 'a sidecar without `sidecar.kubernetes`')
-  const isNamed = fieldOf(kubernetes, 'deployment') !== undefined
-  if (isNamed === (fieldOf(kubernetes, 'selector') !== undefined)) {
-    const message = 'needs either `deployment` or `selector`'
-    found.push({ code: 'invalid_value', message, path: ['sidecar', 'kubernetes'] })
-  }
-  return found
-}
-
 const PODS = 'pods, with `sidecar.kubernetes`'
-/** The keys that depend on the form of sidecar. */
-const SIDECAR_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready']
+const LOCAL = 'a sidecar without `kubernetes`'
+/** The keys of a section that one form of sidecar needs; the other keys of `FORM_KEYS` conflict. */
+type FormKeys = readonly (readonly [keyof PlanFile, needed: readonly string[], other: string])[]
+const LOCAL_KEYS: FormKeys = [
+  ['sidecar', ['admin', 'rulesFile'], PODS],
+  ['kill', ['pidFile', 'command'], PODS],
+  ['steadyState', [], PODS],
+]
+const PODS_KEYS: FormKeys = [
+  ['sidecar', [], LOCAL],
+  ['kill', ['pod'], 'a sidecar without `sidecar.kubernetes`'],
+]
+const FORM_KEYS = ['admin', 'rulesFile', 'pidFile', 'command', 'pod', 'ready', 'force']
+
+/** Finds what does not go together with a sidecar of this machine, or with pods. */
+function sidecarFindings(file: WrittenPlan): readonly Finding[] {
+  const pods = fieldOf(file.sidecar, 'kubernetes')
+  const found = (pods === undefined ? LOCAL_KEYS : PODS_KEYS).flatMap(([name, needed, other]) => {
+    const has = (key: string): boolean => fieldOf(file[name], key) !== undefined
+    const missing = file[name] === undefined ? [] : needed.filter((key) => !has(key))
+    const more = FORM_KEYS.filter((key) => has(key) && !needed.includes(key))
+    const wrong = pods === undefined ? more : more.filter((key) => key !== 'force')
+    return [
+      ...missing.map((key) => missingKey(`\`${key}\` is missing`, [name])),
+      ...wrong.map((key) => conflict(`\`${key}\` is for ${other}`, [name, key])),
+    ]
+  })
+  const [byName, byLabels] = ['deployment', 'selector'].map((key) => fieldOf(pods, key))
+  if (pods === undefined || (byName === undefined) !== (byLabels === undefined)) return found
+  return [...found, needsOne('needs either', ['deployment', 'selector'], ['sidecar', 'kubernetes'])]
+}
 
 function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
   const times: readonly (readonly [number, number, string, Path])[] = [
@@ -210,19 +207,15 @@ function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Findin
     .map(([, , least, path]) => ({ code: 'out_of_range', message: `needs ${least} or more`, path }))
 }
 
-function listFindings(
-  list: unknown,
-  path: Path,
-  read: (text: string) => unknown,
-): readonly Finding[] {
+function expectFindings(list: unknown): readonly Finding[] {
   if (!Array.isArray(list)) return []
-  return list.flatMap((text, index): Finding[] => {
+  return list.flatMap((text: string, index): Finding[] => {
     try {
-      read(text as string)
+      parseExpectation(text)
       return []
     } catch (error) {
       if (!(error instanceof LoadError)) throw error
-      return [{ code: 'invalid_value', message: error.message, path: [...path, index] }]
+      return [{ code: 'invalid_value', message: error.message, path: ['load', 'expect', index] }]
     }
   })
 }

@@ -50,55 +50,44 @@ export function planRejections(facts: PlanFacts): readonly Rejection[] {
 }
 
 function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
-  const rejections: Rejection[] = []
-  if (aborts.length === 0 && Object.keys(file.slo ?? {}).length === 0) {
-    rejections.push({
-      code: 'NO_GATE',
-      wrong: 'the plan has no gate: neither abortOn nor slo',
-      fix: 'add abortOn: { errors: { limit: 5%, for: 30s } } or slo: { success: 99% }',
-      path: [],
-    })
-  }
-  if (steady.length === 0) {
-    rejections.push({
-      code: 'NO_GATE',
-      wrong: 'the steady state has no limit',
-      fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
-      path: ['steadyState'],
-    })
-  }
-  return rejections
+  const hasGate = aborts.length > 0 || Object.keys(file.slo ?? {}).length > 0
+  return [...(hasGate ? [] : [NO_GATE]), ...(steady.length > 0 ? [] : [NO_LIMIT])]
+}
+
+const NO_GATE: Rejection = {
+  code: 'NO_GATE',
+  wrong: 'the plan has no gate: neither abortOn nor slo',
+  fix: 'add abortOn: { errors: { limit: 5%, for: 30s } } or slo: { success: 99% }',
+  path: [],
+}
+const NO_LIMIT: Rejection = {
+  code: 'NO_GATE',
+  wrong: 'the steady state has no limit',
+  fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
+  path: ['steadyState'],
 }
 
 function environmentRejections({ file, production }: PlanFacts): Rejection[] {
   const { target } = file
   const { admin, kubernetes } = file.sidecar
   if (target.environment === undefined) {
-    return [
-      {
-        code: 'NO_ENVIRONMENT',
-        wrong: 'the plan names no environment',
-        fix: 'set target.environment to the --environment of the sidecar, such as staging',
-        path: ['target'],
-      },
-    ]
+    const fix = 'set target.environment to the --environment of the sidecar, such as staging'
+    const wrong = 'the plan names no environment'
+    return [{ code: 'NO_ENVIRONMENT', wrong, fix, path: ['target'] }]
   }
-  const at = (path: readonly string[], names: readonly SourcedName[]): Rejection[] => {
-    const found = findProduction(names, production.patterns)
-    return found === undefined ? [] : [{ ...productionRejection(found), path }]
-  }
-  return [
-    ...at(['target', 'environment'], [{ where: 'the environment', name: target.environment }]),
-    ...at(['target', 'url'], urlNames('target.url', new URL(target.url))),
-    ...(admin === undefined
-      ? []
-      : at(['sidecar', 'admin'], urlNames('sidecar.admin', new URL(admin)))),
-    ...at(
-      ['sidecar', 'kubernetes', 'namespace'],
-      [{ where: 'the namespace', name: kubernetes?.namespace }],
-    ),
-    ...at([], production.names),
+  const namespace = { where: 'the namespace', name: kubernetes?.namespace }
+  const checks: readonly (readonly [path: string, names: readonly SourcedName[]])[] = [
+    ['target.environment', [{ where: 'the environment', name: target.environment }]],
+    ['target.url', urlNames('target.url', new URL(target.url))],
+    ['sidecar.admin', admin === undefined ? [] : urlNames('sidecar.admin', new URL(admin))],
+    ['sidecar.kubernetes.namespace', [namespace]],
+    ['', production.names],
   ]
+  return checks.flatMap(([path, names]) => {
+    const found = findProduction(names, production.patterns)
+    if (found === undefined) return []
+    return [{ ...productionRejection(found), path: path === '' ? [] : path.split('.') }]
+  })
 }
 
 /** Returns the rejection of an experiment on production. */
@@ -263,6 +252,7 @@ function toolOf(rule: WrittenRule): string | undefined {
   return typeof tool === 'string' ? tool : undefined
 }
 
-function shownTools(tools: readonly string[]): string {
+/** Lists the first names of many. */
+export function shownTools(tools: readonly string[]): string {
   return tools.length > 5 ? `${tools.slice(0, 5).join(', ')}, …` : tools.join(', ')
 }

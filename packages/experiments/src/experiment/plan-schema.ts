@@ -13,7 +13,7 @@ import {
 import { HEADER_NAME_PATTERN } from '#protocol'
 import type { CallMeasure } from './gate.ts'
 import { conditions, plainShare } from './monitor/condition-schema.ts'
-import { expectation } from './expectation-schema.ts'
+import { expectation, quantiles } from './expectation-schema.ts'
 import { dependency, exhaust, kill, number, sidecar, text } from './sidecar-schema.ts'
 import { METRICS, type Metric } from '../load/results/slo.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
@@ -98,19 +98,9 @@ const steadyState = section(
     success: Type.Optional(
       percentage({ description: 'Minimum share of calls with a correct result in time.' }),
     ),
-    p50: Type.Optional(
+    ...quantiles(['median', 'p95', 'p99'], (name) =>
       latencyLimit({
-        description: 'Maximum median latency, or a multiple of the value before the stages (`2x`).',
-      }),
-    ),
-    p95: Type.Optional(
-      latencyLimit({
-        description: 'Maximum p95 latency, or a multiple of the value before the stages (`2x`).',
-      }),
-    ),
-    p99: Type.Optional(
-      latencyLimit({
-        description: 'Maximum p99 latency, or a multiple of the value before the stages (`2x`).',
+        description: `Maximum ${name} latency, or a multiple of the value before the stages (\`2x\`).`,
       }),
     ),
     ready: Type.Optional(
@@ -201,16 +191,14 @@ function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit
 const abortShare = (name: CallMeasure): TUnsafe<number | AbortLimit> =>
   lasting(gate(name, METRICS[name]!) as TUnsafe<number>)
 
-const abortLatency = (name: CallMeasure): TUnsafe<number | string | AbortLimit<number | string>> =>
+const abortLatency = (name: string): TUnsafe<number | string | AbortLimit<number | string>> =>
   lasting(latencyLimit({ description: `Maximum of \`${name}\`.` }))
 
 const abortOn = section(
   {
     errors: Type.Optional(abortShare('errors')),
     success: Type.Optional(abortShare('success')),
-    p50: Type.Optional(abortLatency('p50')),
-    p95: Type.Optional(abortLatency('p95')),
-    p99: Type.Optional(abortLatency('p99')),
+    ...quantiles(['p50', 'p95', 'p99'], abortLatency),
     ...conditions(true, (description) => lasting(plainShare(description))),
   },
   {

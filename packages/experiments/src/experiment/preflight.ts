@@ -19,7 +19,7 @@ import {
 } from './rejection.ts'
 import { firstProblem } from './sidecar-admin.ts'
 import type { Sidecars, SidecarState } from './sidecars.ts'
-import { productionRejection } from './plan-rejections.ts'
+import { productionRejection, shownTools } from './plan-rejections.ts'
 import { isUnready } from './steady-phases.ts'
 
 const CHECK = 'check sidecar.admin, and start squall run with --rules and --admin'
@@ -181,24 +181,16 @@ function ruleRejections(
   const claims = acting.filter(({ name }) => name.startsWith(CLAIM_PREFIX))
   const other = claims.find(({ name }) => name !== `${CLAIM_PREFIX}${dead}`)
   if (other !== undefined) {
-    return [
-      {
-        code: 'EXPERIMENT_RUNNING',
-        wrong: `the experiment ${other.name.slice(CLAIM_PREFIX.length)} runs in this sidecar, started elsewhere`,
-        fix: 'wait until it has ended',
-      },
-    ]
+    const id = other.name.slice(CLAIM_PREFIX.length)
+    const wrong = `the experiment ${id} runs in this sidecar, started elsewhere`
+    return [{ code: 'EXPERIMENT_RUNNING', wrong, fix: 'wait until it has ended' }]
   }
   if (claims.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)
   if (own.length === 0) return []
   const all = [...new Set(own.map(({ name }) => name))]
-  const names = all.slice(0, 5)
-  return [
-    {
-      code: 'OTHER_RULES',
-      wrong: `the sidecar has active rules: ${names.join(', ')}${all.length > 5 ? ', …' : ''}`,
-      fix: 'remove the rules, or suspend them during the experiment with sidecar.replaceRules: true',
-    },
-  ]
+  const wrong = `the sidecar has active rules: ${shownTools(all)}`
+  const fix =
+    'remove the rules, or suspend them during the experiment with sidecar.replaceRules: true'
+  return [{ code: 'OTHER_RULES', wrong, fix }]
 }

@@ -13,7 +13,7 @@ import {
   readYaml,
   type YamlDocument,
 } from '#rules'
-import { type CallMeasure, type Gate, gateOf, MEASURES } from './gate.ts'
+import { gatesOf, MEASURES } from './gate.ts'
 import { planFindings, withDefaults } from './plan-findings.ts'
 import {
   type Plan,
@@ -27,7 +27,7 @@ import {
 import { expectedDuring } from './expectations.ts'
 import { conditionsOf } from './monitor/conditions.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
-import type { AbortLimit, PlanFile } from './plan-schema.ts'
+import type { PlanFile } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 import { policyRejections } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
@@ -116,8 +116,12 @@ function planOf(
     sidecar: sidecarOf(file, directory),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
-    steady: [...gatesOf(steadyState), ...steady.flatMap(({ gates }) => gates)],
-    aborts: [...gatesOf(abortOn), ...aborts.flatMap(({ gates }) => gates), ...unrecoverable],
+    steady: [...gatesOf(MEASURES, steadyState), ...steady.flatMap(({ gates }) => gates)],
+    aborts: [
+      ...gatesOf(MEASURES, abortOn),
+      ...aborts.flatMap(({ gates }) => gates),
+      ...unrecoverable,
+    ],
     samplers: [...new Map(samplers).values()],
     slo: Object.entries(file.slo ?? {}).map(([name, limit]) => limitGate(name, limit)),
     expected: expected.gates,
@@ -155,18 +159,6 @@ function alertsOf({ expect }: PlanFile): readonly AlertSpec[] {
     const monitor = alertmanager === undefined ? 'prometheus' : 'alertmanager'
     const url = new URL(alertmanager ?? prometheus!)
     return { name, labels, withinMs: within, resolvedMs: resolved, monitor, url }
-  })
-}
-
-/** Returns the gates of a section with limits. */
-type WrittenLimit = number | string | AbortLimit<number | string>
-
-function gatesOf(limits: Partial<Readonly<Record<CallMeasure, WrittenLimit>>>): readonly Gate[] {
-  return MEASURES.flatMap((measure): Gate[] => {
-    const written = limits[measure]
-    if (written === undefined) return []
-    if (typeof written !== 'object') return [gateOf(measure, written)]
-    return [gateOf(measure, written.limit, written.for)]
   })
 }
 

@@ -12,19 +12,19 @@ sidecar:
   admin: http://127.0.0.1:15390
   rulesFile: ./rules.yaml # the --rules of squall run`
 
-/** Lists the ready plans. */
-export const READY_PLANS: readonly ReadyPlan[] = [
+/** Writes a rule with one fault for the tool of most plans. */
+const search = (name: string, fault: string): string => `rules:
+  - name: ${name}
+    match: { tool: search_docs }
+    faults: [${fault}]`
+
+const PLANS = [
   {
     name: 'latency',
     about: 'a tool becomes slow',
-    text: `# A tool becomes slow, by 2 to 5 seconds. Does an alert on twice the usual p95 fire, and do its callers wait?
-name: latency
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
-rules:
-  - name: slow-search
-    match: { tool: search_docs }
-    faults: [delay: { uniform: { min: 2s, max: 5s } }]
+    asks: 'A tool becomes slow, by 2 to 5 seconds. Does an alert on twice the usual p95 fire, and do its callers wait?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+${search('slow-search', 'delay: { uniform: { min: 2s, max: 5s } }')}
 stages: [10%, 25%, 50%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 4, timeout: 10s }
@@ -38,14 +38,9 @@ expect:
   {
     name: 'dependency-failure',
     about: 'a dependency of a tool fails',
-    text: `# A dependency of a tool fails, and the tool returns an error. Do the retries suffice to hide it?
-name: dependency-failure
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
-rules:
-  - name: database-gone
-    match: { tool: search_docs }
-    faults: [abort: { toolError: 'connection to the database lost' }]
+    asks: 'A dependency of a tool fails, and the tool returns an error. Do the retries suffice to hide it?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+${search('database-gone', "abort: { toolError: 'connection to the database lost' }")}
 stages: [2%, 5%, 10%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], fanOut: 8, retries: 2, retryBudget: 10% }
@@ -56,11 +51,9 @@ slo: { success: 99%, blast: 5% }
   {
     name: 'dependency-blocked',
     about: 'a dependency of the server is blocked, and restored',
-    text: `# A dependency of the server is blocked for a minute, and restored. Does the server respond, say so, and recover?
-# The sidecar carries the connections of the server to the dependency: squall run --outbound 127.0.0.1:15432=db:5432
-name: dependency-blocked
-${TARGET}
-steadyState:
+    asks: `A dependency of the server is blocked for a minute, and restored. Does the server respond, say so, and recover?
+# The sidecar carries the connections of the server to the dependency: squall run --outbound 127.0.0.1:15432=db:5432`,
+    rest: `steadyState:
   health: { url: http://localhost:3000/health } # of the server
   errors: 1%
   p95: 1s
@@ -81,10 +74,8 @@ expect:
   {
     name: 'held-sessions',
     about: 'sessions use up the pool of the server',
-    text: `# 20 sessions are held open. Does the server slow down and report that it is not ready, and is no result silently empty?
-name: held-sessions
-${TARGET}
-steadyState:
+    asks: '20 sessions are held open. Does the server slow down and report that it is not ready, and is no result silently empty?',
+    rest: `steadyState:
   health: { url: http://localhost:3000/ready }
   errors: 1%
   p95: 1s
@@ -104,14 +95,9 @@ expect:
   {
     name: 'pool-exhaustion',
     about: 'calls hang and hold resources',
-    text: `# Calls hang while streams are held: connections, sessions and workers fill up. Do other calls succeed?
-name: pool-exhaustion
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
-rules:
-  - name: hanging-search
-    match: { tool: search_docs }
-    faults: [hang: { for: 20s }]
+    asks: 'Calls hang while streams are held: connections, sessions and workers fill up. Do other calls succeed?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+${search('hanging-search', 'hang: { for: 20s }')}
 stages: [5%, 10%, 20%]
 hold: 60s
 load: { clients: 50, tools: [search_docs, get_weather], streams: 20, timeout: 5s }
@@ -122,10 +108,8 @@ slo: { p50: 1s }
   {
     name: 'process-kill',
     about: 'the server is killed',
-    text: `# The process of the server is killed. Does it restart, are calls refused at once, and does an alert fire and resolve?
-name: process-kill
-${TARGET}
-steadyState: { probe: tools/list, errors: 1%, p95: 1s, for: 20s, within: 2m }
+    asks: 'The process of the server is killed. Does it restart, are calls refused at once, and does an alert fire and resolve?',
+    rest: `steadyState: { probe: tools/list, errors: 1%, p95: 1s, for: 20s, within: 2m }
 kill:
   pidFile: ./server.pid # written by the server, and again after each start
   command: server.mjs # part of its command line
@@ -143,14 +127,9 @@ expect:
   {
     name: 'session-loss',
     about: 'the server forgets sessions',
-    text: `# The server forgets sessions, as after a restart or without session affinity. Do clients begin new sessions?
-name: session-loss
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
-rules:
-  - name: lost-session
-    match: { tool: search_docs }
-    faults: [session: { expire: true }]
+    asks: 'The server forgets sessions, as after a restart or without session affinity. Do clients begin new sessions?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+${search('lost-session', 'session: { expire: true }')}
 stages: [1%, 3%, 5%]
 hold: 60s
 load: { clients: 20, tools: [search_docs], retries: 1 }
@@ -161,10 +140,8 @@ slo: { success: 90% }
   {
     name: 'schema-drift',
     about: 'results change their schema',
-    text: `# Results change their schema without notice. Do clients detect it?
-name: schema-drift
-${TARGET}
-steadyState: { errors: 1%, success: 99%, for: 20s }
+    asks: 'Results change their schema without notice. Do clients detect it?',
+    rest: `steadyState: { errors: 1%, success: 99%, for: 20s }
 rules:
   - name: drifted-weather
     match: { tool: get_weather }
@@ -179,14 +156,9 @@ slo: { errors: 1%, silent: 40% }
   {
     name: 'rate-limit',
     about: 'a quota is used up',
-    text: `# A quota is used up: 429 with Retry-After. Do clients wait, or retry at once?
-name: rate-limit
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
-rules:
-  - name: quota
-    match: { tool: search_docs }
-    faults: [rateLimit: { retryAfter: 1s }]
+    asks: 'A quota is used up: 429 with Retry-After. Do clients wait, or retry at once?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+${search('quota', 'rateLimit: { retryAfter: 1s }')}
 stages: [5%, 15%, 30%]
 hold: 60s
 load: { clients: 10, tools: [search_docs], retries: 3, timeout: 10s }
@@ -197,10 +169,8 @@ slo: { success: 95% }
   {
     name: 'retry-storm',
     about: 'failures are retried on every layer',
-    text: `# The server gets each call several times while some fail: a retry storm. Does it survive the load, and does the retry budget limit it?
-name: retry-storm
-${TARGET}
-steadyState: { errors: 1%, p95: 1s, for: 20s }
+    asks: 'The server gets each call several times while some fail: a retry storm. Does it survive the load, and does the retry budget limit it?',
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
 rules:
   - name: storm
     match: { tool: search_docs }
@@ -217,3 +187,8 @@ slo: { retries: 2 }
 `,
   },
 ]
+
+/** Lists the ready plans. */
+export const READY_PLANS: readonly ReadyPlan[] = PLANS.map(({ name, about, asks, rest }) => {
+  return { name, about, text: `# ${asks}\nname: ${name}\n${TARGET}\n${rest}` }
+})

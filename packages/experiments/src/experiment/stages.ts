@@ -8,7 +8,7 @@ import {
   RULES_CHANGED,
   type StageResult,
 } from './experiment-result.ts'
-import { type Moment, measuredOf, phaseLoad, runPhase } from './phase.ts'
+import { type Moment, measuredOf, runPhase } from './phase.ts'
 import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
@@ -52,7 +52,7 @@ async function runStage(
   index: number,
   aborts: AbortWatch,
 ): Promise<StageOutcome> {
-  const { plan, probe, stop, onEvent, steadiness, alerts, samplers } = context
+  const { plan, stop, onEvent, steadiness, alerts } = context
   const { arming, sidecars, names } = context
   const { hold } = plan.file
   const count = plan.stages.length
@@ -102,12 +102,9 @@ async function runStage(
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end })
   }
-  const running = runPhase({
+  const running = runPhase(context, {
     label: stage.label,
-    load: phaseLoad(plan, context, durationMs),
-    probe,
-    samplers,
-    stop,
+    durationMs,
     beginWithinMs: BEGIN_MS,
     tick,
     onEnd,

@@ -1,7 +1,7 @@
 import { AbortWatch, anyFails, failureTexts } from './gate.ts'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { type EarlyEnd, INTERRUPTED, type PhaseResult, RULES_CHANGED } from './experiment-result.ts'
-import { phaseLoad, runPhase } from './phase.ts'
+import { runPhase } from './phase.ts'
 import { RejectedError, rejectionError } from './rejection.ts'
 import { destructiveRejections, matchNothing } from './plan-rejections.ts'
 import type { ErrorCount } from '../load/results/result.ts'
@@ -20,19 +20,15 @@ export interface Before {
 
 /** Checks the steady state before the stages. Throws a `RejectedError` when it fails. */
 export async function runBeforePhase(context: Context): Promise<Before> {
-  const { plan, probe, samplers, stop, onEvent } = context
+  const { plan, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for
   const began = performance.now()
   onEvent({ kind: 'phase', label: 'steady state before', durationMs })
   const aborts = new AbortWatch(plan.aborts)
-  const { result, end, tools, called } = await runPhase({
+  const { result, end, tools, called } = await runPhase(context, {
     label: 'before',
-    load: phaseLoad(plan, context, durationMs),
-    probe,
-    samplers,
-    stop,
+    durationMs,
     beginWithinMs: BEGIN_MS,
-    onEnd: () => {},
     tick: ({ at, load, steady, calls, draining }) => {
       const moment = { elapsedMs: at - began, durationMs, calls, measured: steady }
       onEvent({ kind: 'moment', ...moment, applied: undefined })
@@ -97,7 +93,7 @@ export interface After {
 
 /** Waits for the steady state after the stages, as long as the plan allows. */
 export async function runAfterPhase(context: Context): Promise<After> {
-  const { plan, probe, samplers, stop, onEvent, steadiness, alerts } = context
+  const { plan, stop, onEvent, steadiness, alerts } = context
   const { for: forMs, within } = plan.file.steadyState
   const durationMs = Math.max(within, alerts.resolvedMs)
   const began = performance.now()
@@ -105,15 +101,11 @@ export async function runAfterPhase(context: Context): Promise<After> {
   let steady = false
   // Before the withdrawal, a moment without an injection looks steady.
   let withdrawnAt = Infinity
-  const { result, end } = await runPhase({
+  const { result, end } = await runPhase(context, {
     label: 'after',
-    load: phaseLoad(plan, context, durationMs),
-    probe,
-    samplers,
-    stop,
+    durationMs,
     // A killed process may still be down.
     beginWithinMs: within,
-    onEnd: () => {},
     poll: withdrawal(context, (at) => (withdrawnAt = at)),
     pollMs: context.sidecars.paces.pollMs,
     tick: ({ at, steady: measured, calls }) => {

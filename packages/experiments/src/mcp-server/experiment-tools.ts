@@ -7,11 +7,9 @@ import { impactTool } from './impact-tool.ts'
 import { limitTool } from './limit-tool.ts'
 import { blastOf } from './plan-summary.ts'
 import { type Asked, proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
+import { closed, numberOrNull, text } from './shapes.ts'
 
-const text = (description: string, maxLength = 200) => Type.String({ description, maxLength })
 const PROPOSAL_ID = text('The id of a proposal.', 20)
-const maybeNumber = (description: string) =>
-  Type.Union([Type.Number(), Type.Null()], { description })
 
 /** Returns the tools that propose, run and stop experiments. */
 export function experimentTools(
@@ -34,26 +32,23 @@ function proposeTool(control: Control): ControlTool {
     description:
       'Checks a plan against the policy and the sidecar, and returns its id, its digest and the largest effect that it can have. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        plan: text(
-          'The plan as YAML or JSON, with its rules in the plan; squall://schemas/plan is its JSON Schema.',
-          MAX_PLAN,
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      plan: text(
+        'The plan as YAML or JSON, with its rules in the plan; squall://schemas/plan is its JSON Schema.',
+        MAX_PLAN,
+      ),
+    }),
     output: Type.Object({
       id: Type.String(),
       digest: Type.String(),
       expiresAt: Type.String(),
-      approval: Type.String({ description: 'Approval that a run needs.' }),
+      approval: text('Approval that a run needs.'),
       summary: Type.Array(Type.String()),
       blast: Type.Object({
         maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
         durationMs: Type.Number({ description: 'Duration of all stages.' }),
-        calls: maybeNumber('Calls of the load in all stages; null without a rate.'),
-        sampled: maybeNumber('Maximum of calls with faults; null without a rate.'),
+        calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
+        sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
       }),
     }),
     run: async ({ plan: written }) => {
@@ -83,10 +78,7 @@ function runTool(control: Control, states: RequestStateCodec<Asked>): ControlToo
     description:
       'Runs a proposal once, after its approval by a person where the policy requires that. Reports progress. When the call is cancelled, or a limit of the plan fails, the rules are rolled back.',
     annotations: DESTRUCTIVE,
-    input: Type.Object(
-      { id: PROPOSAL_ID, digest: text('The digest of the proposal.', 100) },
-      { additionalProperties: false },
-    ),
+    input: closed({ id: PROPOSAL_ID, digest: text('The digest of the proposal.', 100) }),
     output: Type.Object(RUN_OUTPUT),
     run: (asked, call) => runProposal(asked, call, { control, states }),
   })
@@ -99,7 +91,7 @@ function stopTool({ running }: Control): ControlTool {
     description:
       'Ends an experiment of this server and rolls its rules back; without an id, all of them. Always allowed.',
     annotations: ROLLBACK,
-    input: Type.Object({ id: Type.Optional(PROPOSAL_ID) }, { additionalProperties: false }),
+    input: closed({ id: Type.Optional(PROPOSAL_ID) }),
     output: Type.Object({
       stopped: Type.Array(Type.String(), { description: 'The ids of the proposals.' }),
     }),

@@ -18,6 +18,7 @@ import {
   TARGET,
 } from './open-sidecars.ts'
 import { type Asked, proposePlan, RUN_OUTPUT, runProposal, type RunSetup } from './run-proposal.ts'
+import { closed, maybeInteger, maybeText } from './shapes.ts'
 
 const NAMES = ['latency', 'jitter', 'bandwidth', 'loss', 'blackhole', 'http_error'] as const
 type Scenario = (typeof NAMES)[number]
@@ -58,47 +59,33 @@ const MAGNITUDES = NAMES.flatMap((name) => {
     : [`${name}: ${magnitude.unit}, ${magnitude.usual} by default`]
 }).join('; ')
 
-const INPUT = Type.Object(
-  {
-    scenario: Type.Unsafe<Scenario>({
-      type: 'string',
-      enum: NAMES,
-      description: 'loss resets connections of calls; blackhole never responds to them.',
-    }),
-    magnitude: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1e9, description: `${MAGNITUDES}.` }),
-    ),
-    tools: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[^*?]+$' }), {
-      minItems: 1,
-      maxItems: 20,
-      description: 'The tools that are called and that the fault affects.',
-    }),
-    target: TARGET,
-    sidecar: SIDECAR,
-    percent: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        description: 'The share of the calls; the first stage of the policy by default.',
-      }),
-    ),
-    seconds: Type.Optional(
-      Type.Integer({ minimum: 2, maximum: 300, description: 'Time of a stage; 20 by default.' }),
-    ),
-    rate: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: 'Calls a second; 10 by default.' }),
-    ),
-    success: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        description:
-          'The share of calls in percent that must succeed; by default 95, less the share whose calls fail.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
+const INPUT = closed({
+  scenario: Type.Unsafe<Scenario>({
+    type: 'string',
+    enum: NAMES,
+    description: 'loss resets connections of calls; blackhole never responds to them.',
+  }),
+  magnitude: maybeInteger(1, 1e9, `${MAGNITUDES}.`),
+  tools: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[^*?]+$' }), {
+    minItems: 1,
+    maxItems: 20,
+    description: 'The tools that are called and that the fault affects.',
+  }),
+  target: TARGET,
+  sidecar: SIDECAR,
+  percent: maybeInteger(
+    1,
+    100,
+    'The share of the calls; the first stage of the policy by default.',
+  ),
+  seconds: maybeInteger(2, 300, 'Time of a stage; 20 by default.'),
+  rate: maybeInteger(1, 1000, 'Calls a second; 10 by default.'),
+  success: maybeInteger(
+    1,
+    100,
+    'The share of calls in percent that must succeed; by default 95, less the share whose calls fail.',
+  ),
+})
 
 type Impact = Type.Static<typeof INPUT>
 
@@ -119,10 +106,10 @@ export function impactTool(setup: RunSetup): ControlTool {
     input: INPUT,
     output: Type.Object({
       ...RUN_OUTPUT,
-      id: Type.Optional(Type.String({ description: 'The proposal, for run_experiment.' })),
+      id: maybeText('The proposal, for run_experiment.'),
       digest: Type.Optional(Type.String()),
       phases: Type.Optional(Type.Array(figures)),
-      summary: Type.Optional(Type.String({ description: 'The report as Markdown.' })),
+      summary: maybeText('The report as Markdown.'),
     }),
     run: async (impact, call) => {
       const { inputResponses, requestState } = call.context.mcpReq

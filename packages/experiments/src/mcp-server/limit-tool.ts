@@ -14,7 +14,15 @@ import type { Control } from './control.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import type { ProposedSearch } from './proposals.ts'
-import { type Asked, progressOf, proposePlan, type RunSetup, takeApproved } from './run-proposal.ts'
+import {
+  type Asked,
+  progressOf,
+  proposePlan,
+  RUN_OUTPUT,
+  type RunSetup,
+  takeApproved,
+} from './run-proposal.ts'
+import { closed, listOf, maybeInteger, maybeText, numberOrNull, textOrNull } from './shapes.ts'
 
 /** For each parameter. */
 const MAX_RUNS = 40
@@ -28,43 +36,30 @@ const SETTINGS = {
   runsAtOne: 2,
 }
 
-const maybeNumber = Type.Union([Type.Number(), Type.Null()])
-const text = (description: string, maxLength = 200) => Type.String({ description, maxLength })
-
-const INPUT = Type.Object(
-  {
-    plan: Type.Optional(text('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN)),
-    vary: Type.Optional(
-      text(
-        'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
-      ),
-    ),
-    second: Type.Optional(
-      text(
-        'A second magnitude and its range, as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
-      ),
-    ),
-    until: Type.Optional(
-      text('The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.'),
-    ),
-    maxRuns: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 2 * MAX_RUNS,
-        description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
-      }),
-    ),
-    maxMinutes: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: MAX_MINUTES,
-        description: `Most time; ${MAX_MINUTES} by default.`,
-      }),
-    ),
-    id: Type.Optional(text('After an approval at a terminal: the proposal alone.', 20)),
-  },
-  { additionalProperties: false },
-)
+const INPUT = closed({
+  plan: maybeText('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),
+  vary: maybeText(
+    'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+    200,
+  ),
+  second: maybeText(
+    'A second magnitude and its range, as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
+    200,
+  ),
+  until: maybeText(
+    'The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.',
+    200,
+  ),
+  maxRuns: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2 * MAX_RUNS,
+      description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+    }),
+  ),
+  maxMinutes: maybeInteger(1, MAX_MINUTES, `Most time; ${MAX_MINUTES} by default.`),
+  id: maybeText('After an approval at a terminal: the proposal alone.', 20),
+})
 
 type Input = Type.Static<typeof INPUT>
 
@@ -79,39 +74,35 @@ export function limitTool(setup: RunSetup): ControlTool {
     annotations: DESTRUCTIVE,
     input: INPUT,
     output: Type.Object({
-      status: Type.Union([Type.Literal('done'), Type.Literal('approval_required')]),
-      next: Type.Optional(Type.String({ description: 'How to continue.' })),
-      id: Type.Optional(Type.String({ description: 'The proposal.' })),
-      search: Type.Optional(Type.String({ description: 'The id of the search.' })),
-      where: Type.Optional(
-        Type.String({ description: 'within the range, below it (all fail), or above it.' }),
-      ),
-      limit: Type.Optional(maybeNumber),
-      interval: Type.Optional(Type.Array(maybeNumber)),
+      status: RUN_OUTPUT.status,
+      next: RUN_OUTPUT.next,
+      id: maybeText('The proposal.'),
+      search: maybeText('The id of the search.'),
+      where: maybeText('within the range, below it (all fail), or above it.'),
+      limit: Type.Optional(numberOrNull()),
+      interval: Type.Optional(Type.Array(numberOrNull())),
       boundary: Type.Optional(
-        Type.Array(
-          Type.Object({
+        listOf(
+          {
             second: Type.Number(),
             where: Type.String(),
-            limit: maybeNumber,
-            interval: Type.Array(maybeNumber),
-          }),
+            limit: numberOrNull(),
+            interval: Type.Array(numberOrNull()),
+          },
           { description: 'With a second magnitude: the limit of the first at each of its values.' },
         ),
       ),
       points: Type.Optional(
-        Type.Array(
-          Type.Object({
-            magnitude: Type.Number(),
-            second: Type.Optional(Type.Number()),
-            calls: Type.Number(),
-            failed: Type.Number(),
-            decision: Type.String(),
-          }),
-        ),
+        listOf({
+          magnitude: Type.Number(),
+          second: Type.Optional(Type.Number()),
+          calls: Type.Number(),
+          failed: Type.Number(),
+          decision: Type.String(),
+        }),
       ),
       end: Type.Optional(Type.Object({ code: Type.String(), why: Type.String() })),
-      failingPlan: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      failingPlan: Type.Optional(textOrNull),
     }),
     run: async (input, call) => {
       const { inputResponses, requestState } = call.context.mcpReq

@@ -17,6 +17,7 @@ import {
   SIDECAR,
   TARGET,
 } from './open-sidecars.ts'
+import { closed, listOf, maybeInteger, text } from './shapes.ts'
 
 const DEFAULT_TOP = 5
 
@@ -28,29 +29,22 @@ export function nextTool({ policy: policyFile, bounds, access, targets }: Contro
     description:
       'Ranks tools and faults by traffic, earlier tests, changes and likeness to earlier failures; each with its reasons in numbers and a plan for propose_experiment.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        sidecar: SIDECAR,
-        target: TARGET,
-        top: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 20, description: 'How many; 5 by default.' }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      sidecar: SIDECAR,
+      target: TARGET,
+      top: maybeInteger(1, 20, 'How many; 5 by default.'),
+    }),
     output: Type.Object({
       note: Type.String(),
-      ranks: Type.Array(
-        Type.Object({
-          tool: Type.String(),
-          question: Type.String(),
-          asks: Type.String(),
-          fault: Type.String(),
-          score: Type.Number({ description: 'From 0 to 3.' }),
-          reasons: Type.Array(Type.String()),
-          plan: Type.String({ description: 'A plan as YAML.' }),
-        }),
-      ),
+      ranks: listOf({
+        tool: Type.String(),
+        question: Type.String(),
+        asks: Type.String(),
+        fault: Type.String(),
+        score: Type.Number({ description: 'From 0 to 3.' }),
+        reasons: Type.Array(Type.String()),
+        plan: text('A plan as YAML.'),
+      }),
     }),
     run: async ({ sidecar: asked, target: wanted, top = DEFAULT_TOP }) => {
       const policy = await readPolicyFile(policyFile)

@@ -5,6 +5,7 @@ import { NEWEST_MISSING, trafficIn, type Traffic } from '../slo/traffic.ts'
 import type { Control } from './control.ts'
 import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { adminUrl, askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
+import { closed, listOf, maybeInteger, maybeText, numberOrNull } from './shapes.ts'
 
 const DEFAULT_SECONDS = 300
 const MAX_SECONDS = 900
@@ -12,19 +13,18 @@ const MAX_ERRORS = 50
 const MAX_NAME = 128
 const NOTE = `${FOREIGN} ${NEWEST_MISSING}`
 
-const ms = (description: string) => Type.Union([Type.Number(), Type.Null()], { description })
 const optional = { count: Type.Optional(Type.Number()), text: Type.Optional(Type.String()) }
 
 const trafficShape = Type.Object({
-  tool: Type.Optional(Type.String({ description: 'Missing for all calls together.' })),
+  tool: maybeText('Missing for all calls together.'),
   calls: Type.Number(),
   callsPerSecond: Type.Number(),
   realErrors: Type.Number({ description: 'Errors that no fault made.' }),
   injectedErrors: Type.Number(),
-  p50Ms: ms('The median latency for clients.'),
-  p95Ms: ms('The highest p95 of 5 s.'),
-  upstreamP50Ms: ms('The median latency of the upstream.'),
-  upstreamP95Ms: ms('The highest p95 of the upstream of 5 s.'),
+  p50Ms: numberOrNull('The median latency for clients.'),
+  p95Ms: numberOrNull('The highest p95 of 5 s.'),
+  upstreamP50Ms: numberOrNull('The median latency of the upstream.'),
+  upstreamP95Ms: numberOrNull('The highest p95 of the upstream of 5 s.'),
 })
 
 /** Returns the tool that shows what passes through a sidecar. */
@@ -35,43 +35,30 @@ export function observeTool({ bounds, access }: Control): ControlTool {
     description:
       'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        sidecar: SIDECAR,
-        tool: Type.Optional(
-          Type.String({ description: 'Shows only tools that match, as read_*.', maxLength: 256 }),
-        ),
-        seconds: Type.Optional(
-          Type.Integer({
-            minimum: 5,
-            maximum: MAX_SECONDS,
-            description: `How far to look back; ${DEFAULT_SECONDS} by default.`,
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      sidecar: SIDECAR,
+      tool: maybeText('Shows only tools that match, as read_*.', 256),
+      seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
+    }),
     output: Type.Object({
       note: Type.String(),
       sidecar: Type.String(),
       armed: Type.Boolean(),
       seconds: Type.Number({ description: 'The time that the figures are about.' }),
       traffic: Type.Array(trafficShape),
-      errors: Type.Array(
-        Type.Object({
-          tool: optional.text,
-          method: Type.String(),
-          outcome: Type.String(),
-          origin: Type.String(),
-          status: optional.count,
-          code: optional.count,
-          rule: optional.text,
-          fault: optional.text,
-          count: Type.Number({ description: 'Since the sidecar started.' }),
-          last: Type.String(),
-          untrustedMessage: optional.text,
-        }),
-      ),
+      errors: listOf({
+        tool: optional.text,
+        method: Type.String(),
+        outcome: Type.String(),
+        origin: Type.String(),
+        status: optional.count,
+        code: optional.count,
+        rule: optional.text,
+        fault: optional.text,
+        count: Type.Number({ description: 'Since the sidecar started.' }),
+        last: Type.String(),
+        untrustedMessage: optional.text,
+      }),
     }),
     run: async ({ sidecar: asked, tool: glob, seconds: span = DEFAULT_SECONDS }) => {
       const sidecar = chosenSidecar(bounds.sidecars, asked)

@@ -1,4 +1,3 @@
-import * as Type from 'typebox'
 import { shownUrl } from '#base'
 import {
   type AdminEndpoint,
@@ -9,6 +8,7 @@ import {
   type ResponseOf,
 } from '#admin-api'
 import { DeniedError } from './denied-error.ts'
+import { maybeText } from './shapes.ts'
 
 /** A sidecar of this machine that plans may arm. */
 export interface OpenSidecar {
@@ -18,19 +18,15 @@ export interface OpenSidecar {
 }
 
 /** The input that selects one of the open sidecars. */
-export const SIDECAR = Type.Optional(
-  Type.String({
-    description: 'The admin URL of a sidecar, as in list_targets; needed when there are several.',
-    maxLength: 200,
-  }),
+export const SIDECAR = maybeText(
+  'The admin URL of a sidecar, as in list_targets; needed when there are several.',
+  200,
 )
 
 /** The input that selects one of the MCP endpoints. */
-export const TARGET = Type.Optional(
-  Type.String({
-    description: 'The MCP endpoint, as in list_targets; needed when there are several.',
-    maxLength: 500,
-  }),
+export const TARGET = maybeText(
+  'The MCP endpoint, as in list_targets; needed when there are several.',
+  500,
 )
 
 /** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */

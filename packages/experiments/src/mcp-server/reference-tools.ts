@@ -4,13 +4,13 @@ import { checkRulesText, explainCall, readFlags } from '#cli'
 import { boundsOf, LIMIT_FLAGS } from '#sidecar'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { closed, listOf, maybeText, text } from './shapes.ts'
 
 const MAX_RULES = 256 * 1024
 const FILE = 'rules.yaml'
 /** The limits of a sidecar without options about them. */
 const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
 
-const text = (description: string, maxLength = 256) => Type.String({ description, maxLength })
 const rules = text('Rules as YAML or JSON; squall://schemas/rules is their JSON Schema.', MAX_RULES)
 
 /** Lists what is known about faults and rules without a sidecar. */
@@ -21,20 +21,15 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     description:
       'Lists the faults with one sentence each, or shows one fault with its parameters and an example.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      { name: Type.Optional(text('The name of a fault.')) },
-      { additionalProperties: false },
-    ),
+    input: closed({ name: maybeText('The name of a fault.', 256) }),
     output: Type.Object({
-      faults: Type.Array(
-        Type.Object({
-          name: Type.String(),
-          summary: Type.String(),
-          meets: Type.Optional(Type.String({ description: 'What clients see.' })),
-          example: Type.Optional(Type.String({ description: 'A rule as YAML.' })),
-          parameters: Type.Optional(Type.Object({}, { description: 'JSON Schema.' })),
-        }),
-      ),
+      faults: listOf({
+        name: Type.String(),
+        summary: Type.String(),
+        meets: maybeText('What clients see.'),
+        example: maybeText('A rule as YAML.'),
+        parameters: Type.Optional(Type.Object({}, { description: 'JSON Schema.' })),
+      }),
     }),
     run: async ({ name }) => {
       if (name === undefined) {
@@ -57,17 +52,15 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     title: 'Check rules',
     description: 'Checks rules as squall validate does, and returns all problems with their lines.',
     annotations: READ_ONLY,
-    input: Type.Object({ rules }, { additionalProperties: false }),
+    input: closed({ rules }),
     output: Type.Object({
       ok: Type.Boolean(),
-      problems: Type.Array(
-        Type.Object({
-          line: Type.Number(),
-          column: Type.Number(),
-          path: Type.String(),
-          message: Type.String(),
-        }),
-      ),
+      problems: listOf({
+        line: Type.Number(),
+        column: Type.Number(),
+        path: Type.String(),
+        message: Type.String(),
+      }),
       warnings: Type.Array(Type.String(), { description: 'Faults that can never act.' }),
     }),
     run: async ({ rules: written }) => {
@@ -92,24 +85,21 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     description:
       'Predicts which rules match a call, whether they sample it, and what their faults do.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        rules,
-        tool: Type.Optional(text('The called tool.')),
-        method: Type.Optional(text('The method; tools/call by default.')),
-        args: Type.Optional(
-          Type.Record(Type.String(), Type.Unknown(), { description: 'The arguments of the call.' }),
-        ),
-        headers: Type.Optional(
-          Type.Record(Type.String(), Type.String(), { description: 'Headers of the request.' }),
-        ),
-        session: Type.Optional(text('The session of the call.')),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      rules,
+      tool: maybeText('The called tool.', 256),
+      method: maybeText('The method; tools/call by default.', 256),
+      args: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: 'The arguments of the call.' }),
+      ),
+      headers: Type.Optional(
+        Type.Record(Type.String(), Type.String(), { description: 'Headers of the request.' }),
+      ),
+      session: maybeText('The session of the call.', 256),
+    }),
     output: Type.Object({
-      disarmed: Type.Optional(Type.String({ description: 'Why no rule may act.' })),
-      rules: Type.Array(Type.Object({ rule: Type.String(), matches: Type.Boolean() })),
+      disarmed: maybeText('Why no rule may act.'),
+      rules: listOf({ rule: Type.String(), matches: Type.Boolean() }),
     }),
     run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {
       const { version, files } = checkRulesText(written, FILE)

@@ -19,19 +19,18 @@ import type { ControlCall, Outcome } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { summaryOf } from './plan-summary.ts'
 import type { Proposal, ProposedSearch } from './proposals.ts'
+import { maybeText, textOrNull } from './shapes.ts'
 
 const PROGRESS_MS = 1_000
-
-const maybeText = Type.Union([Type.String(), Type.Null()])
 
 /** The output of tools that run a proposal. */
 export const RUN_OUTPUT = {
   status: Type.Union([Type.Literal('done'), Type.Literal('approval_required')]),
-  next: Type.Optional(Type.String({ description: 'How to continue.' })),
-  experiment: Type.Optional(Type.String({ description: 'The id for get_experiment.' })),
+  next: maybeText('How to continue.'),
+  experiment: maybeText('The id for get_experiment.'),
   verdict: Type.Optional(Type.String()),
-  stage: Type.Optional(maybeText),
-  code: Type.Optional(maybeText),
+  stage: Type.Optional(textOrNull),
+  code: Type.Optional(textOrNull),
   why: Type.Optional(Type.String()),
   restored: Type.Optional(Type.Boolean({ description: 'True when the rules were restored.' })),
 }

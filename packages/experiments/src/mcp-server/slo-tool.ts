@@ -12,6 +12,7 @@ import type { Control } from './control.ts'
 import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
+import { closed, listOf, maybeText, text } from './shapes.ts'
 
 const MAX_TOOLS = 50
 const MAX_NAME = 128
@@ -27,46 +28,37 @@ export function sloTool(control: Control): ControlTool {
     description:
       'Suggests service level objectives by tool from the behaviour of the last 15 minutes, or from a Prometheus over a longer time, each with its query and its reason. What faults ended is left out.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        sidecar: SIDECAR,
-        tool: Type.Optional(
-          Type.String({ description: 'Suggests only for tools that match.', maxLength: 256 }),
-        ),
-        prometheus: Type.Optional(
-          Type.String({
-            description: 'The URL of a Prometheus that --monitor opens, in place of a sidecar.',
-            maxLength: 500,
-          }),
-        ),
-        over: duration('How far Prometheus looks back; 1d by default.'),
-        labels: Type.Optional(
-          Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
-            maxProperties: 8,
-            description: 'Labels of the series, as namespace or workload.',
-          }),
-        ),
-        window: duration('The window of the objectives; 30d by default.'),
-      },
-      { additionalProperties: false },
-    ),
-    output: Type.Object({
-      note: Type.String(),
-      slos: Type.Array(
-        Type.Object({
-          tool: Type.String(),
-          indicator: Type.String({ description: 'success, or a quantile of the upstream.' }),
-          threshold: Type.Number(),
-          unit: Type.String(),
-          window: Type.String(),
-          promql: Type.String({ description: 'The value of the indicator over the window.' }),
-          gate: Type.Record(Type.String(), Type.String(), {
-            description:
-              'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
-          }),
-          reason: Type.String(),
+    input: closed({
+      sidecar: SIDECAR,
+      tool: maybeText('Suggests only for tools that match.', 256),
+      prometheus: maybeText(
+        'The URL of a Prometheus that --monitor opens, in place of a sidecar.',
+        500,
+      ),
+      over: duration('How far Prometheus looks back; 1d by default.'),
+      labels: Type.Optional(
+        Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
+          maxProperties: 8,
+          description: 'Labels of the series, as namespace or workload.',
         }),
       ),
+      window: duration('The window of the objectives; 30d by default.'),
+    }),
+    output: Type.Object({
+      note: Type.String(),
+      slos: listOf({
+        tool: Type.String(),
+        indicator: text('success, or a quantile of the upstream.'),
+        threshold: Type.Number(),
+        unit: Type.String(),
+        window: Type.String(),
+        promql: text('The value of the indicator over the window.'),
+        gate: Type.Record(Type.String(), Type.String(), {
+          description:
+            'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
+        }),
+        reason: Type.String(),
+      }),
       without: Type.Array(Type.String(), { description: 'Why a tool has no objective.' }),
     }),
     run: async ({

@@ -10,6 +10,7 @@ import type { Control } from './control.ts'
 import { type ControlTool, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
 import { DeniedError } from './denied-error.ts'
+import { closed, listOf, maybeText, text } from './shapes.ts'
 
 const MAX_TOOLS = 100
 const MAX_NAME = 128
@@ -17,7 +18,7 @@ const MAX_RULES = 50
 const DISARM_MS = 5_000
 
 const texts = (description: string) => Type.Array(Type.String(), { description })
-const problem = Type.Optional(Type.String({ description: 'Why it cannot be read.' }))
+const problem = maybeText('Why it cannot be read.')
 
 /** Returns the tools about targets and sidecars. */
 export function targetTools(control: Control): readonly ControlTool[] {
@@ -32,51 +33,38 @@ function listTool(control: Control): ControlTool {
     description:
       'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
     annotations: READ_ONLY,
-    input: Type.Object(
-      {
-        tools: Type.Optional(
-          Type.String({ description: 'Lists only tools that match, as read_*.', maxLength: 256 }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      tools: maybeText('Lists only tools that match, as read_*.', 256),
+    }),
     output: Type.Object({
       note: Type.String(),
       targets: texts('URLs that the policy allows.'),
       environments: texts('Environments that the policy allows.'),
       namespaces: texts('Namespaces whose pods plans may name.'),
-      sidecars: Type.Array(
-        Type.Object({
-          admin: Type.String(),
-          rulesFile: Type.String(),
-          environment: Type.Optional(Type.String()),
-          armed: Type.Optional(Type.Boolean()),
-          reasons: Type.Optional(texts('Why no rule may act.')),
-          rules: Type.Optional(
-            Type.Array(Type.Object({ name: Type.String(), phase: Type.String() })),
-          ),
-          problem,
-        }),
-      ),
-      servers: Type.Array(
-        Type.Object({
-          url: Type.String(),
-          server: Type.Optional(Type.String()),
-          protocolVersion: Type.Optional(Type.String()),
-          matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
-          tools: Type.Optional(
-            Type.Array(
-              Type.Object({
-                name: Type.String(),
-                untrustedDescription: Type.Optional(Type.String()),
-                hint: Type.String({ description: 'The effects, by the annotations.' }),
-                forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
-              }),
-            ),
-          ),
-          problem,
-        }),
-      ),
+      sidecars: listOf({
+        admin: Type.String(),
+        rulesFile: Type.String(),
+        environment: Type.Optional(Type.String()),
+        armed: Type.Optional(Type.Boolean()),
+        reasons: Type.Optional(texts('Why no rule may act.')),
+        rules: Type.Optional(listOf({ name: Type.String(), phase: Type.String() })),
+        problem,
+      }),
+      servers: listOf({
+        url: Type.String(),
+        server: Type.Optional(Type.String()),
+        protocolVersion: Type.Optional(Type.String()),
+        matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
+        tools: Type.Optional(
+          listOf({
+            name: Type.String(),
+            untrustedDescription: Type.Optional(Type.String()),
+            hint: text('The effects, by the annotations.'),
+            forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
+          }),
+        ),
+        problem,
+      }),
     }),
     run: async ({ tools: glob = '*' }) => {
       const policy = await readPolicyFile(control.policy)
@@ -143,20 +131,15 @@ function disarmTool({ bounds }: Control, token: string): ControlTool {
     description:
       'Ends all faults of the sidecars of this machine at once, until a person arms them. Always allowed.',
     annotations: ROLLBACK,
-    input: Type.Object(
-      {
-        reason: Type.String({
-          description: 'The reason, for the log.',
-          minLength: 1,
-          maxLength: 150,
-        }),
-      },
-      { additionalProperties: false },
-    ),
+    input: closed({
+      reason: Type.String({
+        description: 'The reason, for the log.',
+        minLength: 1,
+        maxLength: 150,
+      }),
+    }),
     output: Type.Object({
-      sidecars: Type.Array(
-        Type.Object({ address: Type.String(), ok: Type.Boolean(), text: Type.String() }),
-      ),
+      sidecars: listOf({ address: Type.String(), ok: Type.Boolean(), text: Type.String() }),
     }),
     run: async ({ reason }) => {
       const change = {
@@ -168,7 +151,7 @@ function disarmTool({ bounds }: Control, token: string): ControlTool {
       const sidecars = await Promise.all(
         bounds.sidecars.map(({ admin }) => changeSidecar(admin, change)),
       )
-      const lines = sidecars.map(({ address, text }) => `${address}: ${text}`)
+      const lines = sidecars.map((each) => `${each.address}: ${each.text}`)
       const failed = sidecars.filter(({ ok }) => !ok)
       if (failed.length > 0) throw new DeniedError(...lines)
       const target = bounds.sidecars.map(({ admin }) => endpointText(admin)).join(', ')

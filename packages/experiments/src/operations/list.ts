@@ -1,14 +1,16 @@
 import { nearestName, plain, quoted, shortDigest } from '#base'
-import { type HistoryEntry, readHistory } from '../experiment/history.ts'
+import {
+  type HistoryEntry,
+  readHistory,
+  type RunChoice,
+  selectedRuns,
+} from '../experiment/history.ts'
 import { READY_PLANS } from '../experiment/ready-plans.ts'
 import { schemaLine, UsageError } from '#cli'
 
 /** The options of `squall experiment list`. */
-interface ListRequest {
+interface ListRequest extends RunChoice {
   readonly experiments: string
-  readonly name?: string | undefined
-  readonly verdict?: string | undefined
-  readonly last?: number | undefined
   readonly json: boolean
 }
 
@@ -18,12 +20,7 @@ export async function listExperiments(
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const all = await readHistory(experiments)
-  const matching = all.filter(
-    (run) =>
-      (name === undefined || run.name === name) &&
-      (verdict === undefined || run.verdict === verdict),
-  )
-  const entries = last === undefined ? matching : matching.slice(-last)
+  const entries = selectedRuns(all, { name, verdict, last })
   if (!json && entries.length === 0 && all.length > 0) write('no run matches\n')
   else if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
   else if (entries.length === 0) write(`${plain(experiments)} contains no runs\n`)

@@ -10,7 +10,7 @@ import {
 import { problemLines, type ProductionCheck } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { invalidFile } from '#cli'
+import { invalidFile, print } from '#cli'
 import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 import type { Policy } from '../policy/policy-schema.ts'
@@ -91,6 +91,16 @@ export function rejectedLines(rejections: readonly Rejection[]): string {
   return rejections
     .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
     .join('')
+}
+
+/** Prints the reasons for which nothing ran. */
+export async function printRejected(
+  rejections: readonly Rejection[],
+  json: boolean,
+  text = rejectedLines(rejections),
+): Promise<void> {
+  if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
+  else process.stderr.write(`${text}no fault was injected\n`)
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {

@@ -10,7 +10,14 @@ import { experimentProgress } from '../experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../experiment/read-plan.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { Sidecars } from '../experiment/sidecars.ts'
-import { type AskedPlan, complaints, complaintsOf, readAsked, rejectedLines } from './read-plans.ts'
+import {
+  type AskedPlan,
+  complaints,
+  complaintsOf,
+  printRejected,
+  readAsked,
+  rejectedLines,
+} from './read-plans.ts'
 import type { KubeClient } from '#kubernetes'
 import type { Plan, PodsSpec } from '../experiment/plan.ts'
 import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
@@ -81,24 +88,33 @@ async function runWith(
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
     return rejected([...rejections, ...more], request, lines)
   }
+  const onEvent =
+    json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env)
+  return toReport(request, kept, plan, (stop) => {
+    const repeated = again === undefined ? {} : { again }
+    return runHere(request, { plan, sidecars, ...checks, stop, onEvent, ...repeated })
+  })
+}
+
+/** Runs until a signal, and reports the result unless there is only an exit code, which it returns. */
+async function toReport(
+  request: ExperimentRunRequest,
+  kept: KeptPlan,
+  { policy }: Plan,
+  run: (stop: AbortSignal) => Promise<ExperimentResult | number>,
+): Promise<number> {
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  const { signal } = interrupt
   try {
-    const result = await runHere(request, {
-      plan,
-      sidecars,
-      ...checks,
-      stop: interrupt.signal,
-      onEvent:
-        json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env),
-      ...(again !== undefined && { again }),
-    })
-    const code = await reported(request, result, kept, plan.policy)
-    return interrupt.signal.aborted ? INTERRUPTED : code
+    const result = await run(signal)
+    if (typeof result === 'number') return result
+    const code = await reported(request, result, kept, policy)
+    return signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    if (interrupt.signal.aborted) return INTERRUPTED
-    return rejected(error.rejections, request)
+    if (signal.aborted && request.inCluster === undefined) return INTERRUPTED
+    return await rejected(error.rejections, request)
   } finally {
     interrupt.forget()
   }
@@ -114,40 +130,22 @@ async function runAsJob(
 ): Promise<number> {
   const { json, progress, prefix, cluster, production } = request
   const { patterns } = production
-  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
-  try {
-    const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
-    const outcome = await runInCluster(
-      client,
-      plan.sidecar,
-      { ...kept, text },
-      {
-        image,
-        serviceAccount,
-        prefix,
-        args: [
-          `--annotation-prefix=${prefix}`,
-          `--environment-label=${cluster.environmentLabel}`,
-          ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
-        ],
-        stop: interrupt.signal,
-        onLine: (line) => {
-          if (!json || progress) process.stderr.write(`${plain(line)}\n`)
-        },
-      },
-    )
-    if (outcome?.kind === 'rejected') return await rejected(outcome.rejections, request)
-    if (outcome === undefined) return INTERRUPTED
-    const repeated = again && { again, planDigest: plan.digest }
-    const result = { ...outcome.result, ...repeated }
-    const code = await reported(request, result, kept, plan.policy)
-    return interrupt.signal.aborted ? INTERRUPTED : code
-  } catch (error) {
-    if (!(error instanceof RejectedError)) throw error
-    return await rejected(error.rejections, request)
-  } finally {
-    interrupt.forget()
+  const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
+  const args = [
+    `--annotation-prefix=${prefix}`,
+    `--environment-label=${cluster.environmentLabel}`,
+    ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
+  ]
+  const onLine = (line: string): void => {
+    if (!json || progress) process.stderr.write(`${plain(line)}\n`)
   }
+  return toReport(request, kept, plan, async (stop) => {
+    const options = { image, serviceAccount, prefix, args, stop, onLine }
+    const outcome = await runInCluster(client, plan.sidecar, { ...kept, text }, options)
+    if (outcome === undefined) return INTERRUPTED
+    if (outcome.kind === 'rejected') return rejected(outcome.rejections, request)
+    return { ...outcome.result, ...(again && { again, planDigest: plan.digest }) }
+  })
 }
 
 /** Returns the text of a plan with the seed of the run that is repeated. */
@@ -172,11 +170,10 @@ async function reported(
 async function rejected(
   rejections: RejectedError['rejections'],
   { json, junit }: ExperimentRunRequest,
-  text = rejectedLines(rejections),
+  text?: string,
 ): Promise<number> {
   await writeJunit(junit, rejectedSuite(rejections))
-  if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
-  else process.stderr.write(`${text}no fault was injected\n`)
+  await printRejected(rejections, json, text)
   return FAILED
 }
 

@@ -26,7 +26,7 @@ import {
   type SearchBudget,
   type SearchRequest,
 } from './open-search.ts'
-import { rejectedLines } from './read-plans.ts'
+import { printRejected } from './read-plans.ts'
 import { runPoint } from './search-point.ts'
 
 const FAILED = 1
@@ -36,8 +36,7 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
   const { search, earlier, policy } = await openSearch(request)
   const rejections = await rangeRejections(search, request, policy)
   if (rejections.length > 0) {
-    if (request.json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
-    else process.stderr.write(`${rejectedLines(rejections)}no fault was injected\n`)
+    await printRejected(rejections, request.json)
     return FAILED
   }
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])

@@ -12,17 +12,19 @@ export function textTable({ title, columns, rows }: ReportTable): string {
     columns.map(({ name }) => name),
     ...rows.map((row) => row.map((each, i) => cellText(each, i === last ? 400 : WIDEST))),
   ]
-  const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
-  const texts = lines.map((line) =>
-    line
-      .map((text, i) => {
-        if (columns[i]!.number === true) return text.padStart(widths[i]!)
-        return i === last ? text : text.padEnd(widths[i]!)
-      })
-      .join('  ')
-      .trimEnd(),
-  )
+  const texts = alignedLines(lines, (column) => columns[column]!.number === true)
   return `${title}\n${texts.join('\n')}\n`
+}
+
+/** Aligns the columns of rows: numbers to the right, others to the left. */
+export function alignedLines(
+  rows: readonly (readonly string[])[],
+  isNumber: (column: number) => boolean,
+): readonly string[] {
+  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
+  const pad = (text: string, i: number): string =>
+    isNumber(i) ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
+  return rows.map((row) => row.map(pad).join('  ').trimEnd())
 }
 
 function cellText({ text, about = '' }: Cell, most: number): string {

@@ -21,39 +21,22 @@ const FIX = 'write "success<99%", "errors>5%" or "p95>2s": what makes a magnitud
 export function parseCondition(text: string): Condition {
   const { metric, operator, limit, text: shown } = parseSlo(text)
   const name = /^[a-z0-9.]+/i.exec(shown)![0].toLowerCase()
-  const direction = operator.charAt(0)
-  if (metric.rank !== undefined) {
-    if (direction !== '>') throw invalid(text, 'is not a failure')
-    const beyond = 1 - metric.rank
-    return {
-      text: shown,
-      limit: checked(beyond, text),
-      gate: [name, limit],
-      batchOf: slower(limit),
-    }
-  }
   const percent = Number((limit * 100).toPrecision(12))
-  if (name === 'success') {
-    if (direction !== '<') throw invalid(text, 'is not a failure')
-    const failed = ({ calls, ok }: TimePoint): number => calls - ok
-    return {
-      text: shown,
-      limit: checked(1 - limit, text),
-      gate: [name, percent],
-      batchOf: (point) => ({ calls: point.calls, failed: failed(point) }),
-    }
-  }
-  if (name !== 'errors') throw invalid(text, 'cannot be counted call by call')
-  if (direction !== '>') throw invalid(text, 'is not a failure')
-  return {
-    text: shown,
-    limit: checked(limit, text),
-    gate: [name, percent],
-    batchOf: ({ calls, errors }) => ({
-      calls,
-      failed: Object.values(errors).reduce((total, each) => total + each, 0),
-    }),
-  }
+  const known = ((): readonly [sign: string, share: number, number, Condition['batchOf']] => {
+    if (metric.rank !== undefined) return ['>', 1 - metric.rank, limit, slower(limit)]
+    if (name === 'success') return ['<', 1 - limit, percent, unsuccessful]
+    if (name === 'errors') return ['>', limit, percent, erroneous]
+    throw invalid(text, 'cannot be counted call by call')
+  })()
+  const [sign, share, written, batchOf] = known
+  if (!operator.startsWith(sign)) throw invalid(text, 'is not a failure')
+  return { text: shown, limit: checked(share, text), gate: [name, written], batchOf }
+}
+
+const unsuccessful = ({ calls, ok }: TimePoint): Batch => ({ calls, failed: calls - ok })
+
+const erroneous = ({ calls, errors }: TimePoint): Batch => {
+  return { calls, failed: Object.values(errors).reduce((total, each) => total + each, 0) }
 }
 
 /** Returns the counts of each second. */

@@ -15,21 +15,7 @@ import { cumulated, drawTool } from './tool-model.ts'
 export const SIMULATION_SCHEMA = 'squall.simulation/1'
 
 /** The predicted quantities of a stage. Latencies are of tasks, in milliseconds. */
-export const QUANTITIES = [
-  'tasks',
-  'calls',
-  'injected',
-  'touched',
-  'failed',
-  'success',
-  'retries',
-  'p50',
-  'p99',
-  'addedP50',
-  'addedP99',
-] as const
-
-export type Quantity = (typeof QUANTITIES)[number]
+export type Quantity = keyof ReturnType<typeof quantitiesOf>
 
 export interface SimulatedStage {
   readonly label: string
@@ -151,13 +137,10 @@ function predictedOf(
   values: readonly StageValues[],
   pods: number,
 ): Readonly<Record<Quantity, Predicted | null>> {
-  const predicted = QUANTITIES.map((name) => [
-    name,
-    predict(
-      values.map((each) => each[name]),
-      pods,
-    ),
-  ])
+  const predicted = namesOf(values[0]!).map((name) => {
+    const rounds = values.map((each) => each[name])
+    return [name, predict(rounds, pods)]
+  })
   return Object.fromEntries(predicted) as Record<Quantity, Predicted | null>
 }
 
@@ -232,22 +215,20 @@ function stageValues(
   const each = stage.map((run, i) => quantitiesOf([run], [before[i]!]))
   const scaled = (name: Quantity, value: number | null, pods: number): number | null =>
     value === null || !COUNTS.has(name) ? value : (value * fleet) / pods
-  const values = QUANTITIES.map((name) => [
-    name,
-    {
-      whole: scaled(name, all[name], stage.length),
-      pods: each.map((one) => scaled(name, one[name], 1)),
-    },
-  ])
+  const values = namesOf(all).map((name) => {
+    const whole = scaled(name, all[name], stage.length)
+    return [name, { whole, pods: each.map((one) => scaled(name, one[name], 1)) }]
+  })
   return Object.fromEntries(values) as Record<Quantity, RoundValue>
+}
+
+function namesOf(values: Readonly<Record<Quantity, unknown>>): readonly Quantity[] {
+  return Object.keys(values) as readonly Quantity[]
 }
 
 const COUNTS: ReadonlySet<Quantity> = new Set(['tasks', 'calls', 'injected', 'retries'])
 
-function quantitiesOf(
-  runs: readonly PodCounts[],
-  before: readonly PodCounts[],
-): Readonly<Record<Quantity, number | null>> {
+function quantitiesOf(runs: readonly PodCounts[], before: readonly PodCounts[]) {
   const sum = (of: (run: PodCounts) => number): number =>
     runs.reduce((total, run) => total + of(run), 0)
   const tasks = sum(({ counts }) => counts.tasks)

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { endingsOf } from '../../report/endings.ts'
+import { alignedLines } from '../../report/text-table.ts'
 import { integerText } from '#base'
 import { type Loaded, demoLoad } from '../demo-load.ts'
 import { FAILURES } from '../demo-tools.ts'
@@ -187,7 +188,8 @@ function report({ counted }: Loaded): readonly string[] {
     const { calls, injected, real, faults } = counted.of(tool)
     return [tool, ...[calls, injected, real, faults - injected].map(integerText)]
   })
-  return table([['', 'calls', 'injected errors', 'real errors', 'delayed'], ...rows])
+  const head = ['', 'calls', 'injected errors', 'real errors', 'delayed']
+  return alignedLines([head, ...rows], (column) => column > 0)
 }
 
 const CALLS = 10
@@ -215,18 +217,4 @@ async function probe(port: number, tool: string): Promise<Probed> {
   }
   client.close()
   return { calls: CALLS, marked, failed }
-}
-
-/** Aligns the first column to the left and the others to the right. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = []
-  for (const row of rows) {
-    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)))
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
-      .join('  ')
-      .trimEnd(),
-  )
 }

@@ -1,39 +1,8 @@
-import type { TUnsafe } from 'typebox'
+import type { Static, TUnsafe } from 'typebox'
 import { duration, percentage, REGEX_FORMAT, section } from '#rules'
 import { number, text } from '../sidecar-schema.ts'
 import { oneOrMore } from './alert-schema.ts'
 import * as Type from 'typebox'
-
-/** Sampled conditions as written: in `steadyState`, and in `abortOn` with `for`. */
-export interface WrittenConditions {
-  readonly uptime?: number | WrittenLimit
-  readonly cpu?: number | WrittenLimit
-  readonly memory?: number | WrittenLimit
-  readonly processUptime?: number
-  readonly restarts?: number
-  readonly health?: WrittenHealth | readonly WrittenHealth[]
-  readonly promql?: WrittenQuery | readonly WrittenQuery[]
-}
-
-interface WrittenLimit {
-  readonly limit: number
-  readonly for: number
-}
-
-export interface WrittenHealth {
-  readonly url: string
-  readonly status: number
-  readonly body?: string | { readonly regex: string }
-  readonly for?: number
-}
-
-export interface WrittenQuery {
-  readonly url: string
-  readonly query: string
-  readonly max?: number
-  readonly min?: number
-  readonly for?: number
-}
 
 const SHARES = {
   uptime: 'Minimum share of successful MCP probes: `initialize` and `tools/list`, twice a second.',
@@ -42,7 +11,10 @@ const SHARES = {
 }
 
 const LASTING = {
-  for: duration({ default: 0, description: 'Time for which the condition must fail.' }),
+  for: duration({
+    default: 0,
+    description: 'Time for which the condition must fail.',
+  }) as Type.TOptional<TUnsafe<number>>,
 }
 
 const PROCESSES = {
@@ -62,13 +34,8 @@ const PROCESSES = {
   ),
 }
 
-/** Declares the sampled conditions; those of `abortOn` may have to fail for a time. */
-export function conditions<Limit>(
-  withFor: boolean,
-  limitOf: (description: string) => TUnsafe<Limit>,
-) {
-  const lasting = withFor ? LASTING : {}
-  const health = section(
+const health = (lasting: Partial<typeof LASTING>) =>
+  section(
     {
       url: text('URL that is requested twice a second.'),
       status: number(100, 599, { default: 200, description: 'Expected status.' }),
@@ -88,33 +55,41 @@ export function conditions<Limit>(
           description: 'Text that the body contains, or `{ regex }`.',
         }),
       ),
-      ...lasting,
+      ...(lasting as typeof LASTING),
     },
     { description: 'A health endpoint.' },
   )
-  const promql = section(
+
+const promql = (lasting: Partial<typeof LASTING>) =>
+  section(
     {
       url: text('URL of Prometheus.'),
       query: text('PromQL expression with a single value.', 4096),
       max: Type.Optional(Type.Number({ description: 'Maximum of the value.' })),
       min: Type.Optional(Type.Number({ description: 'Minimum of the value.' })),
-      ...lasting,
+      ...(lasting as typeof LASTING),
     },
     { description: 'A PromQL expression with a bound.' },
   )
+
+/** Conditions as written; those outside of `abortOn` have no `for`. */
+export type WrittenHealth = Static<ReturnType<typeof health>>
+export type WrittenQuery = Static<ReturnType<typeof promql>>
+
+/** Declares the sampled conditions; those of `abortOn` may have to fail for a time. */
+export function conditions<Limit>(
+  withFor: boolean,
+  limitOf: (description: string) => TUnsafe<Limit>,
+) {
+  const lasting = withFor ? LASTING : {}
   return {
     uptime: Type.Optional(limitOf(SHARES.uptime)),
     cpu: Type.Optional(limitOf(SHARES.cpu)),
     memory: Type.Optional(limitOf(SHARES.memory)),
     ...PROCESSES,
-    health: Type.Optional(
-      oneOrMore(health as unknown as TUnsafe<WrittenHealth>, 'A health endpoint, or a list.'),
-    ),
+    health: Type.Optional(oneOrMore(health(lasting), 'A health endpoint, or a list.')),
     promql: Type.Optional(
-      oneOrMore(
-        promql as unknown as TUnsafe<WrittenQuery>,
-        'A PromQL expression with a bound, or a list.',
-      ),
+      oneOrMore(promql(lasting), 'A PromQL expression with a bound, or a list.'),
     ),
   }
 }

@@ -1,6 +1,6 @@
-import { durationText } from '#base'
-import { type Extra, type Gate, gateOf, PROCESS_MEASURES } from '../gate.ts'
-import type { WrittenConditions, WrittenHealth, WrittenQuery } from './condition-schema.ts'
+import { type Extra, type Gate, gatesOf, lastingText, PROCESS_MEASURES } from '../gate.ts'
+import type { PlanFile } from '../plan-schema.ts'
+import type { WrittenHealth, WrittenQuery } from './condition-schema.ts'
 import type { SamplerSpec } from './samplers.ts'
 
 /** A sampled condition, and the gates on its value. */
@@ -9,25 +9,16 @@ export interface Condition {
   readonly gates: readonly Gate[]
 }
 
-const SHARES = ['uptime', 'cpu', 'memory'] as const
+const SINGLE = ['uptime', 'cpu', 'memory', ...PROCESS_MEASURES] as const
 
-/** Returns the sampled conditions of a section. */
-export function conditionsOf(written: WrittenConditions): readonly Condition[] {
-  const shares = SHARES.flatMap((measure): Condition[] => {
-    const limit = written[measure]
-    if (limit === undefined) return []
-    const gate =
-      typeof limit === 'number' ? gateOf(measure, limit) : gateOf(measure, limit.limit, limit.for)
-    return [{ spec: { kind: measure, measure }, gates: [gate] }]
-  })
-  const processes = PROCESS_MEASURES.flatMap((measure): Condition[] => {
-    const limit = written[measure]
-    if (limit === undefined) return []
-    return [{ spec: { kind: measure, measure }, gates: [gateOf(measure, limit)] }]
+/** Returns the sampled conditions of a section: `abortOn`, or another one without times. */
+export function conditionsOf(written: NonNullable<PlanFile['abortOn']>): readonly Condition[] {
+  const single = gatesOf(SINGLE, written).map((gate): Condition => {
+    const { measure } = gate
+    return { spec: { kind: measure, measure }, gates: [gate] }
   })
   return [
-    ...shares,
-    ...processes,
+    ...single,
     ...[written.health ?? []].flat().map(healthCondition),
     ...[written.promql ?? []].flat().map(queryCondition),
   ]
@@ -40,7 +31,7 @@ function healthCondition(health: WrittenHealth): Condition {
     ...(body === undefined ? [] : [`body ${JSON.stringify(body)}`]),
   ]
   const measure: Extra = `health ${[url, ...more].join(' ')}`
-  const gate: Gate = { measure, text: measure + lasting(forMs), operator: '<', limit: 1, forMs }
+  const gate: Gate = { measure, text: measure + lastingText(forMs), operator: '<', limit: 1, forMs }
   return { spec: { kind: 'health', measure, health }, gates: [gate] }
 }
 
@@ -49,21 +40,12 @@ function queryCondition(promql: WrittenQuery): Condition {
   const { host, pathname } = new URL(url)
   const measure: Extra = `promql ${host}${pathname.replace(/\/+$/, '')}: ${query}`
   const gate = (operator: Gate['operator'], limit: number): Gate => {
-    return {
-      measure,
-      text: `${measure} ${operator}${limit}${lasting(forMs)}`,
-      operator,
-      limit,
-      forMs,
-    }
+    const text = `${measure} ${operator}${limit}${lastingText(forMs)}`
+    return { measure, text, operator, limit, forMs }
   }
   const gates = [
     ...(max === undefined ? [] : [gate('>', max)]),
     ...(min === undefined ? [] : [gate('<', min)]),
   ]
   return { spec: { kind: 'promql', measure, promql }, gates }
-}
-
-function lasting(forMs: number): string {
-  return forMs === 0 ? '' : ` for ${durationText(forMs)}`
 }

@@ -32,16 +32,10 @@ export class ToolRecorder {
   readonly #tool: string
   readonly #errors = new ErrorCounts()
   readonly latency = new Histogram()
-  readonly counts = {
-    calls: 0,
-    ok: 0,
-    retries: 0,
-    responded: 0,
-    schemaOk: 0,
-    usable: 0,
-    correct: 0,
-    inTime: 0,
-  }
+  readonly counts = Object.fromEntries(TOOL_COUNTS.map((name) => [name, 0])) as Record<
+    (typeof TOOL_COUNTS)[number],
+    number
+  >
   /** Calls that were cut before their end. */
   abandoned = 0
 

@@ -1,4 +1,5 @@
 import { basename, dirname, isAbsolute, posix, relative, resolve, sep } from 'node:path'
+import { invalidFile } from '#cli'
 import { type KeptPlan, readPlan } from '../../experiment/read-plan.ts'
 
 /** A plan and the files that it names, as a ConfigMap has them. */
@@ -10,24 +11,13 @@ export interface PlanFiles {
   readonly items: readonly { readonly key: string; readonly path: string }[]
 }
 
-/** Reports that a plan cannot be passed to a Job. */
-export class PlanFilesError extends Error {
-  override readonly name = 'PlanFilesError'
-  readonly fix: string
-
-  constructor(wrong: string, fix: string) {
-    super(wrong)
-    this.fix = fix
-  }
-}
-
 /** The API server accepts objects of about 1 MiB, with their metadata. */
 const MAX_BYTES = 1_000_000
 const PLAN_KEY = 'plan'
 
 /**
  * Arranges a plan and its files so that relative paths lead to the same files in another
- * directory. Throws a `PlanFilesError`.
+ * directory. Throws a `UsageError`.
  */
 export async function planFiles({ file, directory, text, files }: KeptPlan): Promise<PlanFiles> {
   const texts = new Map(Object.entries(files).map(([path, each]) => [resolve(path), each]))
@@ -43,7 +33,7 @@ export async function planFiles({ file, directory, text, files }: KeptPlan): Pro
   const bytes = entries.reduce((sum, each) => sum + Buffer.byteLength(each.text), 0)
   if (bytes > MAX_BYTES) {
     const wrong = `the plan and its files have ${bytes} bytes, and a ConfigMap holds ${MAX_BYTES}`
-    throw new PlanFilesError(wrong, 'name smaller files')
+    throw invalidFile(wrong, 'name smaller files')
   }
   const items = entries.flatMap(({ key, path }) => (path === undefined ? [] : [{ key, path }]))
   const data = Object.fromEntries(entries.map((each) => [each.key, each.text]))
@@ -68,7 +58,7 @@ async function checkPaths(
   await readPlan(text, { file, directory: dirname(resolve(root, plan)), readText })
   if (absent.length === 0) return
   const wrong = `the plan names ${absent.join(', ')}, which is no path relative to the plan`
-  throw new PlanFilesError(wrong, 'name files by relative paths')
+  throw invalidFile(wrong, 'name files by relative paths')
 }
 
 /** Returns the deepest directory that contains all of the directories. */

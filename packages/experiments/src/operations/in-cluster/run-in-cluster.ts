@@ -26,7 +26,7 @@ import {
   type SidecarImage,
 } from './job-manifest.ts'
 import { followLog, lastOutcome, NewLines, type Outcome, outcomeOf, readLog } from './job-log.ts'
-import { planFiles, PlanFilesError } from './plan-files.ts'
+import { planFiles } from './plan-files.ts'
 
 /** The options of a run as a Job. */
 export interface InCluster {
@@ -63,10 +63,7 @@ export async function runInCluster(
     )
   }
   const { namespace } = spec
-  const files = await planFiles(kept).catch((error: unknown) => {
-    if (!(error instanceof PlanFilesError)) throw error
-    throw invalidFile(error.message, error.fix)
-  })
+  const files = await planFiles(kept)
   const { serviceAccount, args, prefix } = options
   await checkServiceAccount(client, namespace, serviceAccount)
   const sidecar = await imageFor(client, spec, options.image)

@@ -1,0 +1,27 @@
+import * as Type from 'typebox'
+
+/** Declares an input, which has no other members. */
+export const closed = <Members extends Type.TProperties>(members: Members) =>
+  Type.Object(members, { additionalProperties: false })
+
+/** Declares a list of objects. */
+export const listOf = <Members extends Type.TProperties>(
+  members: Members,
+  options?: Type.TArrayOptions,
+) => Type.Array(Type.Object(members), options)
+
+export const text = (description: string, maxLength?: number) =>
+  Type.String({ description, ...(maxLength !== undefined && { maxLength }) })
+
+export const maybeText = (description: string, maxLength?: number) =>
+  Type.Optional(text(description, maxLength))
+
+export const maybeInteger = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }))
+
+/** A text, or null where there is none. */
+export const textOrNull = Type.Union([Type.String(), Type.Null()])
+
+/** A number, or null where nothing was measured. */
+export const numberOrNull = (description?: string) =>
+  Type.Union([Type.Number(), Type.Null()], description === undefined ? {} : { description })
