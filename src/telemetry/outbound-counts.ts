@@ -1,7 +1,7 @@
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { labelsText, type Sample, type TextFormat } from './text-format.ts'
+import { bucketsOf } from './metric-table.ts'
 import type { TextWriter } from './text-writer.ts'
-import { CONNECT_SECONDS } from './outbound-metric-table.ts'
 
 /** The end of a connection to a dependency. */
 export type ConnectionOutcome =
@@ -20,7 +20,7 @@ export type ConnectionOutcome =
 export type ConnectionOrigin = 'real' | 'injected'
 
 const CONNECT = 'squall_outbound_connect_seconds'
-const BOUNDS = Float64Array.from(CONNECT_SECONDS)
+const BOUNDS = bucketsOf(CONNECT)
 
 /** Counts the connections to one destination. */
 export class DestinationCounts {
