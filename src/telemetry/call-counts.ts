@@ -103,6 +103,8 @@ class ToolCell {
 class CallCell {
   readonly tool: ToolCell
   readonly ends: CountRow
+  /** The numbers of `ends`, for a call at hand without a detour. */
+  readonly counts: Float64Array
   /** True for requests about tasks, which are no calls of the tool. */
   readonly isOfTask: boolean
 
@@ -114,6 +116,7 @@ class CallCell {
       const { outcome, origin } = ENDS[end]!
       return { outcome, origin, method, tool }
     })
+    this.counts = this.ends.counts
     cell.cells.push(this)
   }
 }
@@ -150,7 +153,7 @@ export class CallCounts {
           ? this.#taskCell(method, record.tool)
           : (this.#methods.get(method) ?? this.#otherMethod)
     const end = endIndex(record.outcome, record.origin)
-    cell.ends.counts[end]!++
+    cell.counts[end]!++
     cell.tool.add(record, end)
     // The other requests about a task do not wait for the tool.
     const isTimed = !cell.isOfTask || method === TASK_RESULT

@@ -43,9 +43,9 @@ export class CountRow implements Series {
   readonly counts: Float64Array
   readonly #name: MetricName
   readonly #labelsOf: (index: number) => Labels
-  readonly #exemplars: Exemplar[] = []
+  #exemplars: Exemplar[] | undefined
   /** The texts before the numbers, made at the first scrape. */
-  readonly #starts: LineStart[] = []
+  #starts: LineStart[] | undefined
 
   constructor(name: MetricName, length: number, labelsOf: (index: number) => Labels) {
     this.#name = name
@@ -54,14 +54,16 @@ export class CountRow implements Series {
   }
 
   exemplify(index: number, trace: string): void {
+    this.#exemplars ??= []
     this.#exemplars[index] = exemplified(this.#exemplars[index], trace)
   }
 
   write(out: TextWriter): void {
+    const starts = (this.#starts ??= [])
     this.counts.forEach((count, index) => {
       if (count === 0) return
-      this.#starts[index] ??= startOf(this.#name, this.#labelsOf(index))
-      out.line(this.#starts[index], count, this.#exemplars[index])
+      starts[index] ??= startOf(this.#name, this.#labelsOf(index))
+      out.line(starts[index], count, this.#exemplars?.[index])
     })
   }
 }
