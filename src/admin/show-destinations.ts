@@ -4,9 +4,9 @@ import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
 export function showDestinations(counts: OutboundCounts) {
   return counts.list().map(({ destination, open, sent, received, ended }) => {
     const sum = { ok: 0, real: 0, injected: 0 }
-    for (const each of ended.values()) {
-      sum[each.origin === 'injected' ? 'injected' : each.outcome === 'ok' ? 'ok' : 'real'] +=
-        each.count
+    for (const { labels, value } of ended) {
+      const { origin, outcome } = labels
+      sum[origin === 'injected' ? 'injected' : outcome === 'ok' ? 'ok' : 'real'] += value
     }
     return { destination, open, ...sum, sent, received }
   })

@@ -138,11 +138,10 @@ function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
       VERDICT_NAMES.map((verdict) => [verdict, counts.verdicts.get(verdict) ?? 0]),
     ),
     waiting: watch.waiting,
-    after: counts.after.slice(0, MAX_SERIES).map(({ tool, fault, verdict, count }) => ({
-      tool: foreign(tool, MAX_NAME),
-      fault,
-      verdict,
-      count,
+    after: counts.after.slice(0, MAX_SERIES).map(({ labels, value }) => ({
+      ...labels,
+      tool: foreign(labels.tool, MAX_NAME),
+      count: value,
     })),
     duplicates: counts.duplicates.slice(0, MAX_SERIES).map(({ labels, value }) => ({
       tool: foreign(labels.tool, MAX_NAME),

@@ -1,45 +1,123 @@
+import type { Origin } from '../mcp/call.ts'
 import { KNOWN_METHODS } from '../mcp/known-methods.ts'
-import { endIndex, ENDS } from './outcome-index.ts'
+import { bucketsOf, type MetricName } from './metric-table.ts'
+import { endIndex, ENDS, noCounts, ORIGIN, ORIGINS } from './outcome-index.ts'
+import { Count, CountRow, Histogram } from './series.ts'
 import type { CallRecord } from './telemetry.ts'
-import { labelsText, seriesText, type TextFormat } from './text-format.ts'
-import { type Counts, ToolCell } from './tool-cell.ts'
-import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
-import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
+import { MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 
 const TOOL_CALL = 'tools/call'
 const TASK_RESULT = 'tasks/result'
-const OTHER = 'other'
+const CALL = 'squall_call_duration_seconds'
+const UPSTREAM = 'squall_upstream_duration_seconds'
+const CALL_BOUNDS = bucketsOf(CALL)
+const UPSTREAM_BOUNDS = bucketsOf(UPSTREAM)
 
-/** Counts the calls of one pair of method and tool. */
-class CallCell {
-  readonly ends = new Float64Array(ENDS.length)
-  readonly tool: ToolCell
-  readonly #method: string
-  #starts: (LineStart | undefined)[] | undefined
+/** Counts by tool alone; the calls of all other methods share the empty tool. */
+class ToolCell {
+  readonly tool: string
+  readonly cells: CallCell[] = []
+  readonly seconds: (Histogram | undefined)[] = ORIGINS.map(() => undefined)
+  readonly #errors: CountRow
+  upstream: Histogram | undefined
+  result: Histogram | undefined
+  readonly changed: Count
 
-  /** True for requests about tasks, which are no calls of the tool. */
-  readonly isOfTask: boolean
-
-  constructor(method: string, tool: ToolCell, isOfTask = false) {
-    this.#method = method
+  constructor(tool: string) {
     this.tool = tool
-    this.isOfTask = isOfTask
+    this.changed = new Count('squall_calls_changed_total', { tool })
+    this.#errors = new CountRow('squall_errors_total', ENDS.length, (end) => {
+      const { outcome: kind, origin } = ENDS[end]!
+      return { tool, kind, origin }
+    })
   }
 
-  /** Writes the lines of the calls that ended. */
-  ended(out: TextWriter): void {
-    const starts = (this.#starts ??= ENDS.map(() => undefined))
-    for (let i = 0; i < this.ends.length; i++) {
-      const value = this.ends[i]!
-      if (value > 0) out.line((starts[i] ??= this.#start(i)), value)
+  /** Counts how a call ended; `end` is the index of its outcome and origin. */
+  add({ trace, changed }: CallRecord, end: number): void {
+    if (changed === true) this.changed.add(trace)
+    if (trace !== undefined && ENDS[end]!.isError) this.#errors.exemplify(end, trace)
+  }
+
+  /** Counts the durations of a call. */
+  time({ origin, seconds, upstreamSeconds, trace }: CallRecord): void {
+    if (seconds !== undefined) {
+      const own = (this.seconds[ORIGIN[origin]] ??= this.#histogram(CALL, origin))
+      own.observe(seconds, trace)
+    }
+    if (upstreamSeconds !== undefined) {
+      const upstream = (this.upstream ??= this.#histogram(UPSTREAM))
+      upstream.observe(upstreamSeconds, trace)
     }
   }
 
-  #start(end: number): LineStart {
-    const { outcome, origin } = ENDS[end]!
-    const labels = { outcome, origin, method: this.#method, tool: this.tool.tool }
-    return lineStart(seriesText('squall_calls_total', labelsText(labels)))
+  /** Counts the size of a result. */
+  addResult(bytes: number): void {
+    const result = (this.result ??= this.#histogram('squall_result_bytes'))
+    result.observe(bytes)
+  }
+
+  /** Sums up the calls that failed, which only their exemplars count apart. */
+  errors(): CountRow {
+    const { counts } = this.#errors
+    counts.fill(0)
+    for (const { ends } of this.cells) {
+      ends.counts.forEach((count, end) => {
+        if (ENDS[end]!.isError) counts[end]! += count
+      })
+    }
+    return this.#errors
+  }
+
+  sample(): ToolSample {
+    const seconds = new Float64Array(CALL_BOUNDS.length + 1)
+    const upstreamSeconds = new Float64Array(UPSTREAM_BOUNDS.length + 1)
+    for (const counts of this.seconds) counts?.addTo(seconds)
+    this.upstream?.addTo(upstreamSeconds)
+    const calls: Record<Origin, number> = noCounts()
+    const errors: Record<Origin, number> = noCounts()
+    for (const { ends } of this.cells.filter(isCalled)) {
+      ends.counts.forEach((count, end) => {
+        const { origin, isError } = ENDS[end]!
+        calls[origin] += count
+        if (isError) errors[origin] += count
+      })
+    }
+    return {
+      tool: this.tool,
+      calls,
+      errors,
+      seconds: { bounds: CALL_BOUNDS, counts: seconds },
+      upstreamSeconds: { bounds: UPSTREAM_BOUNDS, counts: upstreamSeconds },
+      results: { count: this.result?.count ?? 0, bytes: this.result?.sum ?? 0 },
+    }
+  }
+
+  // Apart from the counting, which V8 inlines up to a size.
+  #histogram(name: MetricName, origin?: Origin): Histogram {
+    return new Histogram(name, { tool: this.tool, ...(origin !== undefined && { origin }) })
+  }
+}
+
+/** Counts the calls of one pair of method and tool. */
+class CallCell {
+  readonly tool: ToolCell
+  readonly ends: CountRow
+  /** The numbers of `ends`, for a call at hand without a detour. */
+  readonly counts: Float64Array
+  /** True for requests about tasks, which are no calls of the tool. */
+  readonly isOfTask: boolean
+
+  constructor(method: string, cell: ToolCell, isOfTask = false) {
+    const { tool } = cell
+    this.tool = cell
+    this.isOfTask = isOfTask
+    this.ends = new CountRow('squall_calls_total', ENDS.length, (end) => {
+      const { outcome, origin } = ENDS[end]!
+      return { outcome, origin, method, tool }
+    })
+    this.counts = this.ends.counts
+    cell.cells.push(this)
   }
 }
 
@@ -47,7 +125,7 @@ class CallCell {
 export class CallCounts {
   readonly #noTool = new ToolCell('')
   readonly #methods = new Map<string, CallCell>()
-  readonly #otherMethod = new CallCell(OTHER, this.#noTool)
+  readonly #otherMethod: CallCell
   readonly #tools = new Map<string, CallCell>()
   readonly #tasks = new Map<string, CallCell>()
   readonly #otherTool = new CallCell(TOOL_CALL, new ToolCell(OTHER))
@@ -59,6 +137,7 @@ export class CallCounts {
     for (const method of KNOWN_METHODS) {
       this.#methods.set(method, new CallCell(method, this.#noTool))
     }
+    this.#otherMethod = new CallCell(OTHER, this.#noTool)
     // Labels that do not count towards the bound.
     this.#tools.set('', this.#methods.get(TOOL_CALL) ?? new CallCell(TOOL_CALL, this.#noTool))
     this.#tools.set(OTHER, this.#otherTool)
@@ -74,7 +153,7 @@ export class CallCounts {
           ? this.#taskCell(method, record.tool)
           : (this.#methods.get(method) ?? this.#otherMethod)
     const end = endIndex(record.outcome, record.origin)
-    cell.ends[end]!++
+    cell.counts[end]!++
     cell.tool.add(record, end)
     // The other requests about a task do not wait for the tool.
     const isTimed = !cell.isOfTask || method === TASK_RESULT
@@ -122,81 +201,38 @@ export class CallCounts {
     return this.#otherTool
   }
 
-  /** Writes the lines of the calls that ended. */
-  *ended(out: TextWriter): Iterable<void> {
-    for (const cell of this.#cells()) yield cell.ended(out)
-  }
-
-  /** Writes the lines of the calls that failed, by tool; all other methods share the empty tool. */
-  *failed(out: TextWriter, format: TextFormat): Iterable<void> {
-    const sums = new Float64Array(ENDS.length)
-    for (const [tool, cells] of this.#byTool()) {
-      sums.fill(0)
-      for (const { ends } of cells) ends.forEach((value, i) => (sums[i]! += value))
-      yield tool.failed(out, sums, format)
-    }
-  }
-
-  /** Writes the lines of the calls that ended well, but changed by a fault. */
-  *changed(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const [tool, cells] of this.#byTool()) {
+  /** Maps each metric of calls to its series. */
+  sources() {
+    const tools = this.#toolCells()
+    const cells = [this.#methods, [['', this.#otherMethod]] as const, this.#tools, this.#tasks]
+    return {
+      squall_calls_total: new Set(cells.flatMap((each) => [...each]).map(([, { ends }]) => ends)),
+      squall_errors_total: tools.map((tool) => tool.errors()),
       // Shown from the first call on, so that the first increase is seen.
-      if (cells.some(wasCalled)) yield tool.changed(out, format)
-    }
-  }
-
-  /** Writes the lines of the calls' durations. */
-  *durations(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const tool of this.#byTool().keys()) yield tool.durations(out, format)
-  }
-
-  /** Writes the lines of the upstream's response times. */
-  *upstreamDurations(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(out, format)
-  }
-
-  /** Writes the lines of the sizes of results. */
-  *resultSizes(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const tool of this.#byTool().keys()) yield tool.resultSizes(out, format)
+      squall_calls_changed_total: tools.filter(wasSeen).map(({ changed }) => changed),
+      squall_call_duration_seconds: tools.flatMap(({ seconds }) => seconds),
+      squall_upstream_duration_seconds: tools.map(({ upstream }) => upstream),
+      squall_result_bytes: tools.map(({ result }) => result),
+      squall_tool_names_dropped_total: this.dropped,
+    } as const
   }
 
   /** Returns the counts of each tool that was called; all other methods share the empty tool. */
   tools(): ToolSample[] {
-    const samples: ToolSample[] = []
-    for (const [tool, cells] of this.#byTool()) {
-      const called = cells.filter((cell) => wasCalled(cell) && !cell.isOfTask)
-      if (called.length === 0) continue
-      const sample = tool.sample()
-      samples.push(sample)
-      for (const { ends } of called) addEnds(ends, sample)
-    }
-    return samples
+    const called = this.#toolCells().filter(({ cells }) => cells.some(isCalled))
+    return called.map((cell) => cell.sample())
   }
 
-  #cells(): Set<CallCell> {
-    const tools = [...this.#tools.values(), ...this.#tasks.values()]
-    return new Set([...this.#methods.values(), this.#otherMethod, ...tools])
-  }
-
-  #byTool(): Map<ToolCell, CallCell[]> {
-    const tools = new Map<ToolCell, CallCell[]>()
-    for (const cell of this.#cells()) {
-      const cells = tools.get(cell.tool)
-      if (cells === undefined) tools.set(cell.tool, [cell])
-      else cells.push(cell)
-    }
-    return tools
+  #toolCells(): readonly ToolCell[] {
+    return [...this.#tools.values()].map(({ tool }) => tool)
   }
 }
 
-function wasCalled({ ends }: CallCell): boolean {
-  return ends.some((value) => value > 0)
+/** Returns true for a tool with a call, or a request about a task. */
+function wasSeen({ cells }: ToolCell): boolean {
+  return cells.some(({ ends }) => ends.counts.some((count) => count > 0))
 }
 
-function addEnds(ends: Float64Array, { calls, errors }: { calls: Counts; errors: Counts }): void {
-  ends.forEach((value, i) => {
-    const { origin, isError } = ENDS[i]!
-    calls[origin] += value
-    if (isError) errors[origin] += value
-  })
+function isCalled({ ends, isOfTask }: CallCell): boolean {
+  return !isOfTask && ends.counts.some((count) => count > 0)
 }

@@ -1,57 +1,24 @@
-import { BucketCounts, HistogramText } from './bucket-counts.ts'
-import { exemplified, type Exemplar } from './exemplar.ts'
-import { bucketsOf } from './metric-table.ts'
+import { Count, Histogram, type Series } from './series.ts'
 import type { InjectedFault } from './telemetry.ts'
-import { labelsText, seriesText, type TextFormat } from './text-format.ts'
-import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
-import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
+import type { TextWriter } from './text-writer.ts'
+import { MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
 
-const OTHER = 'other'
 const MAX_RULES = 2_000
 // Bounds the pairs of rule and tool: beyond this a new pair is counted under the tool `other`.
 const MAX_SERIES = 20_000
-const FAULTS = 'squall_faults_injected_total'
-const DELAY = 'squall_injected_delay_seconds'
-const DELAY_BOUNDS = bucketsOf(DELAY)
 
-/** Counts the injections of one fault of one rule into one tool. */
-interface Cell {
-  readonly tool: string
-  count: number
-  exemplar: Exemplar | undefined
-  /** The text before the count, made at the first scrape. */
-  start: LineStart | undefined
-}
-
-/** Counts the injections of one rule. */
-class RuleCell {
+/** Counts the injections of one rule by fault and tool. */
+class RuleCell implements Series {
   readonly rule: string
-  readonly faults = new Map<string, Map<string, Cell>>()
-  delays: BucketCounts | undefined
-  #delayText: HistogramText | undefined
+  readonly faults = new Map<string, Map<string, Count>>()
+  delays: Histogram | undefined
 
   constructor(rule: string) {
     this.rule = rule
   }
 
-  injected(out: TextWriter, format: TextFormat): void {
-    const open = format === 'openmetrics'
-    for (const [fault, tools] of this.faults) {
-      for (const cell of tools.values()) {
-        const start = (cell.start ??= this.#start(fault, cell.tool))
-        out.line(start, cell.count, open ? cell.exemplar?.text : undefined)
-      }
-    }
-  }
-
-  delayed(out: TextWriter, format: TextFormat): void {
-    if (this.delays === undefined) return
-    this.#delayText ??= new HistogramText(DELAY, labelsText({ rule: this.rule }), DELAY_BOUNDS)
-    this.delays.write(out, this.#delayText, format)
-  }
-
-  #start(fault: string, tool: string): LineStart {
-    return lineStart(seriesText(FAULTS, labelsText({ fault, tool, rule: this.rule })))
+  write(out: TextWriter): void {
+    for (const tools of this.faults.values()) for (const count of tools.values()) count.write(out)
   }
 }
 
@@ -70,21 +37,20 @@ export class FaultCounts {
 
   add({ rule, fault, tool, first, delaySeconds, trace }: InjectedFault): void {
     const cell = this.#ruleCell(rule)
-    if (first) this.#count(cell, fault, tool === undefined ? '' : this.#toolOf(tool), trace)
-    if (delaySeconds !== undefined) {
-      const delays = (cell.delays ??= new BucketCounts(DELAY_BOUNDS))
-      delays.observe(delaySeconds, trace)
-    }
+    if (first) this.#count(cell, fault, tool === undefined ? '' : this.#toolOf(tool)).add(trace)
+    if (delaySeconds === undefined) return
+    const name = 'squall_injected_delay_seconds'
+    const delays = (cell.delays ??= new Histogram(name, { rule: cell.rule }))
+    delays.observe(delaySeconds, trace)
   }
 
-  /** Writes the lines of the faults that took effect, rule by rule. */
-  *injected(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const rule of this.#rules.values()) yield rule.injected(out, format)
-  }
-
-  /** Writes the lines of the injected delays, rule by rule. */
-  *delays(out: TextWriter, format: TextFormat): Iterable<void> {
-    for (const rule of this.#rules.values()) yield rule.delayed(out, format)
+  /** Maps each metric of injections to its series, rule by rule. */
+  sources() {
+    const rules = [...this.#rules.values()]
+    return {
+      squall_faults_injected_total: rules,
+      squall_injected_delay_seconds: rules.map(({ delays }) => delays),
+    } as const
   }
 
   #ruleCell(name: string): RuleCell {
@@ -99,24 +65,15 @@ export class FaultCounts {
     return cell
   }
 
-  #count({ faults }: RuleCell, fault: string, tool: string, trace: string | undefined): void {
+  #count({ rule, faults }: RuleCell, fault: string, tool: string): Count {
     let tools = faults.get(fault)
-    if (tools === undefined) {
-      tools = new Map()
-      faults.set(fault, tools)
-    }
-    const cell = tools.get(tool) ?? this.#newCell(tools, tool)
-    cell.count++
-    if (trace !== undefined) cell.exemplar = exemplified(cell.exemplar, trace)
-  }
-
-  #newCell(tools: Map<string, Cell>, tool: string): Cell {
-    const label = this.#series < MAX_SERIES ? tool : OTHER
-    const known = tools.get(label)
+    if (tools === undefined) faults.set(fault, (tools = new Map()))
+    const known = tools.get(tool) ?? (this.#series < MAX_SERIES ? undefined : tools.get(OTHER))
     if (known !== undefined) return known
-    const cell: Cell = { tool: label, count: 0, exemplar: undefined, start: undefined }
-    tools.set(label, cell)
+    const labels = { fault, tool: this.#series < MAX_SERIES ? tool : OTHER, rule }
+    const count = new Count('squall_faults_injected_total', labels)
+    tools.set(labels.tool, count)
     this.#series++
-    return cell
+    return count
   }
 }

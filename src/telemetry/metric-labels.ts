@@ -1,7 +1,7 @@
-import type { METRICS } from './metric-table.ts'
+import type { LabelName } from './metric-table.ts'
 
 /** Describes the values of each label, and their bound. */
-export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number], string>> = {
+export const LABELS: Readonly<Record<LabelName, string>> = {
   method: 'JSON-RPC method; `other` when it is none of MCP.',
   tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
   outcome:

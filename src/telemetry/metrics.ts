@@ -1,17 +1,16 @@
-import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
 import type { LoggedLine } from './call-log.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
-import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
+import { METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
 import { OutboundCounts } from './outbound-counts.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { byLabel, single } from './samples.ts'
-import { END, familyText, type Sample, samplesText, type TextFormat } from './text-format.ts'
+import { Count, Counts, Histogram, type Series } from './series.ts'
+import { END, familyText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
@@ -28,12 +27,12 @@ import type {
   UnclassifiedReason,
 } from './telemetry.ts'
 import {
-  type TableName,
-  zeroEvictions,
-  zeroGauges,
-  zeroGuardTrips,
-  zeroRejections,
-  zeroUnclassified,
+  NO_EVICTIONS,
+  NO_GAUGES,
+  NO_GUARD_TRIPS,
+  NO_REJECTIONS,
+  NO_RELOADS,
+  NO_UNCLASSIFIED,
 } from './zero-counts.ts'
 
 /** Holds the metrics of one scrape; `text` is the whole body. */
@@ -83,8 +82,6 @@ export interface MetricsOptions {
   readonly maxTools?: number
 }
 
-const OVERHEAD = 'squall_overhead_seconds'
-const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 /** Further tools are counted as `other`. */
 const MAX_CANARY_TOOLS = 200
 
@@ -94,26 +91,25 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 class PromMetrics implements Metrics {
-  readonly #build: Readonly<Record<string, string>>
+  readonly #build: Count
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
-  readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
-  readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
-  readonly #unclassified = zeroUnclassified()
-  readonly #rejected = zeroRejections()
+  readonly #overhead = new Histogram('squall_overhead_seconds')
+  readonly #unclassified = { ...NO_UNCLASSIFIED }
+  readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
   readonly #logged: Record<LoggedLine, number> = { written: 0, dropped: 0 }
-  readonly #gauges = zeroGauges()
+  readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
-  readonly #canaryCalls = new Map<string, number>()
+  readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_CANARY_TOOLS)
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   readonly outbound = new OutboundCounts()
   memory: MemorySource = { limit: 0, held: 0, keeping: { bytes: 0 }, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
-  readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
-  readonly #guardTrips = zeroGuardTrips()
-  readonly #evictions = zeroEvictions()
+  readonly #reloads = { ...NO_RELOADS }
+  readonly #guardTrips = { ...NO_GUARD_TRIPS }
+  readonly #evictions = { ...NO_EVICTIONS }
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #pool = new ChunkPool()
 
@@ -122,7 +118,8 @@ class PromMetrics implements Metrics {
     this.#calls = calls
     this.#faults = new FaultCounts((name) => calls.labelOf(name))
     this.tasks = new TaskCounts((name) => calls.labelOf(name))
-    this.#build = { version: options.version, node: process.versions.node }
+    const build = { version: options.version, node: process.versions.node }
+    this.#build = new Count('squall_build_info', build, 1)
   }
 
   call(record: CallRecord): void {
@@ -157,7 +154,7 @@ class PromMetrics implements Metrics {
     this.#gauges[name] += delta
   }
 
-  evicted(table: TableName): void {
+  evicted(table: keyof typeof NO_EVICTIONS): void {
     this.#evictions[table]++
   }
 
@@ -166,10 +163,7 @@ class PromMetrics implements Metrics {
   }
 
   canaryReturned(tool: string | undefined): void {
-    const label = toolLabel(tool ?? '')
-    const isKnown = this.#canaryCalls.has(label) || this.#canaryCalls.size < MAX_CANARY_TOOLS
-    const counted = isKnown ? label : 'other'
-    this.#canaryCalls.set(counted, (this.#canaryCalls.get(counted) ?? 0) + 1)
+    this.#canaryCalls.add({ tool: toolLabel(tool ?? '') })
   }
 
   reloaded(result: ReloadResult): void {
@@ -204,9 +198,8 @@ class PromMetrics implements Metrics {
 
   async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
     const node = await nodeTexts(format)
-    this.#rules.refresh()
-    const out = new TextWriter(this.#pool)
-    await inSlices(this.#steps(out, format, node))
+    const out = new TextWriter(this.#pool, format)
+    await inSlices(this.#steps(out, node))
     const body = out.end()
     return {
       contentType: CONTENT_TYPE[format],
@@ -221,80 +214,73 @@ class PromMetrics implements Metrics {
   }
 
   /** Writes all metrics; yields where the work can be interrupted. */
-  *#steps(out: TextWriter, format: TextFormat, node: readonly string[]): Iterable<void> {
-    const sources = this.#sources(out, format)
+  *#steps(out: TextWriter, node: readonly string[]): Iterable<void> {
+    const sources = this.#sources()
     for (const spec of METRICS) {
-      out.text(familyText(spec, format))
-      yield* sources[spec.name](spec.name)
+      out.text(familyText(spec, out.format))
+      for (const series of seriesOf(spec, sources[spec.name])) yield series?.write(out)
     }
     for (const text of node) yield out.text(text)
-    out.text(END[format])
+    out.text(END[out.format])
   }
 
-  /** Maps each metric of the table to the function that writes its lines. */
-  #sources(
-    out: TextWriter,
-    format: TextFormat,
-  ): Record<MetricName, (name: string) => Iterable<void>> {
-    const gauges = this.#gauges
-    const of = (samples: () => readonly Sample[]) => (name: string) => [
-      out.text(samplesText(name, samples())),
-    ]
+  /** Maps each metric of the table to what it shows. */
+  #sources(): Record<MetricName, Source> {
     return {
-      squall_calls_total: () => this.#calls.ended(out),
-      squall_errors_total: () => this.#calls.failed(out, format),
-      squall_calls_changed_total: () => this.#calls.changed(out, format),
-      squall_call_duration_seconds: () => this.#calls.durations(out, format),
-      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(out, format),
-      squall_result_bytes: () => this.#calls.resultSizes(out, format),
-      squall_overhead_seconds: () => [this.#overhead.write(out, this.#overheadText, format)],
-      squall_http_requests_total: of(() => this.#http.samples()),
-      squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
-      squall_stdio_violations_total: of(() => byLabel('reason', this.violations)),
-      squall_rejected_total: of(() => byLabel('reason', this.#rejected)),
-      squall_admin_rejected_total: of(() => byLabel('reason', this.#adminRejected)),
-      squall_call_log_lines_total: of(() => byLabel('result', this.#logged)),
-      squall_faults_injected_total: () => this.#faults.injected(out, format),
-      squall_injected_delay_seconds: () => this.#faults.delays(out, format),
-      squall_canary_calls_total: of(() =>
-        [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
-      ),
-      ...this.tasks.sources(out, format, of),
-      ...this.outbound.sources(out, format, of),
-      squall_rule_matches_total: (name) => this.#rules.matches(out, name),
-      squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
-      squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),
-      squall_rule_values_too_long_total: (name) => this.#rules.valuesTooLong(out, name),
-      squall_active_faults: (name) => this.#rules.active(out, name),
-      squall_faults_overflow_total: (name) => this.#rules.overflows(out, name),
-      squall_armed: of(() => this.#rules.armed()),
-      squall_disarmed_reason: of(() => this.#rules.disarmedReasons()),
-      squall_guard_trips_total: of(() => byLabel('reason', this.#guardTrips)),
-      squall_rules_reloads_total: of(() => byLabel('result', this.#reloads)),
-      squall_rules_last_reload_success: of(() => this.#rules.lastReloadSuccess()),
-      squall_rules_last_reload_timestamp_seconds: of(() => this.#rules.lastReloadTime()),
-      squall_rules_info: of(() => this.#rules.info()),
-      squall_rules_unanchored: of(() => this.#rules.unanchored()),
-      squall_header_faults_ignored_total: of(() => this.#rules.ignoredHeaders()),
-      squall_connections: of(() =>
-        byLabel('kind', {
-          client: gauges.client_connections,
-          upstream: gauges.upstream_connections,
-          tunnel: gauges.tunnels,
-        }),
-      ),
-      squall_open_streams: of(() =>
-        byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
-      ),
-      squall_memory_held_bytes: of(() => single(this.memory.held)),
-      squall_memory_kept_bytes: of(() => single(this.memory.keeping.bytes)),
-      squall_memory_limit_bytes: of(() => single(this.memory.limit)),
-      squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
-      squall_sessions: of(() => single(gauges.sessions)),
-      squall_in_flight_requests: of(() => single(gauges.in_flight_calls)),
-      squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),
-      squall_tool_names_dropped_total: of(() => single(this.#calls.dropped)),
-      squall_build_info: of(() => [{ labels: this.#build, value: 1 }]),
+      ...this.#calls.sources(),
+      ...this.#faults.sources(),
+      ...this.tasks.sources(),
+      ...this.outbound.sources(),
+      ...this.#rules.sources(),
+      ...this.#gaugeSources(),
+      squall_overhead_seconds: [this.#overhead],
+      squall_http_requests_total: [this.#http.series],
+      squall_unclassified_total: this.#unclassified,
+      squall_stdio_violations_total: this.violations,
+      squall_rejected_total: this.#rejected,
+      squall_admin_rejected_total: this.#adminRejected,
+      squall_call_log_lines_total: this.#logged,
+      squall_canary_calls_total: this.#canaryCalls,
+      squall_guard_trips_total: this.#guardTrips,
+      squall_rules_reloads_total: this.#reloads,
+      squall_memory_held_bytes: this.memory.held,
+      squall_memory_kept_bytes: this.memory.keeping.bytes,
+      squall_memory_limit_bytes: this.memory.limit,
+      squall_memory_pressure_total: this.memory.pressure,
+      squall_table_evictions_total: this.#evictions,
+      squall_build_info: [this.#build],
     }
   }
+
+  #gaugeSources() {
+    const gauges = this.#gauges
+    return {
+      squall_connections: {
+        client: gauges.client_connections,
+        upstream: gauges.upstream_connections,
+        tunnel: gauges.tunnels,
+      },
+      squall_open_streams: { request: gauges.request_streams, push: gauges.push_streams },
+      squall_sessions: gauges.sessions,
+      squall_in_flight_requests: gauges.in_flight_calls,
+    } as const
+  }
+}
+
+/** A number without labels, numbers by the only label of the metric, or series. */
+type Source =
+  number | undefined | Readonly<Record<string, number | boolean>> | Iterable<Series | undefined>
+
+function seriesOf({ name, labels }: (typeof METRICS)[number], source: Source) {
+  if (source === undefined) return []
+  if (typeof source === 'number') return [new Count(name, {}, source)]
+  if (isSeries(source)) return source
+  const [label = ''] = labels
+  return Object.entries(source).map(
+    ([value, number]) => new Count(name, { [label]: value }, Number(number)),
+  )
+}
+
+function isSeries(source: object): source is Iterable<Series | undefined> {
+  return Symbol.iterator in source
 }

@@ -1,7 +1,4 @@
-import { BucketCounts, HistogramText } from './bucket-counts.ts'
-import { labelsText, type Sample, type TextFormat } from './text-format.ts'
-import type { TextWriter } from './text-writer.ts'
-import { CONNECT_SECONDS } from './outbound-metric-table.ts'
+import { Count, Counts, Histogram } from './series.ts'
 
 /** The end of a connection to a dependency. */
 export type ConnectionOutcome =
@@ -19,8 +16,11 @@ export type ConnectionOutcome =
 /** A fault caused the outcome, or not. */
 export type ConnectionOrigin = 'real' | 'injected'
 
-const CONNECT = 'squall_outbound_connect_seconds'
-const BOUNDS = Float64Array.from(CONNECT_SECONDS)
+type EndedLabels = {
+  readonly destination: string
+  readonly outcome: ConnectionOutcome
+  readonly origin: ConnectionOrigin
+}
 
 /** Counts the connections to one destination. */
 export class DestinationCounts {
@@ -28,21 +28,17 @@ export class DestinationCounts {
   open = 0
   sent = 0
   received = 0
-  readonly ended = new Map<string, { outcome: string; origin: string; count: number }>()
-  readonly connect = new BucketCounts(BOUNDS)
-  readonly connectText: HistogramText
+  readonly ended = new Counts<EndedLabels>('squall_outbound_connections_total')
+  readonly connect: Histogram
 
   constructor(destination: string) {
     this.destination = destination
-    this.connectText = new HistogramText(CONNECT, labelsText({ destination }), BOUNDS)
+    this.connect = new Histogram('squall_outbound_connect_seconds', { destination })
   }
 
   /** Counts a connection that has ended. */
   end(outcome: ConnectionOutcome, origin: ConnectionOrigin): void {
-    const key = `${outcome} ${origin}`
-    const cell = this.ended.get(key)
-    if (cell === undefined) this.ended.set(key, { outcome, origin, count: 1 })
-    else cell.count++
+    this.ended.add({ destination: this.destination, outcome, origin })
   }
 }
 
@@ -64,30 +60,20 @@ export class OutboundCounts {
     return [...this.#destinations.values()]
   }
 
-  /** Maps each metric of outgoing connections to the function that writes its lines. */
-  sources<Write>(
-    out: TextWriter,
-    format: TextFormat,
-    of: (samples: () => readonly Sample[]) => Write,
-  ) {
-    const each = (samples: (counts: DestinationCounts) => readonly Sample[]): Write =>
-      of(() => this.list().flatMap((counts) => samples(counts)))
+  /** Maps each metric of outgoing connections to its series. */
+  sources() {
+    const all = this.list()
+    const bytes = 'squall_outbound_bytes_total'
     return {
-      squall_outbound_connections_total: each(({ destination, ended }) =>
-        [...ended.values()].map(({ outcome, origin, count }) => ({
-          labels: { destination, outcome, origin },
-          value: count,
-        })),
+      squall_outbound_connections_total: all.flatMap(({ ended }) => [...ended]),
+      squall_outbound_open_connections: Object.fromEntries(
+        all.map(({ destination, open }) => [destination, open]),
       ),
-      squall_outbound_open_connections: each(({ destination, open }) => [
-        { labels: { destination }, value: open },
+      [bytes]: all.flatMap(({ destination, sent, received }) => [
+        new Count(bytes, { destination, direction: 'sent' }, sent),
+        new Count(bytes, { destination, direction: 'received' }, received),
       ]),
-      squall_outbound_bytes_total: each(({ destination, sent, received }) => [
-        { labels: { destination, direction: 'sent' }, value: sent },
-        { labels: { destination, direction: 'received' }, value: received },
-      ]),
-      [CONNECT]: () =>
-        this.list().map(({ connect, connectText }) => connect.write(out, connectText, format)),
+      squall_outbound_connect_seconds: all.map(({ connect }) => connect),
     } as const
   }
 }

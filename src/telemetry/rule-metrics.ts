@@ -1,6 +1,6 @@
-import type { RuleSample, RulesSample, RulesSource } from './rules-sample.ts'
-import { labelsText, seriesText, type Sample } from './text-format.ts'
-import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
+import { Count, type Series } from './series.ts'
+import type { MetricName } from './metric-table.ts'
+import type { RuleSample, RulesSample, RulesSource, RulesVersionSample } from './rules-sample.ts'
 import { toolLabel } from './tool-label.ts'
 
 // Exposed from the start, so that rates include the first increase.
@@ -8,120 +8,91 @@ const ALWAYS_SHOWN = 'injected'
 // Counts that are not results of a call.
 const NO_RESULTS: ReadonlySet<string> = new Set(['matched', 'sampled', 'value_too_long'])
 
-interface LabelledRule extends RuleSample {
-  readonly label: RuleLabel
+interface ShownRule extends RuleSample {
+  readonly series: RuleSeries
 }
 
-/** Writes the metrics of rules from one sample per scrape. */
+/** Shows the rules from one sample per scrape. */
 export class RuleMetrics {
   source: RulesSource | undefined
-  #sample: RulesSample | undefined
-  #rules: readonly LabelledRule[] = []
-  #labels: ReadonlyMap<string, RuleLabel> = new Map()
+  #rules: readonly ShownRule[] = []
+  #series: ReadonlyMap<string, RuleSeries> = new Map()
 
-  /** Samples the rules, so that all metrics of one scrape show the same moment. */
-  refresh(): void {
-    this.#sample = this.source?.()
-    this.#label(this.#sample?.rules ?? [])
+  /** Maps each metric of rules to its series, all of the same moment. */
+  sources() {
+    const sample = this.source?.()
+    this.#show(sample?.rules ?? [])
+    return { ...this.#ofRules(), ...ofVersion(sample) }
   }
 
-  matches(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['matched'])
+  #ofRules() {
+    return {
+      squall_rule_matches_total: this.#each('squall_rule_matches_total', 'matched'),
+      squall_rule_sampled_total: this.#each('squall_rule_sampled_total', 'sampled'),
+      squall_rule_evaluations_total: this.#evaluations(),
+      squall_rule_values_too_long_total: this.#each(
+        'squall_rule_values_too_long_total',
+        'value_too_long',
+      ),
+      squall_active_faults: this.#active(),
+      squall_faults_overflow_total: this.#each('squall_faults_overflow_total', 'concurrency_limit'),
+    } as const
   }
 
-  sampled(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['sampled'])
-  }
-
-  overflows(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['concurrency_limit'])
-  }
-
-  valuesTooLong(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['value_too_long'])
-  }
-
-  /** Writes the lines of active rules, and of withdrawn rules whose faults have not ended. */
-  active(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ active, isActive }) =>
-      isActive || active > 0 ? active : undefined,
-    )
-  }
-
-  *evaluations(out: TextWriter, name: string): Iterable<void> {
-    for (const { counts, label } of this.#rules) {
-      for (const [result, value] of Object.entries(counts)) {
-        if (NO_RESULTS.has(result)) continue
-        if (value === 0 && result !== ALWAYS_SHOWN) continue
-        out.line(label.startWithResult(name, result), value)
-      }
-      yield
+  *#each(name: MetricName, counted: string): Iterable<Series> {
+    for (const { series, counts } of this.#rules) {
+      const value = counts[counted]
+      if (value !== undefined) yield series.of(name, value)
     }
   }
 
-  armed(): Sample[] {
-    return this.#sample === undefined ? [] : [{ labels: {}, value: Number(this.#sample.armed) }]
+  /** Shows active rules, and withdrawn rules whose faults have not ended. */
+  *#active(): Iterable<Series> {
+    for (const { series, active, isActive } of this.#rules) {
+      if (isActive || active > 0) yield series.of('squall_active_faults', active)
+    }
   }
 
-  disarmedReasons(): Sample[] {
-    return Object.entries(this.#sample?.disarmed ?? {}).map(([reason, holds]) => ({
-      labels: { reason },
-      value: Number(holds),
-    }))
-  }
-
-  lastReloadSuccess(): Sample[] {
-    const last = this.#sample?.lastReload
-    return last === undefined ? [] : [{ labels: {}, value: Number(last.applied) }]
-  }
-
-  lastReloadTime(): Sample[] {
-    const last = this.#sample?.lastReload
-    return last === undefined ? [] : [{ labels: {}, value: last.at }]
-  }
-
-  info(): Sample[] {
-    const version = this.#sample?.version
-    if (version === undefined) return []
-    const { digest, generation, seed } = version
-    const labels = { digest: toolLabel(digest), generation: String(generation), seed }
-    return [{ labels, value: 1 }]
-  }
-
-  unanchored(): Sample[] {
-    if (this.#sample === undefined) return []
-    return [{ labels: {}, value: this.#sample.unanchored }]
-  }
-
-  ignoredHeaders(): Sample[] {
-    const ignored = this.#sample?.ignoredHeaders
-    return ignored === undefined ? [] : [{ labels: {}, value: ignored }]
-  }
-
-  *#each(
-    out: TextWriter,
-    name: string,
-    valueOf: (rule: RuleSample) => number | undefined,
-  ): Iterable<void> {
-    for (const rule of this.#rules) {
-      const value = valueOf(rule)
-      if (value !== undefined) yield out.line(rule.label.start(name), value)
+  *#evaluations(): Iterable<Series> {
+    for (const { series, counts } of this.#rules) {
+      for (const [result, value] of Object.entries(counts)) {
+        if (NO_RESULTS.has(result) || (value === 0 && result !== ALWAYS_SHOWN)) continue
+        yield series.of('squall_rule_evaluations_total', value, result)
+      }
     }
   }
 
   /** Labels the rules; rules with equal labels become one series. */
-  #label(rules: readonly RuleSample[]): void {
-    const labels = new Map<string, RuleLabel>()
-    const byText = new Map<string, LabelledRule>()
+  #show(rules: readonly RuleSample[]): void {
+    const all = new Map<string, RuleSeries>()
+    const shown = new Map<string, ShownRule>()
     for (const each of rules) {
-      const label = this.#labels.get(each.name) ?? new RuleLabel(toolLabel(each.name))
-      labels.set(each.name, label)
-      const before = byText.get(label.text)
-      byText.set(label.text, { ...(before === undefined ? each : sum(before, each)), label })
+      const series = this.#series.get(each.name) ?? new RuleSeries(toolLabel(each.name))
+      all.set(each.name, series)
+      const before = shown.get(series.rule)
+      shown.set(series.rule, { ...(before === undefined ? each : sum(before, each)), series })
     }
-    this.#labels = labels
-    this.#rules = [...byText.values()]
+    this.#series = all
+    this.#rules = [...shown.values()]
   }
+}
+
+function ofVersion(sample: RulesSample | undefined) {
+  const { version, lastReload } = sample ?? {}
+  const name = 'squall_rules_info'
+  return {
+    squall_armed: sample && Number(sample.armed),
+    squall_disarmed_reason: sample?.disarmed ?? {},
+    squall_rules_last_reload_success: lastReload && Number(lastReload.applied),
+    squall_rules_last_reload_timestamp_seconds: lastReload?.at,
+    [name]: version && [new Count(name, infoLabels(version), 1)],
+    squall_rules_unanchored: sample?.unanchored,
+    squall_header_faults_ignored_total: sample?.ignoredHeaders,
+  } as const
+}
+
+function infoLabels({ digest, generation, seed }: RulesVersionSample) {
+  return { digest: toolLabel(digest), generation: String(generation), seed }
 }
 
 function sum(a: RuleSample, b: RuleSample): RuleSample {
@@ -130,34 +101,26 @@ function sum(a: RuleSample, b: RuleSample): RuleSample {
   return { ...a, counts, active: a.active + b.active, isActive: a.isActive || b.isActive }
 }
 
-/** Holds the text before a rule's numbers, made at the first scrape. */
-class RuleLabel {
-  /** The text between the braces. */
-  readonly text: string
-  readonly #starts = new Map<string, LineStart>()
-  readonly #startsWithResult = new Map<string, LineStart>()
+/** Keeps the series of a rule from one scrape to the next. */
+class RuleSeries {
+  /** The label of the rule. */
+  readonly rule: string
+  readonly #known = new Map<string, Count>()
 
   constructor(rule: string) {
-    this.text = labelsText({ rule })
+    this.rule = rule
   }
 
-  /** Returns the start of a line of the named metric. */
-  start(name: string): LineStart {
-    return kept(this.#starts, name, () => seriesText(name, this.text))
+  /** Returns the series of a metric with its number. */
+  of(name: MetricName, value: number, result?: string): Count {
+    const key = result ?? name
+    let count = this.#known.get(key)
+    if (count === undefined) {
+      const labels = { ...(result !== undefined && { result }), rule: this.rule }
+      count = new Count(name, labels)
+      this.#known.set(key, count)
+    }
+    count.value = value
+    return count
   }
-
-  /** Returns the start of a line of the one metric that has the result as a label. */
-  startWithResult(name: string, result: string): LineStart {
-    return kept(this.#startsWithResult, result, () =>
-      seriesText(name, `${labelsText({ result })},${this.text}`),
-    )
-  }
-}
-
-function kept(starts: Map<string, LineStart>, key: string, text: () => string): LineStart {
-  const known = starts.get(key)
-  if (known !== undefined) return known
-  const start = lineStart(text())
-  starts.set(key, start)
-  return start
 }

@@ -1,23 +1,11 @@
-import { exemplified, type Exemplar } from './exemplar.ts'
-import { labelsText, seriesText, type Sample, type TextFormat } from './text-format.ts'
-import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
+import { type Count, Counts } from './series.ts'
 
-const AFTER = 'squall_after_fault_total'
-const OTHER = 'other'
 /** Bounds the series of tool, fault and verdict: beyond this a new one is counted under `other`. */
 const MAX_SERIES = 10_000
 /** The tools of one task that are counted. */
 const MAX_TOOLS = 16
 
-interface Cell {
-  readonly tool: string
-  readonly fault: string
-  readonly verdict: string
-  count: number
-  exemplar: Exemplar | undefined
-  readonly start: LineStart
-}
-
+type AfterLabels = { readonly tool: string; readonly fault: string; readonly verdict: string }
 type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
 
 /** One verdict about what an agent did after a fault. */
@@ -44,8 +32,8 @@ export class TaskCounts {
   /** By tool: the tasks that called it, and their calls without retries. */
   readonly tools = new Map<string, { tasks: number; calls: number }>()
   readonly #toolOf: (name: string) => string
-  readonly #after = new Map<string, Cell>()
-  readonly #duplicates = new Map<string, { labels: DuplicateLabels; value: number }>()
+  readonly #after = new Counts<AfterLabels>('squall_after_fault_total', MAX_SERIES)
+  readonly #duplicates = new Counts<DuplicateLabels>('squall_task_duplicate_executions_total')
 
   /** `toolOf` returns the label of a tool in all metrics. */
   constructor(toolOf: (name: string) => string) {
@@ -54,7 +42,7 @@ export class TaskCounts {
 
   /** Counts a call by the kind of key that named its task. */
   called(by: string): void {
-    this.calls.set(by, (this.calls.get(by) ?? 0) + 1)
+    increase(this.calls, by)
   }
 
   /** Counts a call of a task, whose tools so far are `known`. */
@@ -72,76 +60,53 @@ export class TaskCounts {
 
   /** Counts a task that has ended. */
   endedAs(result: string): void {
-    this.ended.set(result, (this.ended.get(result) ?? 0) + 1)
+    increase(this.ended, result)
   }
 
   /** Counts an event that has its verdict. */
   decided(verdict: string): void {
-    this.verdicts.set(verdict, (this.verdicts.get(verdict) ?? 0) + 1)
+    increase(this.verdicts, verdict)
   }
 
   /** Returns the verdicts by tool and cause, the most frequent first. */
-  get after(): readonly Readonly<Pick<Cell, 'tool' | 'fault' | 'verdict' | 'count'>>[] {
-    return [...this.#after.values()].sort((a, b) => b.count - a.count)
+  get after(): readonly Readonly<Pick<Count<AfterLabels>, 'labels' | 'value'>>[] {
+    return [...this.#after].sort((a, b) => b.value - a.value)
   }
 
   /** Returns the calls that were executed twice, by tool. */
-  get duplicates(): readonly { readonly labels: DuplicateLabels; readonly value: number }[] {
-    return [...this.#duplicates.values()]
+  get duplicates(): readonly Readonly<Pick<Count<DuplicateLabels>, 'labels' | 'value'>>[] {
+    return [...this.#duplicates]
   }
 
   afterFault({ tool, fault, verdict, trace }: AfterFault): void {
-    const label = tool === undefined ? '' : this.#toolOf(tool)
-    const cell = this.#cell(label, fault, verdict) ?? this.#cell(OTHER, fault, verdict, Infinity)!
-    cell.count++
-    if (trace !== undefined) cell.exemplar = exemplified(cell.exemplar, trace)
+    this.#after.add({ tool: this.#label(tool), fault, verdict }, trace)
   }
 
   /** Counts a call that was executed twice; `idempotent` says whether its tool declares that safe. */
   duplicated(tool: string | undefined, idempotent: string): void {
-    const labels = { tool: tool === undefined ? '' : this.#toolOf(tool), idempotent }
-    const key = labelsText(labels)
-    const cell = this.#duplicates.get(key)
-    if (cell === undefined) this.#duplicates.set(key, { labels, value: 1 })
-    else cell.value++
+    this.#duplicates.add({ tool: this.#label(tool), idempotent })
   }
 
-  /** Maps each metric of tasks to the function that writes its lines. */
-  sources(
-    out: TextWriter,
-    format: TextFormat,
-    of: (samples: () => readonly Sample[]) => (name: string) => Iterable<void>,
-  ) {
+  /** Maps each metric of tasks to its series. */
+  sources() {
     // Without a task there are no lines, as without the option.
-    const total = (value: () => number) =>
-      of(() => (this.calls.size === 0 ? [] : [{ labels: {}, value: value() }]))
-    const by = (label: string, counts: ReadonlyMap<string, number>) =>
-      of(() => [...counts].map(([key, value]) => ({ labels: { [label]: key }, value })))
+    const total = (value: number) => (this.calls.size === 0 ? undefined : value)
     return {
-      squall_after_fault_total: () => [this.#writeAfter(out, format)],
-      squall_tasks_total: by('result', this.ended),
-      squall_tasks_open: total(() => this.open),
-      squall_task_calls_total: by('by', this.calls),
-      squall_task_retries_total: total(() => this.retries),
-      squall_task_wasted_calls_total: total(() => this.wasted),
-      squall_task_duplicate_executions_total: of(() => [...this.#duplicates.values()]),
-    }
+      squall_after_fault_total: [...this.#after],
+      squall_tasks_total: Object.fromEntries(this.ended),
+      squall_tasks_open: total(this.open),
+      squall_task_calls_total: Object.fromEntries(this.calls),
+      squall_task_retries_total: total(this.retries),
+      squall_task_wasted_calls_total: total(this.wasted),
+      squall_task_duplicate_executions_total: [...this.#duplicates],
+    } as const
   }
 
-  #writeAfter(out: TextWriter, format: TextFormat): void {
-    for (const { start, count, exemplar } of this.#after.values()) {
-      out.line(start, count, format === 'openmetrics' ? exemplar?.text : undefined)
-    }
+  #label(tool: string | undefined): string {
+    return tool === undefined ? '' : this.#toolOf(tool)
   }
+}
 
-  /** Returns undefined when a new series exceeds the bound. */
-  #cell(tool: string, fault: string, verdict: string, most = MAX_SERIES): Cell | undefined {
-    const key = `${verdict} ${fault} ${tool}`
-    let cell = this.#after.get(key)
-    if (cell === undefined && this.#after.size < most) {
-      const start = lineStart(seriesText(AFTER, labelsText({ tool, fault, verdict })))
-      this.#after.set(key, (cell = { tool, fault, verdict, count: 0, exemplar: undefined, start }))
-    }
-    return cell
-  }
+function increase(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
 }

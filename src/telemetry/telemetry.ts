@@ -1,6 +1,12 @@
 import type { Origin, Outcome } from '../mcp/call.ts'
-import type { BodyAmbiguity } from '../mcp/body-ambiguity.ts'
-import type { BodyProblem } from '../mcp/json-rpc.ts'
+import type {
+  NO_EVICTIONS,
+  NO_GAUGES,
+  NO_GUARD_TRIPS,
+  NO_REJECTIONS,
+  NO_RELOADS,
+  NO_UNCLASSIFIED,
+} from './zero-counts.ts'
 
 /** Records a call that has ended. */
 export interface CallRecord {
@@ -39,20 +45,10 @@ export interface HttpRecord {
 }
 
 /** The cause for passing on a request unread that looked like MCP. */
-export type UnclassifiedReason =
-  'too_large' | 'encoding' | 'memory' | 'internal_error' | BodyProblem | BodyAmbiguity
+export type UnclassifiedReason = keyof typeof NO_UNCLASSIFIED
 
 /** The cause of an error response by Squall itself, or of a dropped connection. */
-export type RejectionReason =
-  | 'upstream_unreachable'
-  | 'upstream_protocol'
-  /** Diagnosed after failures: the upstream speaks TLS, or listens on loopback only. */
-  | 'upstream_misconfigured'
-  | 'overload'
-  | 'ambiguous_request'
-  | 'bad_request'
-  | 'internal_error'
-  | 'slow_client'
+export type RejectionReason = keyof typeof NO_REJECTIONS
 
 /** Names a fault that took effect. */
 export interface FaultEffect {
@@ -72,21 +68,13 @@ export interface InjectedFault extends FaultEffect {
 }
 
 /** The result of reading a version of the rules. */
-export type ReloadResult = 'applied' | 'rejected' | 'absent'
+export type ReloadResult = keyof typeof NO_RELOADS
 
 /** The cause for which the guard, or a condition of `--rollback-on`, disarmed all rules. */
-export type GuardReason =
-  'error_rate' | 'real_errors' | 'upstream_latency' | 'call_rate' | 'not_ready'
+export type GuardReason = keyof typeof NO_GUARD_TRIPS
 
 /** The gauges that are counted up and down. */
-export type GaugeName =
-  | 'client_connections'
-  | 'upstream_connections'
-  | 'request_streams'
-  | 'push_streams'
-  | 'tunnels'
-  | 'sessions'
-  | 'in_flight_calls'
+export type GaugeName = keyof typeof NO_GAUGES
 
 /** Receives each call once, each exchange without a call once, and other events of a sidecar. */
 export interface Telemetry {
@@ -98,7 +86,7 @@ export interface Telemetry {
   overhead(seconds: number): void
   gauge(name: GaugeName, delta: number): void
   /** Records that a full table dropped an entry. */
-  evicted(table: 'sessions' | 'in_flight_calls' | 'endpoints' | 'redirects' | 'tasks'): void
+  evicted(table: keyof typeof NO_EVICTIONS): void
   injected(record: InjectedFault): void
   /** Records a message with the canary of a poisoned result; undefined for one of no tool. */
   canaryReturned(tool: string | undefined): void

@@ -1,4 +1,4 @@
-import { numberText } from './text-format.ts'
+import { numberText, type TextFormat } from './text-format.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Enough for a scrape of 20,000 series; further chunks are left to the garbage collector. */
@@ -41,13 +41,15 @@ export class ChunkPool {
  * thousands of strings would delay calls.
  */
 export class TextWriter {
+  readonly format: TextFormat
   readonly #pool: ChunkPool
   readonly #taken: Buffer[] = []
   readonly #full: Buffer[] = []
   #chunk: Buffer
   #length = 0
 
-  constructor(chunks: ChunkPool) {
+  constructor(chunks: ChunkPool, format: TextFormat = 'prometheus') {
+    this.format = format
     this.#pool = chunks
     this.#chunk = this.#take(0)
   }
@@ -58,14 +60,14 @@ export class TextWriter {
     this.#length += this.#chunk.write(text, this.#length, 'utf8')
   }
 
-  /** Writes one line of a series; `exemplar` is the text behind the number. */
-  line(start: LineStart, value: number, exemplar = ''): void {
+  /** Writes one line of a series; only OpenMetrics has the exemplar. */
+  line(start: LineStart, value: number, exemplar?: { readonly text: string }): void {
     this.#makeRoom(start.length + NUMBER_BYTES)
     this.#chunk.set(start, this.#length)
     this.#length += start.length
     if (value >= 0 && Number.isSafeInteger(value)) this.#digits(value)
     else this.text(numberText(value))
-    this.text(exemplar)
+    if (exemplar !== undefined && this.format === 'openmetrics') this.text(exemplar.text)
     this.#makeRoom(1)
     this.#chunk[this.#length++] = NEWLINE
   }

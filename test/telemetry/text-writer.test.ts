@@ -22,7 +22,7 @@ const PART: fc.Arbitrary<Part> = fc.oneof(
 function written(out: TextWriter, parts: readonly Part[]): string {
   for (const part of parts) {
     if (typeof part === 'string') out.text(part)
-    else out.line(lineStart(part.start), part.value, part.exemplar)
+    else out.line(lineStart(part.start), part.value, { text: part.exemplar ?? '' })
   }
   return Buffer.concat(out.end()).toString()
 }
@@ -63,7 +63,7 @@ describe('text written into chunks', () => {
       fc.property(fc.array(PART, { maxLength: 50 }), fc.nat({ max: 65_536 }), (some, before) => {
         // The end of a chunk falls anywhere.
         const parts = ['x'.repeat(before), ...some, ...some, ...some]
-        const out = new TextWriter(chunks)
+        const out = new TextWriter(chunks, 'openmetrics')
         expect(written(out, parts)).toBe(expected(parts))
         out.giveBack()
       }),
@@ -73,7 +73,7 @@ describe('text written into chunks', () => {
 
   it('may be longer than a chunk in one piece', () => {
     const parts = ['a', 'ä'.repeat(100_000), { start: 'b'.repeat(100_000), value: 1 }, 'c']
-    expect(written(new TextWriter(new ChunkPool()), parts)).toBe(expected(parts))
+    expect(written(new TextWriter(new ChunkPool(), 'openmetrics'), parts)).toBe(expected(parts))
   })
 })
 
