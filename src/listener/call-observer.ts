@@ -19,7 +19,7 @@ import type { CallEntry } from './call-entry.ts'
 import type { Explained } from './ended-call.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import { heavyWork } from '../base/event-loop.ts'
-import type { StackParts } from './layers/layer.ts'
+import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 

@@ -5,7 +5,7 @@ import type { Origin, Outcome } from '../mcp/call.ts'
 import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Explained } from './ended-call.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
-import type { StackParts } from './layers/layer.ts'
+import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
 
 /** Counts an exchange that carries no calls by its status. */

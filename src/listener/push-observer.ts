@@ -16,7 +16,7 @@ import { codingOf } from '../http/content-coding.ts'
 import type { Explained } from './ended-call.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
 import type { PushStream } from './faults/source/push-streams.ts'
-import type { StackParts } from './layers/layer.ts'
+import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 

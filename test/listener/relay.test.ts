@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import type { Observer } from '../../src/listener/observer.ts'
-import type { StackParts } from '../../src/listener/layers/layer.ts'
+import type { StackParts } from '../../src/listener/layers/stack-parts.ts'
 import { Relay } from '../../src/listener/relay.ts'
 import { ChunkRun } from '../../src/http/chunk-run.ts'
 import type { ResponseHead } from '../../src/http/headers.ts'

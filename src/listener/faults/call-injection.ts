@@ -1,6 +1,6 @@
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { Call } from '../../mcp/call.ts'
-import { type Plan, finishPlan } from '../../rules/select/plan.ts'
+import type { Plan } from '../../rules/select/plan.ts'
 import type { Disturbance } from '../disturbance.ts'
 import { ActiveFault } from './active-fault.ts'
 import { type CallProgress, count, reopen } from './call-state.ts'
@@ -152,7 +152,7 @@ export function closeInjection(own: CallInjection): void {
   for (const { active } of own.ordered) active.revoke('call_not_sent')
   own.ordered = NONE
   for (const active of own.faults) active.close()
-  if (own.plan !== undefined) finishPlan(own.plan)
+  for (const matched of own.plan?.matched ?? []) matched.finish()
 }
 
 /** Returns true when a fault acts on a response on the request's own exchange. */

@@ -1,6 +1,7 @@
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
+import type { ResponseSink, Transfer } from '../../http/transfer.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
@@ -13,6 +14,7 @@ import {
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
+import type { Outgoing } from '../layers/service.ts'
 import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
 import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
@@ -30,6 +32,7 @@ import {
   withTools,
 } from './planner-options.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
+import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
 
 /** Configures the faults of a sidecar. */
@@ -152,6 +155,18 @@ export class FaultPlanner {
     if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
     return this.#safely({ head, requestBytes, session }, unread)
+  }
+
+  /** Sends a request under its faults; relay and observers need not know them. */
+  send(
+    services: Services,
+    faults: ExchangeFaults,
+    request: Outgoing,
+    sink: ResponseSink,
+  ): Transfer {
+    const transfer = new FaultedTransfer(services, faults, request, sink)
+    transfer.begin()
+    return transfer
   }
 
   #safely(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {

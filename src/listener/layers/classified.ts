@@ -11,7 +11,8 @@ import type { Exchange } from '../exchange.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { Relay } from '../relay.ts'
-import { type Layer, NO_TRANSFER, type Service, type StackParts } from './layer.ts'
+import { type Layer, NO_TRANSFER, type Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 /** A request, and what its head and body say. */
 export interface Classified {

@@ -2,7 +2,8 @@ import type { Relay } from '../relay.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import { expiredResponse } from '../faults/emit/injected-response.ts'
 import type { FaultOrigin } from '../faults/exchange-context.ts'
-import type { Layer, Service, StackParts } from './layer.ts'
+import type { Layer, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 import type { Opened } from './settled.ts'
 
 /** Rejects requests of sessions that a fault has ended, and sees the end of the others. */

@@ -4,8 +4,8 @@ import type { CallEntry } from '../call-entry.ts'
 import { cancelOwn } from '../cancellations.ts'
 import { disturbancesOf } from '../disturbance.ts'
 import type { ExchangeFaults } from '../faults/exchange-faults.ts'
-import { faultedTransfer } from '../faults/source/faulted-upstream.ts'
-import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
+import type { Layer, Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 import { type Opened, releaseParams } from './settled.ts'
 
 /** Plans the faults of each request by the active rules, and lets them act on it. */
@@ -20,7 +20,7 @@ export function injected(p: StackParts): Layer<Service<Opened>, Service<Outgoing
         const { head } = exchange
         const outgoing: Outgoing = { head, body: exchange.body.forSending(), entries, barriers }
         if (faults === undefined) return inner.send(outgoing, sink)
-        return faultedTransfer(services, faults, outgoing, sink)
+        return p.planner!.send(services, faults, outgoing, sink)
       },
     }
   }

@@ -1,7 +1,8 @@
 import type { Transfer } from '../../http/transfer.ts'
 import { internalFailure } from '../rejection.ts'
 import type { SendBarrier } from '../send-barrier.ts'
-import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
+import type { Layer, Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 /** Sends each request after those that it must not overtake, or after a timeout. */
 export function ordered({ memory, holdTimeout }: StackParts): Layer<Service<Outgoing>> {

@@ -15,7 +15,8 @@ import type { Failure, ResponseSink } from '../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../http/content-coding.ts'
 import type { PublicAddress } from '../public-address.ts'
 import type { RareLog } from '../rare-log.ts'
-import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
+import type { Layer, Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 const METADATA = /^\/\.well-known\/oauth-protected-resource(?:\/|$)/
 const UNCHANGED = 'OAuth metadata was not rewritten'

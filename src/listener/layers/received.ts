@@ -2,7 +2,8 @@ import type { RejectionReason } from '../../telemetry/telemetry.ts'
 import type { Exchange } from '../exchange.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
 import { Relay } from '../relay.ts'
-import type { Layer, Service, StackParts } from './layer.ts'
+import type { Layer, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 /** Handles the exchanges of a listener. */
 export interface Received {

@@ -1,4 +1,5 @@
-import type { Outgoing, Service, StackParts } from './layer.ts'
+import type { Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 /** Sends requests to the upstream, and records when their calls were sent. */
 export function sending({ upstream, now }: StackParts): Service<Outgoing> {

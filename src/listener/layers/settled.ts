@@ -10,7 +10,8 @@ import { ExchangeObserver } from '../exchange-observer.ts'
 import type { Relay } from '../relay.ts'
 import type { SendBarrier } from '../send-barrier.ts'
 import { type Classified, unclassified } from './classified.ts'
-import type { Layer, Service, StackParts } from './layer.ts'
+import type { Layer, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 
 /** A request whose calls are open. */
 export interface Opened {

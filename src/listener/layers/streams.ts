@@ -3,7 +3,8 @@ import { sendAlone } from '../faults/request/copies.ts'
 import { PushObserver } from '../push-observer.ts'
 import type { Relay } from '../relay.ts'
 import { alone } from './injected.ts'
-import type { Layer, Outgoing, Service, StackParts } from './layer.ts'
+import type { Layer, Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
 import type { Opened } from './settled.ts'
 
 /**

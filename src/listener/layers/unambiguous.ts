@@ -2,7 +2,7 @@ import { findAmbiguity } from '../../http/ambiguity.ts'
 import { FastRequestHead } from '../../http/fast/fast-request-head.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Relay } from '../relay.ts'
-import type { Layer, Service } from './layer.ts'
+import type { Layer, Service } from './service.ts'
 
 /** Rejects requests that two servers could read differently. */
 export function unambiguous(): Layer<Service<Exchange, Relay>> {

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
-import { NO_TRANSFER } from '../layers/layer.ts'
+import { NO_TRANSFER } from '../layers/service.ts'
 import { eventOf } from './event-lines.ts'
 import type { LinePart } from './lines.ts'
 import type { PipeWriter } from './pipe-writer.ts'

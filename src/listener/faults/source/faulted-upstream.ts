@@ -2,7 +2,7 @@ import { headerValue } from '../../../http/headers.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/headers.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
 import { internalFailure } from '../../rejection.ts'
-import type { Outgoing, Service } from '../../layers/layer.ts'
+import type { Outgoing, Service } from '../../layers/service.ts'
 import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
@@ -24,26 +24,14 @@ import { BodyResponse } from './body-response.ts'
 import { SseResponse } from './sse-response.ts'
 
 /** The ways to the upstream. */
-interface Services {
+export interface Services {
   readonly inner: Service<Outgoing>
   /** Sends requests of Squall itself. */
   readonly alone: Upstream
 }
 
-/** Sends a request under the faults of its exchange, which relay and observers need not know. */
-export function faultedTransfer(
-  services: Services,
-  faults: ExchangeFaults,
-  request: Outgoing,
-  sink: ResponseSink,
-): Transfer {
-  const transfer = new FaultedTransfer(services, faults, request, sink)
-  transfer.begin()
-  return transfer
-}
-
 /** Takes the request through the faults to the upstream, and the response back to the client. */
-class FaultedTransfer implements Transfer, ResponseSink {
+export class FaultedTransfer implements Transfer, ResponseSink {
   readonly #services: Services
   readonly #faults: ExchangeFaults
   readonly #request: Outgoing

@@ -1,10 +1,8 @@
-import type { RequestHead } from '../../http/headers.ts'
-import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
+import type { Failure, Upstream } from '../../http/transfer.ts'
 import type { classifyBody } from '../../mcp/classify.ts'
 import type { Transport } from '../../mcp/call.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
-import type { CallEntry } from '../call-entry.ts'
 import type { FaultPlanner } from '../faults/fault-planner.ts'
 import type { PushStreams } from '../faults/source/push-streams.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
@@ -12,50 +10,7 @@ import type { MemoryBudget } from '../memory-budget.ts'
 import type { PortSessions } from '../port-sessions.ts'
 import type { PublicAddress } from '../public-address.ts'
 import type { RareLog } from '../rare-log.ts'
-import type { SendBarrier } from '../send-barrier.ts'
 import type { TrustedMarkers } from '../trusted-markers.ts'
-
-/** A request as the upstream gets it. */
-export interface Outgoing {
-  readonly head: RequestHead
-  readonly body: Body
-  /** The calls that are sent with it; empty for a request of Squall itself. */
-  readonly entries: readonly CallEntry[]
-  /** The requests that this one must not overtake. */
-  readonly barriers: readonly SendBarrier[] | undefined
-}
-
-/** Carries a request towards the upstream; the response comes to the sink. */
-export interface Service<Request, Sink extends ResponseSink = ResponseSink> {
-  /**
-   * Returns the control of the response: `NO_TRANSFER` when there is none, because a layer has
-   * rejected the request or waits for its body.
-   */
-  send(request: Request, sink: Sink): Transfer
-}
-
-/**
- * Wraps a service. A layer gets the request with what the layers above it have found, and passes
- * on what it has found itself; it wraps the sink to change the response. A layer that has nothing
- * to do returns the service as it is.
- */
-export type Layer<Outer, Inner = Outer> = (inner: Inner) => Outer
-
-/** Controls a request that is not in flight. */
-export const NO_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
-
-/** Stacks layers: the last one gets the request first. */
-export class Stack<Top> {
-  readonly top: Top
-
-  constructor(top: Top) {
-    this.top = top
-  }
-
-  add<Outer>(layer: Layer<Outer, Top>): Stack<Outer> {
-    return new Stack(layer(this.top))
-  }
-}
 
 /** The parts of a port that its layers share. */
 export interface StackParts {
