@@ -13,16 +13,15 @@ export class ExchangeObserver implements Observer {
   readonly behind = false
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
+  /** Called once with the status of the upstream; with 0 when the response is not the upstream's. */
+  onEnd: ((status: number) => void) | undefined
   readonly #parts: StackParts
   readonly #class: HttpRecord['class']
-  /** Called once with the status of the upstream; with 0 when the response is not the upstream's. */
-  readonly #onEnd: ((status: number) => void) | undefined
   #head: ResponseHead | undefined
 
-  constructor(parts: StackParts, kind: HttpRecord['class'], onEnd?: (status: number) => void) {
+  constructor(parts: StackParts, kind: HttpRecord['class']) {
     this.#parts = parts
     this.#class = kind
-    this.#onEnd = onEnd
   }
 
   head(head: ResponseHead): void {
@@ -60,7 +59,7 @@ export class ExchangeObserver implements Observer {
   }
 
   #count(status: number, origin: Origin): void {
-    this.#onEnd?.(origin === 'real' ? status : 0)
+    this.onEnd?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: this.#class, status, origin })
   }
 }

@@ -1,5 +1,4 @@
 import type { Relay } from '../relay.ts'
-import { ExchangeObserver } from '../exchange-observer.ts'
 import { expiredResponse } from '../faults/emit/injected-response.ts'
 import type { FaultOrigin } from '../faults/exchange-context.ts'
 import type { Layer, Service } from './service.ts'
@@ -21,11 +20,7 @@ export function endedSessions(p: StackParts): Layer<Service<Opened, Relay>> {
           return reject(p, opened, by, relay)
         }
       }
-      if (isEnd) {
-        const account = new ExchangeObserver(p, 'mcp', p.sessions.ending(session))
-        relay.settlement.observe(account, opened)
-        return inner.send({ ...opened, account }, relay)
-      }
+      if (isEnd) opened.account!.onEnd = p.sessions.ending(session)
       return inner.send(opened, relay)
     },
   })
