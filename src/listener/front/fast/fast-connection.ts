@@ -87,8 +87,8 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     }
   }
 
-  write(response: FastResponse, piece: string | Uint8Array): boolean {
-    return this.#queue.write(response, piece)
+  write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
+    return this.#queue.write(response, text, piece)
   }
 
   done(response: FastResponse, last: boolean): void {

@@ -19,7 +19,7 @@ const ONE_WRITE = 16 * 1024
 export interface ResponseOutput {
   readonly texts: ResponseTexts
   /** False asks for a pause. */
-  write(response: FastResponse, piece: string | Uint8Array): boolean
+  write(response: FastResponse, text: string, piece?: Uint8Array): boolean
   /** Completes the response; with `last` the connection ends after it. */
   done(response: FastResponse, last: boolean): void
   cut(response: FastResponse, how: Cut): void
@@ -81,12 +81,9 @@ export class FastResponse implements ClientResponse {
   chunks(run: ChunkRun): boolean {
     if (this.#framing !== 'chunked') return run.each((chunk) => this.data(chunk))
     this.#bodyBegun = true
-    this.#text = this.#taken()
-    if (run.to - run.from > ONE_WRITE) {
-      this.#release()
-      return this.#write(run.copy())
-    }
-    this.#text += run.text
+    const text = this.#taken()
+    if (run.to - run.from > ONE_WRITE) return this.#write(text, run.copy())
+    this.#text = text + run.text
     if (this.#text.length > ONE_WRITE) return this.#release()
     this.#askFlush()
     return !this.#full
@@ -143,8 +140,8 @@ export class FastResponse implements ClientResponse {
     return text === '' ? !this.#full : this.#write(text)
   }
 
-  #write(piece: string | Uint8Array): boolean {
-    const more = this.#output.write(this, piece)
+  #write(text: string, piece?: Uint8Array): boolean {
+    const more = this.#output.write(this, text, piece)
     this.#full = !more
     return more
   }
@@ -159,13 +156,9 @@ export class FastResponse implements ClientResponse {
   }
 
   #writeLarge(chunk: Uint8Array): boolean {
-    if (this.#framing === 'length') {
-      this.#release()
-      return this.#write(chunk)
-    }
-    this.#text += `${chunk.length.toString(16)}\r\n`
-    this.#release()
-    const more = this.#write(chunk)
+    const text = this.#taken()
+    if (this.#framing === 'length') return this.#write(text, chunk)
+    const more = this.#write(`${text}${chunk.length.toString(16)}\r\n`, chunk)
     // Written together with the next pieces of this tick.
     this.#text = '\r\n'
     this.#askFlush()

@@ -5,7 +5,7 @@ import type { FastResponse } from './fast-response.ts'
 
 /** The pieces of a response that waits for earlier ones. */
 interface Waiting {
-  readonly pieces: (string | Uint8Array)[]
+  readonly pieces: [text: string, piece: Uint8Array | undefined][]
   size: number
   done: boolean
   /** The end of the connection after this response, if any. */
@@ -50,12 +50,12 @@ export class ResponseQueue {
     this.#newest = response
   }
 
-  /** Writes or queues a piece; false asks for a pause until `drained` of the response. */
-  write(response: FastResponse, piece: string | Uint8Array): boolean {
-    if (response === this.#current) return this.#send(piece)
+  /** Writes or queues a text and a piece; false asks for a pause until `drained` of the response. */
+  write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
+    if (response === this.#current) return this.#send(text, piece)
     const waiting = this.#waitingFor(response)
-    waiting.pieces.push(piece)
-    waiting.size += piece.length
+    waiting.pieces.push([text, piece])
+    waiting.size += text.length + (piece?.length ?? 0)
     return waiting.size < ENOUGH
   }
 
@@ -96,7 +96,7 @@ export class ResponseQueue {
     const waiting = this.#waiting?.get(response)
     if (waiting === undefined) return
     this.#waiting!.delete(response)
-    for (const piece of waiting.pieces) this.#send(piece)
+    for (const [text, piece] of waiting.pieces) this.#send(text, piece)
     if (waiting.done) this.#finish(response, waiting.ending)
     else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
       // Deferred, because a parser may still be reading the response that has just ended, and
@@ -115,13 +115,20 @@ export class ResponseQueue {
     return waiting
   }
 
-  #send(piece: string | Uint8Array): boolean {
+  #send(text: string, piece: Uint8Array | undefined): boolean {
     const socket = this.#socket
     // The client has ended the connection.
     if (!socket.writable) return true
-    if (typeof piece === 'string') return socket.write(piece, 'latin1')
+    if (piece === undefined) return socket.write(text, 'latin1')
+    // One system call takes both.
+    if (text !== '') {
+      socket.cork()
+      socket.write(text, 'latin1')
+    }
+    const more = socket.write(piece)
+    if (text !== '') socket.uncork()
     // The kernel may have taken all of a piece above the limit of the stream.
-    return socket.write(piece) || socket.writableLength === 0
+    return more || socket.writableLength === 0
   }
 }
 
