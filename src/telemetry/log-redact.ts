@@ -60,14 +60,11 @@ function copyValue(value: unknown, depth: number, budget: Budget): unknown {
 
 function copyObject(source: object, depth: number, budget: Budget): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(source)) {
-    // Assignment to a key named __proto__ would change the prototype of the copy.
-    Object.defineProperty(copy, key, {
-      value: isSecretName(key) ? REDACTED : copyValue(value, depth, budget),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    })
+  for (const [key, original] of Object.entries(source)) {
+    const value = isSecretName(key) ? REDACTED : copyValue(original, depth, budget)
+    // Assignment would change the prototype of the copy.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value, enumerable: true })
+    else copy[key] = value
   }
   return copy
 }

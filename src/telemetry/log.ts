@@ -162,14 +162,26 @@ class RedactingLogger implements FlushableLogger {
   }
 }
 
-/** Returns a destination that drops lines while its reader is far behind. */
-export function boundedOutput(output: Writable): LogDestination {
+/**
+ * Returns a destination that writes the lines of one turn of the event loop together, and drops
+ * lines while its reader is far behind.
+ */
+export function boundedOutput(output: Writable): Required<LogDestination> {
+  let lines = ''
+  const flushSync = (): void => {
+    if (lines !== '') output.write(lines)
+    lines = ''
+  }
   // Traffic continues when the reader of the log has gone.
   output.on('error', () => {})
+  process.on('exit', flushSync)
   return {
     write: (line) => {
-      if (output.writableLength < MAX_BUFFERED) output.write(line)
+      if (output.writableLength + lines.length >= MAX_BUFFERED) return
+      if (lines === '') setImmediate(flushSync)
+      lines += line
     },
+    flushSync,
   }
 }
 

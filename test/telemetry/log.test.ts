@@ -1,6 +1,14 @@
+import { once } from 'node:events'
+import { Writable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { createLogger, type LogFormat, type Logger } from '../../src/telemetry/log.ts'
+import {
+  boundedOutput,
+  createLogger,
+  type LogFormat,
+  type Logger,
+} from '../../src/telemetry/log.ts'
 
 function capture(format: LogFormat, level: 'debug' | 'info' = 'info') {
   const lines: string[] = []
@@ -120,5 +128,48 @@ describe('pretty logs', () => {
     // oxlint-disable-next-line no-control-regex
     expect(lines[0]!.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/)
     expect(lines[0]).toContain('ERROR x\\u{d}\\u{a}y')
+  })
+})
+
+describe('lines of one turn of the event loop', () => {
+  function output() {
+    const writes: string[] = []
+    const stream = new Writable({
+      write: (chunk, _encoding, done) => {
+        writes.push(String(chunk))
+        done()
+      },
+    })
+    return { writes, stream, destination: boundedOutput(stream) }
+  }
+
+  it('are written together, in order', async () => {
+    const { writes, destination } = output()
+    destination.write('a\n')
+    destination.write('b\n')
+    expect(writes).toEqual([])
+    await turn()
+    destination.write('c\n')
+    await turn()
+    expect(writes).toEqual(['a\nb\n', 'c\n'])
+  })
+
+  it('are written at once when the process is about to end', () => {
+    const { writes, destination } = output()
+    destination.write('last\n')
+    destination.flushSync()
+    expect(writes).toEqual(['last\n'])
+  })
+
+  it('are dropped when the reader of the log is far behind, not kept in memory', async () => {
+    const { stream, destination } = output()
+    stream.cork()
+    for (let i = 0; i < 100; i++) {
+      destination.write('x'.repeat(100_000))
+      await turn()
+    }
+    expect(stream.writableLength).toBeLessThan(4.3 * 1024 * 1024)
+    stream.end()
+    await once(stream, 'finish')
   })
 })

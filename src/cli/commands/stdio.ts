@@ -123,6 +123,7 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
   await running.close()
   forget()
+  logger.flush()
   await Promise.race([new PipeWriter(process.stderr).flushed(), sleep(MOST_FLUSHING)])
   // The regular end of Squall would wait for a client that reads nothing.
   return process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
