@@ -12,10 +12,10 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8450 },
   { name: 'filters', directories: ['src/filters'], budget: 5831 },
-  { name: 'rules', directories: ['src/rules'], budget: 12265 },
+  { name: 'rules', directories: ['src/rules'], budget: 12251 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4222 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16042 },
+  { name: 'listener', directories: ['src/listener'], budget: 15992 },
   { name: 'admin', directories: ['src/admin'], budget: 6933 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },

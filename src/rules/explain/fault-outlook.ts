@@ -1,4 +1,4 @@
-import type { Fault } from '../../filters/fault.ts'
+import type { Fault, Verdict } from '../../filters/fault.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import {
@@ -8,10 +8,10 @@ import {
   type OutlookHook,
   type OutlookInput,
 } from '../../filters/lib/outlook.ts'
-import { type Call, sharesStream } from '../../mcp/call.ts'
+import { type Call, isOther, sharesStream } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
-import { isExactId } from '../../mcp/reply.ts'
 import { isPushed, waysOf, type ResponseKind, type Way } from './response-kind.ts'
+import { checkServerVerdict, checkStreamVerdict } from '../select/verdict-checks.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Facts } from '../match/call-facts.ts'
 
@@ -38,17 +38,21 @@ export interface ResponseOutlook {
   readonly behind?: string
 }
 
-/** The effects after which the call does not reach the upstream. */
-const ENDS: ReadonlySet<Asked> = new Set([
-  'status',
-  'status for all',
-  'message',
-  'reset',
-  'silence',
-])
+type Settled = Omit<ResponseOutlook, 'on' | 'here'>
 
-/** The effects that need HTTP. */
-const NEEDS_HTTP: ReadonlySet<Asked | undefined> = new Set(['status', 'status for all', 'reset'])
+const TASK_OF_TOOL = 'a task that a call of the tool began'
+const REPLY = { kind: 'http', status: 0, body: undefined, headers: {} } as const
+
+/** The verdicts by which faults ask for effects. */
+const VERDICTS: Readonly<Record<Asked, Verdict>> = {
+  status: { kind: 'respond', reply: REPLY },
+  'status for all': { kind: 'respond', reply: { ...REPLY, forAll: true } },
+  message: { kind: 'respond', reply: { kind: 'toolError', text: '' } },
+  reset: { kind: 'reset', how: 'rst' },
+  silence: { kind: 'hang' },
+  edit: { kind: 'edit', edit: () => undefined },
+  copies: { kind: 'copies', copies: 1, spacing: 0 },
+}
 
 /**
  * Predicts the effect of a rule's fault for each form of response. `batched` means that the call is
@@ -64,7 +68,6 @@ export function faultOutlook(
   const { isHttp } = rule
   const onPush = sharesStream(facts.call?.transport)
   return waysOf(isHttp, facts).map(([on, way]) => {
-    const stream = way.stream === true || (way.message === true && way.input !== true)
     // In HTTP+SSE the POST names its stream, which is its session.
     const hasStream = way.elsewhere === true || (way.message === true && onPush)
     const session = facts.session ?? (hasStream ? 'a stream' : undefined)
@@ -73,21 +76,17 @@ export function faultOutlook(
       call: isHttp ? undefined : facts.call,
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
-      response: stream ? 'events' : 'body',
+      response: way.stream ? 'events' : 'body',
       shared: isPushed(way) || way.shared === true,
-      ends: !stream || facts.call !== undefined,
+      ends: way.stream !== true || facts.call !== undefined,
     }
-    if (way.message === true) {
-      const shared = batched ? { shared: true as const } : {}
-      const outlook = settled(use, fault, { ...way, ...shared }, setting)
-      const isUnsure = way.elsewhere === true && namesTool(rule)
-      return { on, here: true, ...(isUnsure ? withCall(outlook, facts.call!) : outlook) }
-    }
-    const isPushedBatch = way.elsewhere === true && onPush && batched
-    const outlook = settled(use, fault, isPushedBatch ? { ...way, shared: true } : way, setting)
-    const isKind = isPushed(way) === onPush
-    const isOfBatch = onPush || (way.shared === true) === batched
-    return { on, here: isHttp || (isKind && isOfBatch), ...outlook }
+    const isMessage = way.message === true
+    const isShared = batched && (isMessage || (way.elsewhere === true && onPush))
+    const isKind = isPushed(way) === onPush && (onPush || (way.shared === true) === batched)
+    const isUnsure = isMessage && way.elsewhere === true && namesTool(rule)
+    const outlook = settled(use, fault, isShared ? { ...way, shared: true } : way, setting)
+    const here = isHttp || isMessage || isKind
+    return { on, here, ...(isUnsure ? withCall(outlook, facts.call!) : outlook) }
   })
 }
 
@@ -97,36 +96,20 @@ function namesTool({ direction, tests }: Pick<CompiledRule, 'direction' | 'tests
 }
 
 /** Adds the condition under which the call of a message on the stream of a session is known. */
-function withCall(
-  outlook: Omit<ResponseOutlook, 'on' | 'here'>,
-  { method }: Call,
-): Omit<ResponseOutlook, 'on' | 'here'> {
+function withCall(outlook: Settled, { method }: Call): Settled {
   if (outlook.acts === 'no') return outlook
-  const { needs } = outlook
-  const known =
-    method === 'notifications/progress'
-      ? 'the progress token of an open call'
-      : 'a task that a call of the tool began'
-  return {
-    ...outlook,
-    acts: 'depends',
-    needs: needs === undefined ? known : `${needs}, and ${known}`,
-  }
+  const isProgress = method === 'notifications/progress'
+  const known = isProgress ? 'the progress token of an open call' : TASK_OF_TOOL
+  const needs = outlook.needs === undefined ? known : `${outlook.needs}, and ${known}`
+  return { ...outlook, acts: 'depends', needs }
 }
 
-function settled(
-  use: FaultUse,
-  fault: Fault,
-  way: Way,
-  setting: OutlookInput,
-): Omit<ResponseOutlook, 'on' | 'here'> {
+function settled(use: FaultUse, fault: Fault, way: Way, setting: OutlookInput): Settled {
   let outlook = outlookOf(use, fault, setting)
   // The HTTP response of a resumed call has no response of JSON-RPC.
   if (way.resumed === true && 'by' in outlook && outlook.by === 'output')
     outlook = outlookOf(use, fault, { ...setting, ends: false })
-  const other = cannot(fault, outlook, way, setting)
-  const isMissing = way.message === true && other === 'nothing_to_act_on'
-  const reason = (isMissing ? undefined : cannotOnStdio(outlook, setting)) ?? other
+  const reason = cannot(fault, outlook, way, setting)
   if (reason !== undefined || 'cannot' in outlook) {
     return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
   }
@@ -137,7 +120,7 @@ function settled(
   }
   if (any === true && !setting.ends) needs ??= 'events on the stream'
   if (needs !== undefined) return { acts: 'depends', by, does, needs }
-  const ends = by === 'request' && asks !== undefined && ENDS.has(asks)
+  const ends = by === 'request' && asks !== undefined && asks !== 'edit' && asks !== 'copies'
   return { acts: 'yes', by, does, ...(ends ? { ends } : {}) }
 }
 
@@ -167,88 +150,50 @@ function cannot(
   way: Way,
   { call, ends }: OutlookInput,
 ): NotApplicableReason | undefined {
-  if (way.message === true) return cannotOnMessage(outlook, way, call!)
-  const { shared, elsewhere } = way
   const noOutput = noOutputOn(way, call)
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
+  const isMute = !hears && fault.onRequest === undefined
   // One that has nothing else is not even asked.
-  if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
+  if (noOutput !== undefined && isMute && way.message !== true) return noOutput
   if ('cannot' in outlook) return outlook.cannot
   const { by, asks, any } = outlook
-  if (by === 'output') return noOutput === undefined || !hears ? noOutput : 'nothing_to_act_on'
+  if (by === 'output')
+    return noOutput === 'no_http' || !hears ? noOutput : noOutput && 'nothing_to_act_on'
   if (by !== 'request' && any !== true && !ends) return 'nothing_to_act_on'
-  const isLate = by === 'beforeResponse'
-  switch (asks) {
-    case 'message':
-      if (call === undefined) return 'nothing_to_act_on'
-      return isExactId(call.id) ? undefined : 'inexact_id'
-    case 'status for all':
-      return isLate && elsewhere ? 'headers_sent' : undefined
-    case 'status':
-      if (isLate && elsewhere) return 'headers_sent'
-      return shared ? 'shared_exchange' : undefined
-    case 'reset':
-      if (isLate && elsewhere) return 'shared_stream'
-      return shared ? 'shared_exchange' : undefined
-    case 'silence':
-      return shared && !(isLate && elsewhere) ? 'shared_exchange' : undefined
-    case 'edit':
-      return isLate ? 'already_sent' : undefined
-    case 'copies':
-      if (isLate) return 'already_sent'
-      return isPushed(way) ? 'responded_elsewhere' : undefined
-    case undefined:
-    default:
-      return undefined
+  return asks && cannotCarryOut(VERDICTS[asks], by !== 'request', way, call)
+}
+
+/** Returns the reason for which an exchange cannot carry out a verdict. */
+function cannotCarryOut(
+  verdict: Verdict,
+  isLate: boolean,
+  way: Way,
+  call: Call | undefined,
+): NotApplicableReason | undefined {
+  const { kind } = verdict
+  const { message: isMessage, input, elsewhere, shared } = way
+  if (isMessage && call!.from === 'server') {
+    if (kind === 'copies') return input ? 'already_sent' : undefined
+    const uncut = elsewhere ? 'shared_stream' : shared ? 'shared_exchange' : undefined
+    return checkServerVerdict(call!, verdict, uncut)
   }
+  if ((kind === 'edit' || kind === 'copies') && !isLate) {
+    const isElsewhere = kind === 'copies' && !isOther(call) && isPushed(way)
+    return isElsewhere ? 'responded_elsewhere' : undefined
+  }
+  if (isMessage && isLate && (kind !== 'respond' || verdict.reply.kind === 'http')) {
+    return 'nothing_to_act_on'
+  }
+  const isCut = isLate && elsewhere && kind === 'reset' && call?.transport !== 'stdio'
+  if (isCut && !isMessage) return 'shared_stream'
+  const isShared = shared === true && !(isLate && elsewhere)
+  return checkStreamVerdict(call, verdict, isShared, isLate && elsewhere === true)
 }
 
 /** Returns the reason for which the exchange has no HTTP response of this call alone. */
-function noOutputOn(
-  way: Way,
-  call: Call | undefined,
-): 'no_http' | 'responded_elsewhere' | 'shared_exchange' | undefined {
+function noOutputOn(way: Way, call: Call | undefined): NotApplicableReason | undefined {
+  if (way.message === true) return 'nothing_to_act_on'
   if (call?.transport === 'stdio') return 'no_http'
   if (isPushed(way)) return 'responded_elsewhere'
   return way.shared === true ? 'shared_exchange' : undefined
-}
-
-/** Returns the reason for which a fault that needs HTTP cannot act on stdio. */
-function cannotOnStdio(outlook: Outlook, { call }: OutlookInput): NotApplicableReason | undefined {
-  if (call?.transport !== 'stdio' || 'cannot' in outlook) return undefined
-  return outlook.by === 'output' || NEEDS_HTTP.has(outlook.asks) ? 'no_http' : undefined
-}
-
-/** Returns the reason for which a fault cannot act on a message that is no call. */
-function cannotOnMessage(
-  outlook: Outlook,
-  { shared, elsewhere, input }: Way,
-  { id, kind, from }: Call,
-): NotApplicableReason | undefined {
-  if ('cannot' in outlook) return outlook.cannot
-  if (outlook.by === 'output') return 'nothing_to_act_on'
-  const isPosted = from !== 'server'
-  const { by, asks } = outlook
-  if (isPosted && by === 'beforeResponse' && asks !== 'message') return 'nothing_to_act_on'
-  switch (asks) {
-    case 'message':
-      if (kind === 'notification') return 'no_response'
-      return isExactId(id) ? undefined : 'inexact_id'
-    case 'status for all':
-      return isPosted ? undefined : 'headers_sent'
-    case 'status':
-      if (!isPosted) return 'headers_sent'
-      return shared ? 'shared_exchange' : undefined
-    case 'reset':
-      if (elsewhere) return 'shared_stream'
-      return shared ? 'shared_exchange' : undefined
-    case 'silence':
-      return shared && isPosted ? 'shared_exchange' : undefined
-    case 'copies':
-      return input ? 'already_sent' : undefined
-    case 'edit':
-    case undefined:
-    default:
-      return undefined
-  }
 }

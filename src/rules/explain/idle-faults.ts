@@ -89,11 +89,8 @@ function callsOf(
   )
   return known
     .filter((method) => match.reach(method) !== false)
-    .flatMap((method) =>
-      VERSIONS.flatMap((version) =>
-        transports.map((transport) => callOf(method, direction, version, transport)),
-      ),
-    )
+    .flatMap((method) => VERSIONS.map((version) => callOf(method, direction, version)))
+    .flatMap((call) => transports.map((transport) => ({ ...call, transport })))
     .filter((call) => byTransport.every((each) => each.test({ ...FACTS, call })))
 }
 
@@ -101,8 +98,7 @@ function callOf(
   method: string,
   direction: Direction,
   protocolVersion: string,
-  transport: Transport,
-): Call {
+): Omit<Call, 'transport'> {
   const isNote = method.startsWith('notifications/')
   const isResponse =
     direction === 'response' || (direction === 'client' && SERVER_REQUESTS.includes(method))
@@ -111,7 +107,6 @@ function callOf(
     method,
     name: 'a',
     params: {},
-    transport,
     protocolVersion,
     progressToken: undefined,
     kind: isNote ? 'notification' : isResponse ? 'response' : undefined,

@@ -3,78 +3,67 @@ import { sharesStream } from '../../mcp/call.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
 import type { Facts } from '../match/call-facts.ts'
 
+/** The way of a response, or message, to its receiver. */
+export interface Way {
+  readonly stream?: boolean
+  readonly shared?: boolean
+  /** The response comes by another connection. */
+  readonly elsewhere?: boolean
+  /** The stream of the request ended before the response. */
+  readonly resumed?: boolean
+  /** The message is no call. */
+  readonly message?: boolean
+  /** The message stands in the result of a call. */
+  readonly input?: boolean
+}
+
+const EVENTS = { stream: true }
+const PUSHED = { ...EVENTS, elsewhere: true }
+const INPUT = { message: true, input: true }
+
 /**
- * The form of the response. A rule about HTTP sees `http`, with or without a call in it. A message
+ * The forms of the response. A rule about HTTP sees `http`, with or without a call in it. A message
  * that is no call is `posted`, or an event on the stream of a call or session. A request for
  * `input` stands in a result.
  */
-export type ResponseKind =
-  | 'json'
-  | 'sse'
-  | 'http+sse'
-  | 'stdio'
-  | 'resumed'
-  | 'batch'
-  | 'batch-sse'
-  | 'http'
-  | 'http-sse'
-  | 'posted'
-  | 'call-stream'
-  | 'session-stream'
-  | 'input'
-  | 'input-sse'
-
-/** The way of a response, or message, to its receiver. */
-export interface Way {
-  readonly stream?: true
-  readonly shared?: true
-  /** The response comes by another connection. */
-  readonly elsewhere?: true
-  /** The stream of the request ended before the response. */
-  readonly resumed?: true
-  /** The message is no call. */
-  readonly message?: true
-  /** The message stands in the result of a call. */
-  readonly input?: true
+const WAYS = {
+  json: {},
+  sse: EVENTS,
+  'http+sse': PUSHED,
+  batch: { shared: true },
+  'batch-sse': { ...EVENTS, shared: true },
+  resumed: { ...PUSHED, resumed: true },
+  stdio: PUSHED,
+  http: {},
+  'http-sse': EVENTS,
+  posted: { ...EVENTS, message: true },
+  'call-stream': { ...EVENTS, message: true },
+  'session-stream': { ...PUSHED, message: true },
+  input: INPUT,
+  'input-sse': { ...EVENTS, ...INPUT },
 }
+
+export type ResponseKind = keyof typeof WAYS
 
 /** Returns true when no event of the response comes on the exchange of the request. */
 export function isPushed({ elsewhere, resumed }: Way): boolean {
   return elsewhere === true && resumed !== true
 }
 
-type Forms = readonly (readonly [ResponseKind, Way])[]
-
-const OF_CALLS: Forms = [
-  ['json', {}],
-  ['sse', { stream: true }],
-  ['http+sse', { stream: true, elsewhere: true }],
-  ['batch', { shared: true }],
-  ['batch-sse', { stream: true, shared: true }],
-]
-const OF_STDIO: Forms = [['stdio', { stream: true, elsewhere: true }]]
-const RESUMED: Forms = [...OF_CALLS, ['resumed', { stream: true, elsewhere: true, resumed: true }]]
-const OF_HTTP: Forms = [
-  ['http', {}],
-  ['http-sse', { stream: true }],
-]
-
-const POSTED: Forms = [['posted', { message: true }]]
-const ON_SESSION: Forms = [['session-stream', { message: true, elsewhere: true }]]
-const OF_SERVER: Forms = [['call-stream', { message: true }], ...ON_SESSION]
-
-const OF_INPUT: Forms = [
-  ['input', { message: true, input: true }],
-  ['input-sse', { message: true, input: true, stream: true }],
-]
-
 /** Returns the forms that the rule may meet. */
-export function waysOf(isHttp: boolean, { call, session }: Facts): Forms {
-  if (isHttp) return OF_HTTP
-  if (call?.from === 'server')
-    return isInputRequest(call) ? OF_INPUT : call.transport === 'stdio' ? ON_SESSION : OF_SERVER
-  if (call?.kind !== undefined) return POSTED
-  if (call?.transport === 'stdio') return OF_STDIO
+export function waysOf(isHttp: boolean, facts: Facts): readonly (readonly [ResponseKind, Way])[] {
+  return kindsOf(isHttp, facts).map((kind) => [kind, WAYS[kind]])
+}
+
+function kindsOf(isHttp: boolean, { call, session }: Facts): readonly ResponseKind[] {
+  if (isHttp) return ['http', 'http-sse']
+  if (call?.from === 'server') {
+    if (isInputRequest(call)) return ['input', 'input-sse']
+    return call.transport === 'stdio' ? ['session-stream'] : ['call-stream', 'session-stream']
+  }
+  if (call?.kind !== undefined) return ['posted']
+  if (call?.transport === 'stdio') return ['stdio']
   const mayResume = !sharesStream(call?.transport) && !isModern(call?.protocolVersion)
-  return mayResume && session !== undefined ? RESUMED : OF_CALLS
+  const resumed = mayResume && session !== undefined ? (['resumed'] as const) : []
+  return ['json', 'sse', 'http+sse', 'batch', 'batch-sse', ...resumed]
 }

@@ -1,8 +1,9 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
-import { type Reply, asSseEvent, isExactId } from '../../../mcp/reply.ts'
+import { type Reply, asSseEvent } from '../../../mcp/reply.ts'
 import type { FaultContext, Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
+import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import type { ActiveFault, Inapplicable } from '../active-fault.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { move, repliedBy } from '../call-state.ts'
@@ -14,58 +15,7 @@ import {
   replyMessage,
 } from '../emit/injected-response.ts'
 
-/**
- * Returns the reason for which a verdict on a response cannot be carried out, if any: the upstream
- * has the call already.
- */
-export function checkVerdict(
-  call: Call | undefined,
-  verdict: Verdict,
-  shared: boolean,
-): NotApplicableReason | undefined {
-  if (verdict.kind === 'continue') return undefined
-  if (call?.transport === 'stdio' && needsHttp(verdict)) return 'no_http'
-  if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
-  const reply = verdict.kind === 'respond' ? verdict.reply : undefined
-  if (reply === undefined || reply.kind === 'http') {
-    return call !== undefined && shared && reply?.forAll !== true ? 'shared_exchange' : undefined
-  }
-  if (call?.kind === 'notification') return 'no_response'
-  if (call === undefined) return 'nothing_to_act_on'
-  return isExactId(call.id) ? undefined : 'inexact_id'
-}
-
-/** Returns true for verdicts that stdio cannot express. */
-function needsHttp(verdict: Verdict): boolean {
-  return verdict.kind === 'reset' || (verdict.kind === 'respond' && verdict.reply.kind === 'http')
-}
-
-/** Returns the reason for which a verdict on a stream cannot be carried out, if any. */
-export function checkStreamVerdict(
-  call: Call | undefined,
-  verdict: Verdict,
-  shared: boolean,
-  isHeadSent: boolean,
-): NotApplicableReason | undefined {
-  // Permanent reasons first: the reason must not depend on the order of responses.
-  const reason = checkVerdict(call, verdict, shared)
-  if (reason !== undefined || verdict.kind !== 'respond') return reason
-  return verdict.reply.kind === 'http' && isHeadSent ? 'headers_sent' : undefined
-}
-
-/** Returns the reason for which a verdict on a message of the server cannot be carried out. */
-export function checkServerVerdict(
-  call: Call,
-  verdict: Verdict,
-  uncut?: NotApplicableReason,
-): NotApplicableReason | undefined {
-  if (call.transport === 'stdio' && needsHttp(verdict)) return 'no_http'
-  if (verdict.kind === 'reset') return uncut
-  if (verdict.kind !== 'respond') return undefined
-  if (verdict.reply.kind === 'http') return 'headers_sent'
-  if (call.id === undefined) return 'no_response'
-  return isExactId(call.id) ? undefined : 'inexact_id'
-}
+export * from '../../../rules/select/verdict-checks.ts'
 
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 export function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
