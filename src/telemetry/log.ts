@@ -128,37 +128,18 @@ export function createLogger(options: LoggerOptions): FlushableLogger {
     },
     destination,
   )
-  return new RedactingLogger(logger, () => output.flushSync?.())
+  return flushable(logger, () => output.flushSync?.())
 }
 
-class RedactingLogger implements FlushableLogger {
-  readonly #pino: Pino
-  readonly flush: () => void
-
-  constructor(logger: Pino, flush: () => void) {
-    this.#pino = logger
-    this.flush = flush
-  }
-
-  debug(fields: object, message: string): void {
-    this.#pino.debug(fields, message)
-  }
-
-  info(fields: object, message: string): void {
-    this.#pino.info(fields, message)
-  }
-
-  warn(fields: object, message: string): void {
-    this.#pino.warn(fields, message)
-  }
-
-  error(fields: object, message: string): void {
-    this.#pino.error(fields, message)
-  }
-
-  child(fields: object): FlushableLogger {
+function flushable(logger: Pino, flush: () => void): FlushableLogger {
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
     // pino formats the fields of a child once, without the formatter above.
-    return new RedactingLogger(this.#pino.child(redact({ ...fields })), this.flush)
+    child: (fields) => flushable(logger.child(redact({ ...fields })), flush),
+    flush,
   }
 }
 
