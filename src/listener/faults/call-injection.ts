@@ -25,8 +25,11 @@ export interface CallInjection extends CallProgress {
   responded: AbortController | undefined
   /** True when the upstream reports the end of the session to a call with copies. */
   sessionEnded: boolean
-  /** Set while the response is awaited on a stream. */
-  pushed: PushedCall | undefined
+  /**
+   * Set while the response is awaited on a stream: reports that the stream ended, and that the
+   * events may come again on another one.
+   */
+  lost: (() => void) | undefined
 }
 
 /** The copies of a call that one fault orders. */
@@ -35,15 +38,6 @@ export interface CopyOrder {
   readonly copies: number
   /** Milliseconds. */
   readonly spacing: number
-}
-
-/** A call whose response comes on a stream instead of its own exchange. */
-export interface PushedCall {
-  readonly own: CallInjection
-  /** Stops the faults; held events continue unchanged. */
-  readonly stop: Stop
-  /** Reports that the stream ended; the events may come again on another one. */
-  readonly lost: () => void
 }
 
 /** Shared by the calls that have nothing of a kind, which are nearly all. */
@@ -88,7 +82,7 @@ export function openInjection(
     isAbandoned: false,
     isElsewhere: false,
     isResumable: false,
-    pushed: undefined,
+    lost: undefined,
   }
   if (plan !== undefined) setFaults(own, activeFaultsOf(plan, own))
   return own

@@ -8,7 +8,6 @@ import { ExchangeMemory } from '../memory-budget.ts'
 import {
   type CallInjection,
   type PlannedCall,
-  type PushedCall,
   actsOnResponse,
   addPlan,
   closeInjection,
@@ -296,11 +295,11 @@ export class ExchangeFaults implements PostedCalls {
     const own = this.#of(call)
     if (own === undefined || own.end !== 'awaited') return
     own.end = 'released'
-    const { pushed } = own
-    if (pushed !== undefined) {
-      this.#unarm(pushed, () => {
+    if (own.lost !== undefined) {
+      const { stop } = own
+      this.#unarm(own, () => {
         this.#close(own)
-        pushed.stop.abort()
+        stop.abort()
       })
     } else if (this.#isFinished) this.#close(own)
   }
@@ -311,7 +310,7 @@ export class ExchangeFaults implements PostedCalls {
     // While the exchange is open, its faults determine the response.
     if (own === undefined || !this.#isFinished || sharesStream(call.transport)) return
     if (!this.shared) restore(this.exchange)
-    if (own.pushed === undefined) restore(own)
+    if (own.lost === undefined) restore(own)
   }
 
   #of(call: Call): CallInjection | undefined {
@@ -329,7 +328,7 @@ export class ExchangeFaults implements PostedCalls {
 
   /** Returns true for a call whose response may come after the exchange. */
   #outlives(own: CallInjection): boolean {
-    if (own.pushed !== undefined) return true
+    if (own.lost !== undefined) return true
     if (!own.isResumable || own.end !== 'awaited' || !own.readsResponse) return false
     return this.#arm(own, !own.isElsewhere) === undefined
   }
@@ -341,27 +340,26 @@ export class ExchangeFaults implements PostedCalls {
   #arm(own: CallInjection, again: boolean): NotApplicableReason | undefined {
     const { facts, parts } = this.options
     if (facts.session === undefined) return 'responded_elsewhere'
+    const reason = parts.push.arm(facts.session, own)
+    if (reason !== undefined) return reason
     const stop = new Stop()
     // Deferred, because the observer of the stream may settle the call first.
-    const pushed = { own, stop, lost: () => queueMicrotask(() => this.#lost(pushed)) }
-    const reason = parts.push.arm(facts.session, pushed)
-    if (reason !== undefined) return reason
-    own.pushed = pushed
+    const lost = () => queueMicrotask(() => own.lost === lost && this.#lost(own))
+    own.lost = lost
     if (again) restart(own, stop)
     else own.stop = stop
     own.isElsewhere = true
     return undefined
   }
 
-  #unarm(pushed: PushedCall, done: () => void): void {
-    pushed.own.pushed = undefined
-    this.options.parts.push.release(this.options.facts.session!, pushed, done)
+  #unarm(own: CallInjection, done: () => void): void {
+    own.lost = undefined
+    this.options.parts.push.release(this.options.facts.session!, own, done)
   }
 
-  #lost(pushed: PushedCall): void {
-    const { own, stop } = pushed
-    if (own.pushed !== pushed) return
-    this.#unarm(pushed, () => undefined)
+  #lost(own: CallInjection): void {
+    const { stop } = own
+    this.#unarm(own, () => undefined)
     const reason = this.#arm(own, true)
     if (reason !== undefined) leave(own, 'messages', reason)
     stop.abort()

@@ -1,6 +1,7 @@
 import { adjoined } from '../../../base/bytes.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import { type InjectedResponse, markerComments, withMarkers } from './injected-response.ts'
+import { Valve } from './valve.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { ResponseSink } from '../../../http/transfer.ts'
 import { keepCopied } from '../../../mcp/read-messages.ts'
@@ -143,7 +144,7 @@ export class SseOutlet {
  * Returns an event behind the comments of its markers: in one piece, unless a copy of it would be
  * large.
  */
-function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
+export function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
   if (markers.length === 0) return [bytes]
   const both = [markerComments(markers), bytes]
   if (bytes.length > MAX_HELD) return both
@@ -175,24 +176,18 @@ interface Waiting {
  * Sends a stream: the upstream's bytes unchanged, and Squall's events between two of the
  * upstream's.
  */
-export class PushOutlet {
+export class PushOutlet extends Valve {
   readonly #position: PushPosition
   readonly #writes: JoinedWrites
-  #blocked = false
   #offered = 0
   readonly #waiting = new Fifo<Waiting>()
-  #unblocked: (() => void)[] = []
 
   constructor(sink: ResponseSink, position: PushPosition) {
+    super()
     this.#position = position
     this.#writes = new JoinedWrites((bytes) => {
-      if (!sink.data(bytes)) this.#blocked = true
+      if (!sink.data(bytes)) this.blocked = true
     })
-  }
-
-  /** True while the client accepts no more data. */
-  get blocked(): boolean {
-    return this.#blocked
   }
 
   /** True while events of Squall wait for the end of an event of the upstream. */
@@ -212,7 +207,7 @@ export class PushOutlet {
   /** Sends whole events that are not from the stream; returns false when there is no room. */
   offer(bytes: Uint8Array): boolean {
     this.#writes.flush()
-    const waits = this.#blocked || this.waits || !this.#position.between
+    const waits = this.blocked || this.waits || !this.#position.between
     if (waits && this.#offered + bytes.length > MOST_WAITING) return false
     if (waits) this.#offered += bytes.length
     void this.between(() => this.write(bytes))
@@ -232,48 +227,34 @@ export class PushOutlet {
     })
   }
 
-  /** Runs the waiting actions as far as possible. */
-  flush(): void {
-    if (this.waits) this.#writes.flush()
-    while (this.waits && this.#position.between) this.#next()
-    this.#forgive()
-  }
-
   /**
-   * Runs all waiting actions after the end of the upstream's stream, even inside an incomplete
-   * event.
+   * Runs the waiting actions as far as possible; all of them after the end of the upstream's
+   * stream, even inside an incomplete event.
    */
-  flushAll(): void {
-    this.#writes.flush()
-    while (this.waits) this.#next()
+  flush(hasEnded = false): void {
+    if (this.waits) this.#writes.flush()
+    while (this.waits) {
+      if (!hasEnded && !this.#position.between) break
+      const { act, acted } = this.#waiting.shift()!
+      act()
+      acted()
+    }
+    this.#forgive()
   }
 
-  resume(): void {
-    this.#blocked = false
+  override open(): void {
+    super.open()
     this.#forgive()
-    for (const go of this.#unblocked.splice(0)) go()
   }
 
   /** Drops the waiting actions after the client has left. */
   drop(): void {
-    this.#blocked = false
+    this.blocked = false
     for (const { acted } of this.#waiting.takeAll()) acted()
-    for (const go of this.#unblocked.splice(0)) go()
-  }
-
-  /** Resolves when the client accepts data or has left. */
-  ready(): Promise<void> | undefined {
-    if (!this.#blocked) return undefined
-    return new Promise((resolve) => this.#unblocked.push(resolve))
-  }
-
-  #next(): void {
-    const { act, acted } = this.#waiting.shift()!
-    act()
-    acted()
+    super.open()
   }
 
   #forgive(): void {
-    if (!this.#blocked && !this.waits) this.#offered = 0
+    if (!this.blocked && !this.waits) this.#offered = 0
   }
 }

@@ -19,6 +19,7 @@ import {
   toolErrorReply,
   wantsSse,
 } from '../../../mcp/reply.ts'
+import { NO_FIELDS, parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { InjectedReply } from '../../../filters/fault.ts'
 import type { FaultOrigin } from '../exchange-context.ts'
 
@@ -74,11 +75,19 @@ export function replyMessage(reply: RpcReply, call: Call): Reply {
   return errorReply({ id: call.id ?? null, code, message, data })
 }
 
-/** Encodes a reply as an event with the id of the event that it replaces. */
-export function replyEvent(reply: Reply, replaced: object): Uint8Array {
+/** Encodes a reply as an event with the id, and the retry field, of the event that it replaces. */
+export function replyEvent(reply: Reply, replaced: ReplacedEvent, keepsRetry = false): Uint8Array {
+  const { eventId, raw } = replaced
+  const { retry } = keepsRetry ? parseSseFields(Buffer.from(raw), false) : NO_FIELDS
+  const id = eventId === undefined ? '' : `id: ${eventId}\n`
+  const lines = retry === undefined ? id : `${id}retry: ${retry}\n`
   const event = asSseEvent(reply).bytes
-  const { eventId } = replaced as { readonly eventId?: string | undefined }
-  return eventId === undefined ? event : Buffer.concat([Buffer.from(`id: ${eventId}\n`), event])
+  return lines === '' ? event : Buffer.concat([Buffer.from(lines), event])
+}
+
+interface ReplacedEvent {
+  readonly raw: Uint8Array
+  readonly eventId?: string | undefined
 }
 
 /**
@@ -182,9 +191,7 @@ export function changedResponse(
 ): InjectedResponse {
   const { status } = head
   const headers = headersForChangedBody(head.headers, bytes.length)
-  const type = mediaType(headerValue(headers, 'content-type'))
-  const isStream = status < 300 && type === 'text/event-stream'
-  if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream)) {
+  if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
     const others = linesWithout(headers, (name) => name === 'content-type')
     const lines = [...others, 'Content-Type', 'application/json']
     return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
@@ -216,6 +223,11 @@ export function expiredResponse(
   )
   const markers = marked ? [faultMarker(ref.rule, ref.fault)] : []
   return { head: withMarkers(head, markers), bytes }
+}
+
+/** Returns true for an event stream. */
+export function isStream({ headers, status }: ResponseHead): boolean {
+  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
 }
 
 /** Returns true for a response without a body. */

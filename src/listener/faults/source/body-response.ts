@@ -14,14 +14,19 @@ import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
 import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
 import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { asJson } from '../../../mcp/reply.ts'
-import { isStream } from './response-part.ts'
 import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
 import { hasMarkers } from '../exchange-faults.ts'
 import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
+import {
+  NOTHING,
+  changedResponse,
+  httpResponse,
+  isStream,
+  replyMessage,
+} from '../emit/injected-response.ts'
 import { type UpstreamFrame, type ChainFrame, upstreamFrame, isOpen } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 

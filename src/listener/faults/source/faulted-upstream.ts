@@ -10,16 +10,16 @@ import type { Reply } from '../../../mcp/reply.ts'
 import { leave } from '../call-injection.ts'
 import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
 import { outputsOf } from '../chain/output-stage.ts'
-import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
+import {
+  emptyResponse,
+  httpResponse,
+  isStream,
+  messageResponse,
+} from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import {
-  isStream,
-  type UpstreamControl,
-  type ResponseContext,
-  type ResponsePart,
-} from './response-part.ts'
+import { type UpstreamControl, type ResponseContext, type ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { SseResponse } from './sse-response.ts'
 

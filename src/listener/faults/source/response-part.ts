@@ -1,10 +1,5 @@
 import type { Coding } from '../../../http/content-coding.ts'
-import {
-  type HeaderLines,
-  type ResponseHead,
-  headerValue,
-  mediaType,
-} from '../../../http/headers.ts'
+import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import type { Outlet } from '../emit/outlet.ts'
@@ -44,9 +39,4 @@ export interface UpstreamControl {
   drop(): void
   /** Sends the upstream a message as if the client had posted it. */
   post(text: string): void
-}
-
-/** Returns true for an event stream. */
-export function isStream({ headers, status }: ResponseHead): boolean {
-  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
 }
