@@ -197,8 +197,9 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
     this.onDrain()
   }
 
-  /** Resolves when the queue has room; returns undefined when it has. */
-  room(): Promise<void> | undefined {
+  /** Takes a frame; resolves when the queue has room, and returns undefined when it has. */
+  take(frame: ChainFrame): Promise<void> | undefined {
+    this.push(frame)
     if (!this.behind) return undefined
     return new Promise((resolve) => (this.#room = resolve))
   }

@@ -14,7 +14,7 @@ import { eventFrame } from './batch-events.ts'
 import { EventChannel, sentEvent } from './event-channel.ts'
 import { PushOrder } from './push-order.ts'
 import type { MessagePlanner } from './server-messages.ts'
-import { TimedFramer } from './sse-feed.ts'
+import { TimedFramer } from './sse-source.ts'
 
 /** Shared, because thousands of streams are open, mostly without calls that have faults. */
 const NONE: readonly never[] = []
