@@ -35,6 +35,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
   readonly #services: Services
   readonly #faults: ExchangeFaults
   readonly #request: Outgoing
+  readonly #sink: ResponseSink
   readonly #outlet: Outlet
   readonly #control: UpstreamControl = {
     resume: () => this.#transfer?.resume(),
@@ -56,6 +57,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     this.#services = services
     this.#faults = faults
     this.#request = request
+    this.#sink = sink
     this.#outlet = new Outlet(sink, faults, {
       onDrain: () => this.#part?.resume(),
       done: (upstreamHasEnded) => {
@@ -88,7 +90,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
   }
 
   info(head: ResponseHead): void {
-    this.#outlet.info(head)
+    if (!this.#outlet.ended) this.#sink.info(head)
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -181,37 +183,37 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     const outlet = this.#outlet
     const replies = this.#replies
     const context = { faults, outlet, head, whole, coding, replies, upstream: this.#control }
-    if (faults.passesRedirect) return unreadResponse(context)
+    if (faults.passesRedirect) return unreadResponse(context, false)
     for (const own of faults.calls) {
       // With responses on another connection this response only accepts the calls.
       if (own.isElsewhere) continue
       own.response = head
       if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
-    if (outputsOf(faults).length > 0) {
-      outlet.addStage()
-    }
+    const isStaged = outputsOf(faults).length > 0
+    if (isStaged) outlet.addStage()
     const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
-    if (!isRead && replies.length === 0) return unreadResponse(context)
+    if (!isRead && replies.length === 0) return unreadResponse(context, isStaged)
     if (!isStream(head) || faults.options.exchange.head.method === 'HEAD')
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
     const alone = !faults.shared && replies.length === 0
     if (alone && faults.all.some(({ mayReplace }) => mayReplace)) return new BodyResponse(context)
     faults.leaveResponse('unreadable')
-    return unreadResponse(context)
+    return unreadResponse(context, isStaged)
   }
 }
 
 /** Forwards a response on which no fault acts; only its head may carry markers. */
-function unreadResponse({ faults, outlet, head, whole, upstream }: ResponseContext): ResponsePart {
+function unreadResponse(context: ResponseContext, isStaged: boolean): ResponsePart {
+  const { faults, outlet, head, whole, upstream } = context
   outlet.head(head, whole)
   return {
     data: (chunk) => outlet.data(chunk),
     end(trailers) {
       // The time of the HTTP faults is not the upstream's.
-      if (outlet.isStaged) faults.options.exchange.onResponded?.(undefined)
+      if (isStaged) faults.options.exchange.onResponded?.(undefined)
       outlet.end(trailers)
     },
     fail: (failure) => outlet.fail(failure),

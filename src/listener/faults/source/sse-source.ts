@@ -164,10 +164,12 @@ export class SseSource {
     joined(() => framer.push(slice, this.#emit))
     if (!spendShare(performance.now() - begun)) return
     this.#isResting = true
-    void nextLoop().then(() => {
-      this.#isResting = false
-      this.continued()
-    })
+    void nextLoop().then(() => this.#rested())
+  }
+
+  #rested(): void {
+    this.#isResting = false
+    this.continued()
   }
 }
 
