@@ -154,6 +154,11 @@ export function actsOnResponse({ isElsewhere, readsResponse }: CallInjection): b
   return !isElsewhere && readsResponse
 }
 
+/** Returns true while a fault of the call sleeps. */
+export function waits({ faults }: CallInjection): boolean {
+  return faults.some((active) => active.waits)
+}
+
 /** Reports the faults that act on messages, or else on HTTP, as not applicable. */
 export function leave(
   { faults }: CallInjection,

@@ -31,6 +31,8 @@ import {
   type RuleParts,
   withTools,
 } from './planner-options.ts'
+import { unfollowed } from './call-outcome.ts'
+import { repeated } from './redirected-faults.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
@@ -173,7 +175,7 @@ export class FaultPlanner {
     try {
       return this.#plan(exchange, unread)
     } catch (error) {
-      exchange.repeats?.faults?.unfollowed()
+      if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
       this.#parts.onError(error)
       return undefined
     }
@@ -199,7 +201,7 @@ export class FaultPlanner {
         : undefined
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
-      repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
+      repeated(repeats.faults, exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
     const [first] = posted.calls

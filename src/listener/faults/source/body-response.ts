@@ -17,7 +17,7 @@ import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { asJson } from '../../../mcp/reply.ts'
 import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
-import { hasMarkers } from '../exchange-faults.ts'
+import { hasMarkers, leaveResponse } from '../exchange-faults.ts'
 import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
@@ -48,7 +48,7 @@ export class BodyResponse implements ResponsePart {
     this.#context = context
     const { faults } = context
     const late = (): void => {
-      faults.leaveResponse('too_slow')
+      leaveResponse(faults, 'too_slow')
       this.#pass()
     }
     if (!context.whole)
@@ -59,7 +59,7 @@ export class BodyResponse implements ResponsePart {
     const { faults, outlet } = this.#context
     if (this.#state === 'passing') return outlet.data(chunk)
     this.#pieces.push(chunk)
-    const isHeld = faults.memory.take(chunk.length)
+    const isHeld = faults.exchange.memory.take(chunk.length)
     if (this.#state === 'asking') return false
     if (!isHeld) return this.#pass()
     if (this.#pieces.size <= faults.options.parts.maxBody) return true
@@ -69,7 +69,7 @@ export class BodyResponse implements ResponsePart {
       void this.#ask().catch(this.#failed)
       return false
     }
-    faults.leaveResponse('too_large')
+    leaveResponse(faults, 'too_large')
     return this.#pass()
   }
 
@@ -112,7 +112,7 @@ export class BodyResponse implements ResponsePart {
     const sent =
       front === undefined ? head : { ...head, headers: headersForChangedBody(head.headers) }
     outlet.head(sent, this.#trailers !== undefined)
-    faults.memory.give(this.#pieces.size)
+    faults.exchange.memory.give(this.#pieces.size)
     this.#pieces.clear()
     if (front !== undefined) chunks[0] = front
     const more = outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
@@ -133,7 +133,8 @@ export class BodyResponse implements ResponsePart {
   /** Takes the whole response through its faults. */
   async #response(): Promise<void> {
     const { faults, outlet, coding } = this.#context
-    const { memory, options, exchange, calls, planned } = faults
+    const { options, exchange, calls, planned } = faults
+    const { memory } = exchange
     const { size } = this.#pieces
     const { maxBody } = options.parts
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
@@ -182,7 +183,7 @@ export class BodyResponse implements ResponsePart {
     let changed = own.length > 0
     // A batch of calls is never this long, so these are not all responses.
     const tooMany = elements.length > MAX_MESSAGES
-    if (tooMany) faults.leaveResponse('too_complex')
+    if (tooMany) leaveResponse(faults, 'too_complex')
     const part = async (raw: Uint8Array, index: number): Promise<readonly Uint8Array[]> => {
       const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
       const id = isResponse(message) ? message.id : undefined
@@ -238,7 +239,7 @@ export class BodyResponse implements ResponsePart {
       if (this.#state === 'asking' && this.#replaced(out)) return upstream.drop()
     }
     if (this.#state === 'passing') return
-    faults.leaveResponse('too_large')
+    leaveResponse(faults, 'too_large')
     if (this.#pass() && this.#trailers === undefined) upstream.resume()
   }
 
@@ -253,7 +254,7 @@ export class BodyResponse implements ResponsePart {
       const out = actsOnResponse(owner) ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
     }
-    faults.leaveResponse(reason)
+    leaveResponse(faults, reason)
     this.#pass()
   }
 

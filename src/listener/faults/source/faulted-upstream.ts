@@ -8,7 +8,8 @@ import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import { leave } from '../call-injection.ts'
-import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
+import { type ExchangeFaults, hasMarkers, leaveResponse, readsAny } from '../exchange-faults.ts'
+import { responseBegins } from '../redirected-faults.ts'
 import { outputsOf } from '../chain/output-stage.ts'
 import {
   emptyResponse,
@@ -68,7 +69,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
   }
 
   begin(): void {
-    if (actsOnRequest(this.#faults)) {
+    if (this.#faults.request.isActedOn) {
       void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
@@ -99,7 +100,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     if (this.#faults.options.facts.session !== undefined) {
       for (const own of this.#faults.posted) copiesRespond(own, head.status === 404)
     }
-    this.#faults.responseBegins(head)
+    responseBegins(this.#faults, head)
     this.#part = this.#partFor(head, whole)
   }
 
@@ -125,7 +126,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     const heavy = heavyWork.wait(exchange.weight ?? 0)
     if (heavy !== undefined) await heavy
     const texts = new CallTexts(this.#request.head, this.#request.body, parts.maxBody)
-    const outcome = await this.#faults.request(texts)
+    const outcome = await this.#faults.request.ask(texts)
     if (this.#outlet.ended) return
     const marked = hasMarkers(this.#faults)
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
@@ -183,7 +184,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     const outlet = this.#outlet
     const replies = this.#replies
     const context = { faults, outlet, head, whole, coding, replies, upstream: this.#control }
-    if (faults.passesRedirect) return unreadResponse(context, false)
+    if (faults.request.redirect !== undefined) return unreadResponse(context, false)
     for (const own of faults.calls) {
       // With responses on another connection this response only accepts the calls.
       if (own.isElsewhere) continue
@@ -200,7 +201,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     if (coding !== 'unknown') return new SseResponse(context)
     const alone = !faults.shared && replies.length === 0
     if (alone && faults.all.some(({ mayReplace }) => mayReplace)) return new BodyResponse(context)
-    faults.leaveResponse('unreadable')
+    leaveResponse(faults, 'unreadable')
     return unreadResponse(context, isStaged)
   }
 }

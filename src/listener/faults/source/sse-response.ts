@@ -13,7 +13,7 @@ import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { hasEnded, move, respondedBy, takeMarkers } from '../call-state.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { NO_FAULT } from '../exchange-context.ts'
-import { hasMarkers, takeAllMarkers } from '../exchange-faults.ts'
+import { hasMarkers, leaveResponse, takeAllMarkers } from '../exchange-faults.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { type HttpReply, NOTHING, httpResponse } from '../emit/injected-response.ts'
 import type { ChainFrame } from '../chain/frame.ts'
@@ -102,13 +102,13 @@ export class SseResponse extends EventChannel implements ResponsePart {
 
   #createSource(): SseSource {
     const { faults, upstream, coding } = this.#context
-    const { memory, options } = faults
-    const { maxBody, holdTimeout } = options.parts
+    const { memory } = faults.exchange
+    const { maxBody, holdTimeout } = faults.options.parts
     const framer = new TimedFramer(
       new SseFramer(maxBody, memory),
       holdTimeout,
       () => this.#source.behind,
-      () => faults.leaveResponse('too_slow'),
+      () => leaveResponse(faults, 'too_slow'),
     )
     const reader = {
       memory,
@@ -174,7 +174,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
       },
       uncut: faults.shared ? 'shared_exchange' : undefined,
       post: (text) => upstream.post(text),
-      memory: faults.memory,
+      memory: faults.exchange.memory,
     })
   }
 
@@ -182,7 +182,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
   #read(frame: SseFrame): void {
     const { faults } = this.#context
     if (frame.oversized) {
-      faults.leaveResponse('too_large')
+      leaveResponse(faults, 'too_large')
       this.push({ kind: 'sealed', raw: frame.raw, ends: frame.ends })
       return
     }
@@ -200,7 +200,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
       const ended = this.#endedBy(message)
       if (ended !== undefined) faults.options.exchange.onResponded?.(ended.call)
     }
-    if (messages.length > MAX_MESSAGES) faults.leaveResponse('too_complex')
+    if (messages.length > MAX_MESSAGES) leaveResponse(faults, 'too_complex')
     this.push(eventFrame(frame, read, this.batch))
   }
 
