@@ -24,6 +24,8 @@ interface Requested extends PostedCalls {
 }
 
 const RESOLVED = Promise.resolve()
+/** Stands for the verdict on a message that was answered before the client repeated the request. */
+const ANSWERED = Promise.resolve(undefined)
 
 /** Takes the request of an exchange through its faults, until the upstream has it. */
 export class RequestPhase {
@@ -124,7 +126,7 @@ export class RequestPhase {
     const responded = this.#responded
     // In parallel: in a batch no call waits for the fault of another call.
     const verdicts = await Promise.all(
-      posted.map((own, at) => (responded.includes(at) ? undefined : ask(own, since))),
+      posted.map((own, at) => (responded.includes(at) ? ANSWERED : ask(own, since))),
     )
     const repeated =
       posted.length === calls.length
