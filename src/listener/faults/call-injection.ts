@@ -10,7 +10,7 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
-  /** In order; changed by `setFaults` alone. */
+  /** In order. */
   faults: readonly ActiveFault[]
   /** True when a fault acts on the request. */
   actsOnRequest: boolean
@@ -84,7 +84,7 @@ export function openInjection(
     isResumable: false,
     lost: undefined,
   }
-  if (plan !== undefined) setFaults(own, activeFaultsOf(plan, own))
+  if (plan !== undefined) activate(own, plan)
   return own
 }
 
@@ -95,36 +95,27 @@ export interface PlannedCall {
   readonly disturbs?: readonly Disturbance[] | undefined
 }
 
-function setFaults(own: CallInjection, faults: readonly ActiveFault[]): void {
-  own.faults = faults
-  for (const { requestHook, readsResponse, fault } of faults) {
-    own.actsOnRequest ||= requestHook !== undefined
-    own.readsResponse ||= readsResponse
-    own.mayReplace ||= fault.beforeResponse !== undefined
-  }
-}
-
-/** Creates the active faults of a plan, in order; `before` are the faults that they replace. */
-function activeFaultsOf(
-  { matched: all }: Plan,
-  owner: CallInjection,
-  before: readonly ActiveFault[] = NONE,
-): readonly ActiveFault[] {
-  const faults: ActiveFault[] = []
-  for (const matched of all) {
-    if (matched.dryRun) continue
-    for (const index of matched.rule.faults.keys()) {
-      faults.push(new ActiveFault(matched, index, owner, before[faults.length]?.acted))
+/** Adds the active faults of a plan, in order; `before` are the faults that they replace. */
+function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[] = NONE): void {
+  const faults = [...own.faults]
+  for (const matched of plan.matched) {
+    const count = matched.dryRun ? 0 : matched.rule.faults.length
+    for (let index = 0; index < count; index++) {
+      const active = new ActiveFault(matched, index, own, before[faults.length]?.acted)
+      faults.push(active)
+      own.actsOnRequest ||= active.requestHook !== undefined
+      own.readsResponse ||= active.readsResponse
+      own.mayReplace ||= active.fault.beforeResponse !== undefined
     }
   }
-  return faults
+  own.faults = faults
 }
 
 /** Adds the faults of further rules. */
 export function addPlan(own: CallInjection, plan: Plan): void {
   const matched = [...(own.plan?.matched ?? []), ...plan.matched]
   own.plan = own.plan === undefined ? plan : { matched, dryRun: false }
-  setFaults(own, [...own.faults, ...activeFaultsOf(plan, own)])
+  activate(own, plan)
 }
 
 /**
@@ -135,7 +126,8 @@ export function restart(own: CallInjection, stop: Stop): void {
   reopen(own)
   own.stop = stop
   const before = own.faults
-  if (own.plan !== undefined) setFaults(own, activeFaultsOf(own.plan, own, before))
+  own.faults = NONE
+  if (own.plan !== undefined) activate(own, own.plan, before)
   for (const active of before) active.drop()
 }
 

@@ -19,13 +19,20 @@ interface Faulted {
 
 /** Returns the faults of a call. */
 export function ownOf(calls: readonly CallInjection[], call: Call): CallInjection | undefined {
-  return calls.find((each) => each.call === call)
+  for (const own of calls) if (own.call === call) return own
+  return undefined
 }
 
 /** Returns the origin of the status of an exchange without calls. */
 export function originOfStatus({ exchange, posted, calls }: Faulted): Origin {
   const owners = [exchange, ...posted.slice(calls.length)]
-  return owners.some((own) => originOf(own) === 'injected') ? 'injected' : 'real'
+  return isAnyInjected(owners) ? 'injected' : 'real'
+}
+
+/** Returns true when the origin of one of the outcomes is a fault. */
+export function isAnyInjected(owners: readonly CallInjection[]): boolean {
+  for (const own of owners) if (originOf(own) === 'injected') return true
+  return false
 }
 
 /** Returns the origin of a call's outcome; valid also after the end. */
@@ -86,5 +93,7 @@ export function unfollowed(faults: Faulted): void {
 
 /** Returns true when faults changed the request or the response. */
 function isChanged({ edits, isRestored, faults }: CallInjection): boolean {
-  return edits.length > 0 || (!isRestored && faults.some(({ changed }) => changed))
+  if (edits.length > 0) return true
+  if (!isRestored) for (const { changed } of faults) if (changed) return true
+  return false
 }

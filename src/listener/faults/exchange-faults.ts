@@ -176,7 +176,8 @@ export function leaveResponse(faults: ExchangeFaults, reason: NotApplicableReaso
 
 /** Returns true when the next message for the client carries a marker. */
 export function hasMarkers({ all }: ExchangeFaults): boolean {
-  return all.some(({ markers }) => markers.length > 0)
+  for (const { markers } of all) if (markers.length > 0) return true
+  return false
 }
 
 /** Takes the markers that must be sent with the next message for the client. */

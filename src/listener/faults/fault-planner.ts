@@ -3,7 +3,7 @@ import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import type { ResponseSink, Transfer } from '../../http/transfer.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
-import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import {
@@ -11,13 +11,12 @@ import {
   planCall,
   planHttp,
   planHttpResponse,
-  type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { Outgoing } from '../layers/service.ts'
 import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
-import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
+import { ExchangeFaults, type PlanResponse } from './exchange-faults.ts'
 import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
@@ -193,12 +192,12 @@ export class FaultPlanner {
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
     const isNew = repeats === undefined
-    const unplanned = posted.calls.map((call): PlannedCall => ({ call, plan: undefined }))
-    const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
-    const messages =
-      isNew && posted.others.length > 0
-        ? this.#planCalls(ruleSet, facts, this.#asked.named(posted, session))
-        : undefined
+    const calls = posted.calls.map((call) =>
+      isNew ? this.#planCall(facts, { call }) : { call, plan: undefined },
+    )
+    const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
+      this.#planCall(facts, each),
+    )
     const planResponse = this.#planResponse(ruleSet, facts, posted)
     if (repeats?.faults !== undefined) {
       repeated(repeats.faults, exchangePlan, planResponse, receivedAt)
@@ -210,11 +209,14 @@ export class FaultPlanner {
       first && readsServer
         ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, facts)
         : undefined
-    const found = exchangePlan ?? planned ?? messages ?? planResponse ?? messagePlanner
-    if (found === undefined) return undefined
-    const calls = planned ?? unplanned
-    const plans = { calls, messages, messagePlanner, exchangePlan, planResponse }
-    return this.#faultsOf(exchange, facts, plans)
+    const others = messages.some(isPlanned) ? messages : undefined
+    const isFound = calls.some(isPlanned) || others !== undefined
+    if (!isFound && (exchangePlan ?? planResponse ?? messagePlanner) === undefined) return undefined
+    const parts = this.#parts
+    const control = parts.controlOf(session)
+    const listener = parts.listenerOf(session, factsOf(head).trace)
+    const plans = { calls, messages: others, messagePlanner, exchangePlan, planResponse }
+    return new ExchangeFaults({ facts, exchange, parts, control, listener }, plans)
   }
 
   /** Plans the rules about the status when the response begins. */
@@ -229,41 +231,20 @@ export class FaultPlanner {
     return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
   }
 
-  #planCalls(
-    ruleSet: RuleSet,
-    facts: RequestFacts,
-    calls: readonly Omit<PlannedCall, 'plan'>[],
-  ): readonly PlannedCall[] | undefined {
-    let planned: PlannedCall[] | undefined
-    for (let index = 0; index < calls.length; index++) {
-      const each = calls[index]!
-      const plan = acting(this.#planCall(ruleSet, callFacts(facts, each.call)))
-      if (plan === undefined) continue
-      planned ??= calls.map(({ call, disturbs }) => ({ call, plan: undefined, disturbs }))
-      planned[index] = { call: each.call, plan, disturbs: each.disturbs }
-    }
-    return planned
-  }
-
-  #planCall(ruleSet: RuleSet, facts: CallFacts): Plan | undefined {
+  #planCall(facts: RequestFacts, { call, disturbs }: Omit<PlannedCall, 'plan'>): PlannedCall {
     const { rules, headerFaults } = this.#parts
-    const plan = planCall(ruleSet, facts, rules.states, rules.clock)
-    if (headerFaults === undefined) return plan
-    return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
-  }
-
-  #faultsOf(
-    exchange: FaultedExchange,
-    facts: ExchangeFacts,
-    planned: PlannedExchange,
-  ): ExchangeFaults {
-    const parts = this.#parts
-    const session = facts.session ?? ''
-    const control = parts.controlOf(session)
-    const listener = parts.listenerOf(session, factsOf(exchange.head).trace)
-    return new ExchangeFaults({ facts, exchange, parts, control, listener }, planned)
+    const { ruleSet, states, clock } = rules
+    const own = callFacts(facts, call)
+    const plan = planCall(ruleSet, own, states, clock)
+    const all =
+      headerFaults === undefined
+        ? plan
+        : withHeaderFaults(plan, headerFaults.plan(ruleSet, own, clock))
+    return { call, plan: acting(all), disturbs }
   }
 }
+
+const isPlanned = ({ plan }: PlannedCall): boolean => plan !== undefined
 
 /** Returns true for a call whose stream outlives a reload of rules. */
 const mayReadServer = ({ method }: Call): boolean => method === 'subscriptions/listen'

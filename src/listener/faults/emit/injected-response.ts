@@ -36,7 +36,8 @@ export function faultMarker(rule: string, fault: string): string {
 /** Adds a header for each marker. */
 export function withMarkers(head: ResponseHead, markers: readonly string[]): ResponseHead {
   if (markers.length === 0) return head
-  const headers = [...head.headers, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
+  const headers = [...head.headers]
+  for (const marker of markers) headers.push(FAULT_HEADER, marker)
   return changedHead(head, markers.join(' '), headers)
 }
 

@@ -89,7 +89,7 @@ export class Outlet extends Valve {
   /** Continues when the client accepts data. */
   resume(): void {
     if (this.#stage === undefined) this.#drained()
-    else this.#stage.resume()
+    else this.#stage.open()
   }
 
   /** Ends the response after the client has left. */

@@ -1,8 +1,7 @@
 import type { Call } from '../../../mcp/call.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import { type CallInjection, waits } from '../call-injection.ts'
-import { ownOf } from '../call-outcome.ts'
-import { originOf } from '../call-state.ts'
+import { isAnyInjected, ownOf } from '../call-outcome.ts'
 import type { ExchangeContext } from '../exchange-context.ts'
 import type { CallTexts } from './call-texts.ts'
 import { pipeMessages } from './single-messages.ts'
@@ -34,6 +33,8 @@ export class RequestPhase {
    * are kept for the repeated request.
    */
   redirect: 'passes' | 'held' | undefined
+  /** True when the exchange has ended. */
+  isOver = false
   readonly #of: Requested
   /** The messages that are answered by the request phase, by index, with the responses. */
   readonly #responded: number[] = []
@@ -41,7 +42,6 @@ export class RequestPhase {
   #receivedAt: number | undefined
   /** Asked: the faults are. Sent: the upstream has the request, or what is left of it. */
   #state: 'arrived' | 'asked' | 'sent' = 'arrived'
-  #isOver = false
   #whenSent: Promise<void> | undefined
   #resolveSent: (() => void) | undefined
   /** Pending while the request waits after its faults. */
@@ -57,7 +57,8 @@ export class RequestPhase {
   /** True when a fault acts on the request. */
   get isActedOn(): boolean {
     const { posted, calls, all } = this.#of
-    return posted.length > calls.length || all.some((own) => own.actsOnRequest)
+    for (const own of all) if (own.actsOnRequest) return true
+    return posted.length > calls.length
   }
 
   /** True while faults hold the request, or before they are asked. */
@@ -73,7 +74,7 @@ export class RequestPhase {
    */
   get keeps(): boolean {
     if (this.#state === 'sent') return false
-    return this.#wasKept || this.#of.all.some((own) => originOf(own) === 'injected')
+    return this.#wasKept || isAnyInjected(this.#of.all)
   }
 
   /** Resolves when the upstream has the request, or never gets it; undefined when it has it. */
@@ -81,11 +82,6 @@ export class RequestPhase {
     if (this.#state === 'sent') return undefined
     this.#whenSent ??= new Promise((resolve) => (this.#resolveSent = resolve))
     return this.#whenSent
-  }
-
-  /** True when the exchange has ended. */
-  get isOver(): boolean {
-    return this.#isOver
   }
 
   /** Handles a cancelled call: it is not sent when faults still hold it. */
@@ -156,7 +152,7 @@ export class RequestPhase {
 
   /** Ends with the exchange: a request that was not sent never is. */
   end(): void {
-    this.#isOver = true
+    this.isOver = true
     this.#resolveSent?.()
     this.#whenSent = RESOLVED
   }
