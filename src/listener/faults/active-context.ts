@@ -88,14 +88,7 @@ export class ActiveContext extends CallView {
 
   get host(): FaultHost {
     const { control } = this.owner.context
-    const { origin, matched } = this
-    const { closePort } = control
-    return {
-      refuseConnections: (ms) => control.refuseConnections(ms, origin),
-      closePort: closePort && ((ms) => closePort(Math.min(ms, matched.endsIn(this.now())), origin)),
-      watchFor: (word) => control.watchFor(word),
-      server: control.server,
-    }
+    return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
   }
 
   protected get origin(): FaultOrigin {

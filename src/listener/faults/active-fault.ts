@@ -89,11 +89,10 @@ export class ActiveFault extends FaultEffects implements FaultContext {
 
   /** Starts the effects that a verdict has beyond its call. */
   #actBeyondCall(verdict: Verdict): void {
-    const { control } = this.owner.context
     if (verdict.kind === 'respond' && verdict.endsSession === true) {
-      control.expireSession(this.origin)
+      this.owner.context.control.expireSession(this.origin)
     } else if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
-      control.refuseConnections(verdict.refuse, this.origin)
+      this.host.refuseConnections(verdict.refuse)
     }
   }
 

@@ -1,3 +1,5 @@
+import type { ResponseHead } from '../../http/headers.ts'
+import { redirectTarget } from '../../http/redirect-target.ts'
 import { type Call, sharesStream } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import { ExchangeMemory } from '../memory-budget.ts'
@@ -5,6 +7,7 @@ import {
   type CallInjection,
   type PlannedCall,
   actsOnResponse,
+  addPlan,
   closeInjection,
   leave,
   openInjection,
@@ -191,4 +194,29 @@ export function takeAllMarkers({ all, request }: ExchangeFaults): readonly strin
 /** Returns true when a fault acts on the messages of the response. */
 export function readsAny({ exchange, calls }: ExchangeFaults): boolean {
   return actsOnResponse(exchange) || calls.some(actsOnResponse)
+}
+
+/** Plans the rules about the response's status. */
+export function responseBegins(faults: ExchangeFaults, head: ResponseHead): void {
+  const { planned, exchange, posted, request, options } = faults
+  const plan = planned.planResponse?.(head.status)
+  if (plan !== undefined) addPlan(exchange, plan)
+  // A rule about the redirect itself acts on it; all others wait for the repeated request.
+  else if (posted.length > 0 && redirectTarget(options.exchange.head, head) !== undefined) {
+    request.redirect = 'passes'
+  }
+}
+
+/** Continues with the repeated request. */
+export function repeated(
+  { planned, exchange, posted, request }: ExchangeFaults,
+  plan: Plan | undefined,
+  planResponse: PlanResponse | undefined,
+  at: number,
+): void {
+  request.repeat(at)
+  planned.planResponse = planResponse
+  if (plan !== undefined) addPlan(exchange, plan)
+  // The first copies went to the old target.
+  for (const own of posted) own.ordered = own.copies
 }

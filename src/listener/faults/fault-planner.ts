@@ -6,17 +6,12 @@ import { factsOf } from '../../mcp/request-facts.ts'
 import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
-import {
-  mayMatch,
-  planCall,
-  planHttp,
-  planHttpResponse,
-} from '../../rules/select/plan.ts'
+import { mayMatch, planCall, planHttp, planHttpResponse } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { Outgoing } from '../layers/service.ts'
 import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
-import { ExchangeFaults, type PlanResponse } from './exchange-faults.ts'
+import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.ts'
 import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
@@ -31,7 +26,6 @@ import {
   withTools,
 } from './planner-options.ts'
 import { unfollowed } from './call-outcome.ts'
-import { repeated } from './redirected-faults.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
 import type { MessagePlanner } from './source/server-messages.ts'

@@ -7,42 +7,6 @@ import type { ResponseSink } from '../../../http/transfer.ts'
 import { keepCopied } from '../../../mcp/read-messages.ts'
 import type { SseFramer } from '../../../mcp/sse-framer.ts'
 
-/** Joins adjacent bytes into one write. */
-export class JoinedWrites {
-  readonly #write: (bytes: Uint8Array) => void
-  #held: Uint8Array | undefined
-  #joining = false
-
-  constructor(write: (bytes: Uint8Array) => void) {
-    this.#write = write
-  }
-
-  /** Runs `work` and joins its writes; other writes are not delayed. */
-  during(work: () => void): void {
-    this.#joining = true
-    try {
-      work()
-    } finally {
-      this.#joining = false
-      this.flush()
-    }
-  }
-
-  write(bytes: Uint8Array): void {
-    const both = this.#held === undefined ? undefined : adjoined(this.#held, bytes)
-    if (both === undefined) this.flush()
-    this.#held = both ?? bytes
-    if (!this.#joining) this.flush()
-  }
-
-  /** Writes the held bytes. */
-  flush(): void {
-    const held = this.#held
-    this.#held = undefined
-    if (held !== undefined) this.#write(held)
-  }
-}
-
 /** Tracks the client's position in a stream. */
 export interface PushPosition {
   /** True between two events. */
@@ -64,14 +28,15 @@ interface Waiting {
  * of the upstream's.
  */
 abstract class EventOutlet extends Valve {
-  readonly #writes: JoinedWrites
+  readonly #sink: Pick<ResponseSink, 'data'>
   readonly #waiting = new Fifo<Waiting>()
+  /** The last bytes, which may be sent together with the next. */
+  #last: Uint8Array | undefined
+  #isJoining = false
 
   constructor(sink: Pick<ResponseSink, 'data'>) {
     super()
-    this.#writes = new JoinedWrites((bytes) => {
-      if (!sink.data(bytes)) this.blocked = true
-    })
+    this.#sink = sink
   }
 
   /** True while events of Squall wait for the end of an event of the upstream. */
@@ -83,12 +48,22 @@ abstract class EventOutlet extends Valve {
   protected abstract get isBetween(): boolean
 
   write(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#writes.write(bytes)
+    if (bytes.length === 0) return
+    const both = this.#last === undefined ? undefined : adjoined(this.#last, bytes)
+    if (both === undefined) this.flushWrites()
+    this.#last = both ?? bytes
+    if (!this.#isJoining) this.flushWrites()
   }
 
-  /** Joins the writes of `work`. */
+  /** Joins the writes of `work` whose bytes are adjacent. */
   joined(work: () => void): void {
-    this.#writes.during(work)
+    this.#isJoining = true
+    try {
+      work()
+    } finally {
+      this.#isJoining = false
+      this.flushWrites()
+    }
   }
 
   /** Runs `act` between two events, now or later. The promise resolves when more may follow. */
@@ -126,7 +101,9 @@ abstract class EventOutlet extends Valve {
   }
 
   protected flushWrites(): void {
-    this.#writes.flush()
+    const last = this.#last
+    this.#last = undefined
+    if (last !== undefined && !this.#sink.data(last)) this.blocked = true
   }
 }
 
@@ -214,10 +191,7 @@ export class SseOutlet extends EventOutlet {
  * Returns an event behind the comments of its markers: in one piece, unless a copy of it would be
  * large.
  */
-export function withComments(
-  bytes: Uint8Array,
-  markers: readonly string[],
-): readonly Uint8Array[] {
+export function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
   if (markers.length === 0) return [bytes]
   const both = [markerComments(markers), bytes]
   if (bytes.length > MAX_HELD) return both

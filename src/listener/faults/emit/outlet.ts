@@ -9,11 +9,11 @@ import { Valve } from './valve.ts'
 const AT_ONCE = 8 * 1024
 
 /** Receives the events of an outlet. */
-interface OutletEvents {
+export interface OutletEvents {
   /** The client accepts data again after `data` returned false. */
-  readonly onDrain: () => void
+  onDrain(): void
   /** The response has ended; further data of an upstream that has not ended is not needed. */
-  readonly done: (upstreamHasEnded: boolean) => void
+  done(upstreamHasEnded: boolean): void
 }
 
 /**
@@ -39,7 +39,8 @@ export class Outlet extends Valve {
   /** Sends the upstream's response through the faults that act on it. Only before the head. */
   addStage(): void {
     const onDrain = (): void => this.#drained()
-    this.#stage = new OutputStage(this.#faults, this.#sink, onDrain, this.#events.done)
+    const done = (hasEnded: boolean): void => this.#events.done(hasEnded)
+    this.#stage = new OutputStage(this.#faults, this.#sink, onDrain, done)
   }
 
   /** Bypasses the stage for a fault's response, which no other fault may change. */
