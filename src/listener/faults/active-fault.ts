@@ -23,6 +23,8 @@ export class ActiveFault extends FaultEffects implements FaultContext {
   readonly transformsOutput: boolean
   /** True for a fault that acts on the messages of the response. */
   readonly readsResponse: boolean
+  /** The hook that acts before the receiver gets the call or message; undefined without one. */
+  readonly requestHook: 'onRequest' | 'onMessage' | undefined
   /** The start of the first sleep, if earlier than the call of `sleep`. */
   #since: number | undefined
 
@@ -33,13 +35,8 @@ export class ActiveFault extends FaultEffects implements FaultContext {
     const fault = (this.fault = matched.rule.faults[index]!)
     this.transformsOutput = fault.onOutput !== undefined
     this.readsResponse = fault.beforeResponse !== undefined || fault.onResponse !== undefined
-  }
-
-  /** The hook that acts before the receiver gets the call or message; undefined without one. */
-  get requestHook(): 'onRequest' | 'onMessage' | undefined {
-    const { fault, owner } = this
-    if (isOther(owner.call) && fault.onMessage !== undefined) return 'onMessage'
-    return fault.onRequest === undefined ? undefined : 'onRequest'
+    if (fault.onMessage !== undefined && isOther(owner.call)) this.requestHook = 'onMessage'
+    else if (fault.onRequest !== undefined) this.requestHook = 'onRequest'
   }
 
   /** True while the fault sleeps. */
@@ -131,7 +128,7 @@ export class ActiveFault extends FaultEffects implements FaultContext {
   /** Ends the fault with the exchange. */
   close(): void {
     this.settle()
-    if (this.asked) this.cannot('nothing_to_act_on')
+    if (this.asked && !this.acted) this.cannot('nothing_to_act_on')
     this.finished = true
   }
 

@@ -99,8 +99,8 @@ export interface PlannedCall {
 function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[] = NONE): void {
   const faults = [...own.faults]
   for (const matched of plan.matched) {
-    const count = matched.dryRun ? 0 : matched.rule.faults.length
-    for (let index = 0; index < count; index++) {
+    const { faults: all } = matched.rule
+    for (let index = 0; index < all.length && !matched.dryRun; index++) {
       const active = new ActiveFault(matched, index, own, before[faults.length]?.acted)
       faults.push(active)
       own.actsOnRequest ||= active.requestHook !== undefined

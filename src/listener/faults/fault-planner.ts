@@ -3,11 +3,9 @@ import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import type { ResponseSink, Transfer } from '../../http/transfer.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
-import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import { mayMatch, planCall, planHttp, planHttpResponse } from '../../rules/select/plan.ts'
-import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { Outgoing } from '../layers/service.ts'
 import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
@@ -69,6 +67,9 @@ const NOTHING_POSTED: PostedMessages = {
   session: undefined,
   client: undefined,
 }
+
+/** The rules about HTTP that act on stdio. */
+const NO_HTTP = { hasHttp: false, hasHttpResponse: false } as const
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
@@ -146,8 +147,8 @@ export class FaultPlanner {
 
   /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
   forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
-    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
-    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
+    const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : this.#parts.rules.ruleSet.index
+    if (!hasHttp && !hasHttpResponse) return undefined
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
     return this.#safely({ head, requestBytes, session }, unread)
   }
@@ -181,7 +182,7 @@ export class FaultPlanner {
     const facts = requestFacts(this.#parts, head, session, posted.client, isDenied)
     const seen =
       repeats && requestFacts(this.#parts, repeats.head, session, posted.client, isDenied)
-    const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
+    const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : ruleSet.index
     const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
@@ -192,7 +193,10 @@ export class FaultPlanner {
     const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
       this.#planCall(facts, each),
     )
-    const planResponse = this.#planResponse(ruleSet, facts, posted)
+    const planResponse: PlanResponse | undefined = hasHttpResponse
+      ? (status) =>
+          acting(planHttpResponse(ruleSet, withTools(facts, posted), status, states, clock))
+      : undefined
     if (repeats?.faults !== undefined) {
       repeated(repeats.faults, exchangePlan, planResponse, receivedAt)
       return repeats.faults
@@ -211,18 +215,6 @@ export class FaultPlanner {
     const listener = parts.listenerOf(session, factsOf(head).trace)
     const plans = { calls, messages: others, messagePlanner, exchangePlan, planResponse }
     return new ExchangeFaults({ facts, exchange, parts, control, listener }, plans)
-  }
-
-  /** Plans the rules about the status when the response begins. */
-  #planResponse(
-    ruleSet: RuleSet,
-    facts: ExchangeFacts,
-    posted: PostedMessages,
-  ): PlanResponse | undefined {
-    if (!ruleSet.index.hasHttpResponse || this.#isStdio) return undefined
-    const { states, clock } = this.#parts.rules
-    const known = withTools(facts, posted)
-    return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
   }
 
   #planCall(facts: RequestFacts, { call, disturbs }: Omit<PlannedCall, 'plan'>): PlannedCall {

@@ -156,8 +156,7 @@ const HEADS: Readonly<Record<'json' | 'sse', ResponseHeadCache>> = {
 
 /**
  * Creates the response to a POST without messages to send or to respond with. Without calls it is
- * 202. On HTTP+SSE the
- * response to the call comes on the stream. Otherwise the client has cancelled the call: no message
+ * 202. On HTTP+SSE the response to the call comes on the stream. Otherwise the client has cancelled the call: no message
  * may respond to it, and HTTP expresses that by a stream without one.
  */
 export function emptyResponse(
@@ -165,19 +164,15 @@ export function emptyResponse(
   request: RequestHead,
   marked: boolean,
 ): InjectedResponse {
-  if (call === undefined) {
-    const headers = ['Content-Length', '0', ...corsLines(request, marked)]
-    return { head: { status: 202, reason: 'Accepted', headers }, bytes: NOTHING }
-  }
-  if (sharesStream(call.transport) || !acceptsSse(request)) {
-    const headers = ['Content-Type', 'text/plain', 'Content-Length', '8']
-    const lines = [...headers, ...corsLines(request, marked)]
-    const head = { status: 202, reason: 'Accepted', headers: lines }
-    return { head, bytes: Buffer.from('Accepted') }
-  }
-  const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
-  const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
-  return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
+  const isAccepted = call === undefined || sharesStream(call.transport) || !acceptsSse(request)
+  const text = call !== undefined && isAccepted ? 'Accepted' : ''
+  const type = isAccepted ? 'text/plain' : 'text/event-stream'
+  const headers = call === undefined ? [] : ['Content-Type', type]
+  headers.push('Content-Length', String(text.length))
+  if (!isAccepted) headers.push('Cache-Control', 'no-cache')
+  headers.push(...corsLines(request, marked))
+  const line = isAccepted ? { status: 202, reason: 'Accepted' } : { status: 200, reason: 'OK' }
+  return { head: { ...line, headers }, bytes: Buffer.from(text) }
 }
 
 /**

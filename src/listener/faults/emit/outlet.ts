@@ -28,10 +28,11 @@ export class Outlet extends Valve {
   readonly #events: OutletEvents
   /** The faults that act on the response as HTTP, if any. */
   #stage: OutputStage | undefined
+  #to: ResponseSink | OutputStage
 
   constructor(sink: ResponseSink, faults: ExchangeFaults, events: OutletEvents) {
     super()
-    this.#sink = sink
+    this.#sink = this.#to = sink
     this.#faults = faults
     this.#events = events
   }
@@ -40,12 +41,14 @@ export class Outlet extends Valve {
   addStage(): void {
     const onDrain = (): void => this.#drained()
     const done = (hasEnded: boolean): void => this.#events.done(hasEnded)
-    this.#stage = new OutputStage(this.#faults, this.#sink, onDrain, done)
+    this.#to = this.#stage = new OutputStage(this.#faults, this.#sink, onDrain, done)
   }
 
   /** Bypasses the stage for a fault's response, which no other fault may change. */
   bypass(): void {
-    if (!this.started) this.#stage = undefined
+    if (this.started) return
+    this.#stage = undefined
+    this.#to = this.#sink
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -100,10 +103,6 @@ export class Outlet extends Valve {
     this.#faults.finish()
   }
 
-  get #to(): ResponseSink | OutputStage {
-    return this.#stage ?? this.#sink
-  }
-
   #drained(): void {
     this.open()
     this.#events.onDrain()
@@ -114,7 +113,7 @@ export class Outlet extends Valve {
     this.ended = true
     // A stage may still have bytes to send.
     if (this.#stage === undefined) this.#faults.finish()
-    this.open()
+    if (this.blocked) this.open()
     return true
   }
 }
