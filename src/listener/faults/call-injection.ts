@@ -40,6 +40,23 @@ export interface CopyOrder {
   readonly spacing: number
 }
 
+/** The calls of one exchange with their faults. */
+export interface InjectedExchange {
+  readonly options: ExchangeContext
+  /** The faults of HTTP rules, which precede those of the calls. */
+  readonly exchange: CallInjection
+  readonly calls: readonly CallInjection[]
+  /** The calls and other messages, by the indexes of `CallTexts`. */
+  readonly posted: readonly CallInjection[]
+  readonly all: readonly CallInjection[]
+  /** True when several calls share the exchange: one call's fault must not affect the others. */
+  readonly shared: boolean
+  /** Stops all faults because the sidecar drains; held messages continue unchanged. */
+  disarm(): void
+  /** Ends the faults with the exchange, and calls that were not sent never are. Idempotent. */
+  finish(): void
+}
+
 /** Shared by the calls that have nothing of a kind, which are nearly all. */
 const NONE: readonly never[] = []
 const UNBOUNDED: MessageRoom = { ...ENDLESS, reserve: () => true }

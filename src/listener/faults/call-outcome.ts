@@ -1,20 +1,14 @@
 import { type Call, type Origin, type Outcome, sharesStream } from '../../mcp/call.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
-import type { CallInjection } from './call-injection.ts'
+import type { CallInjection, InjectedExchange } from './call-injection.ts'
 import { originOf, receivedOutcome, restore } from './call-state.ts'
 
-/** The calls of an exchange under faults. */
-interface Faulted {
-  readonly exchange: CallInjection
-  readonly calls: readonly CallInjection[]
-  readonly posted: readonly CallInjection[]
-  readonly shared: boolean
+interface Faulted extends InjectedExchange {
   readonly request: {
     readonly keeps: boolean
     readonly isOver: boolean
     redirect: 'passes' | 'held' | undefined
   }
-  finish(): void
 }
 
 /** Returns the faults of a call. */

@@ -5,6 +5,7 @@ import type { Plan } from '../../rules/select/plan.ts'
 import { ExchangeMemory } from '../memory-budget.ts'
 import {
   type CallInjection,
+  type InjectedExchange,
   type PlannedCall,
   actsOnResponse,
   addPlan,
@@ -44,13 +45,11 @@ interface StreamedContext extends ExchangeContext {
 }
 
 /** Runs the faults of one exchange, from its request to its end. */
-export class ExchangeFaults {
+export class ExchangeFaults implements InjectedExchange {
   readonly options: StreamedContext
   readonly planned: PlannedExchange
-  /** The faults of HTTP rules, which precede those of the calls. */
   readonly exchange: CallInjection
   readonly calls: readonly CallInjection[]
-  /** The calls and other messages, by the indexes of `CallTexts`. */
   readonly posted: readonly CallInjection[]
   readonly all: readonly CallInjection[]
   readonly shared: boolean
@@ -84,7 +83,6 @@ export class ExchangeFaults {
     this.request = new RequestPhase(this)
   }
 
-  /** Stops all faults because the sidecar drains; held messages continue unchanged. */
   disarm(): void {
     this.#stop.abort()
     for (const stop of this.#stops) stop.abort()
@@ -104,7 +102,6 @@ export class ExchangeFaults {
     }
   }
 
-  /** Ends the faults with the exchange, and calls that were not sent never are. Idempotent. */
   finish(): void {
     if (this.request.isOver || this.request.redirect === 'held') return
     this.request.end()

@@ -1,6 +1,6 @@
 import { adjoined } from '../../../base/bytes.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
-import { type InjectedResponse, markerComments, withMarkers } from './injected-response.ts'
+import { markerComments, withMarkers } from './injected-response.ts'
 import { Valve } from './valve.ts'
 import { Fifo } from '../../../base/fifo.ts'
 import type { ResponseSink } from '../../../http/transfer.ts'
@@ -110,16 +110,10 @@ abstract class EventOutlet extends Valve {
 /** The bytes beyond which a held head is sent: the client sees that the upstream is alive. */
 const MAX_HELD = 16 * 1024
 
-/** Sends a response to the client. */
-interface ResponseOutlet extends Pick<ResponseSink, 'head' | 'data'> {
-  /** Bypasses the faults that act on the response as HTTP. Only before the head. */
-  bypass(): void
-}
-
 /** Sends the head and events of a response; holds the head while a fault may still replace it. */
 export class SseOutlet extends EventOutlet {
   released = false
-  readonly #outlet: ResponseOutlet
+  readonly #outlet: Pick<ResponseSink, 'head' | 'data'>
   readonly #head: ResponseHead
   #heldSize = 0
   #headMarkers: string[] = []
@@ -127,7 +121,7 @@ export class SseOutlet extends EventOutlet {
   readonly #timer: NodeJS.Timeout | undefined
 
   /** Holds the head for at most `hold` milliseconds; 0 sends it at once. */
-  constructor(outlet: ResponseOutlet, head: ResponseHead, hold: number) {
+  constructor(outlet: Pick<ResponseSink, 'head' | 'data'>, head: ResponseHead, hold: number) {
     super(outlet)
     this.#outlet = outlet
     this.#head = head
@@ -174,16 +168,6 @@ export class SseOutlet extends EventOutlet {
     this.stop()
     this.#outlet.head(withMarkers(this.#head, this.#headMarkers))
     this.flush()
-  }
-
-  /** Sends another response instead of the held one. */
-  replace(response: InjectedResponse): void {
-    this.stop()
-    this.drop()
-    this.flushWrites()
-    this.#outlet.bypass()
-    this.#outlet.head(response.head)
-    this.#outlet.data(response.bytes)
   }
 }
 

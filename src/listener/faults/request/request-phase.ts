@@ -1,26 +1,10 @@
 import type { Call } from '../../../mcp/call.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import { type CallInjection, waits } from '../call-injection.ts'
+import { type CallInjection, type InjectedExchange, waits } from '../call-injection.ts'
 import { isAnyInjected, ownOf } from '../call-outcome.ts'
-import type { ExchangeContext } from '../exchange-context.ts'
 import type { CallTexts } from './call-texts.ts'
 import { pipeMessages } from './single-messages.ts'
-import {
-  type PostedCalls,
-  type RequestOutcome,
-  admitVerdict,
-  askFaults,
-  requestOutcome,
-} from './verdicts.ts'
-
-/** The messages of a request under faults. */
-interface Requested extends PostedCalls {
-  readonly options: ExchangeContext
-  readonly exchange: CallInjection
-  readonly calls: readonly CallInjection[]
-  readonly all: readonly CallInjection[]
-  disarm(): void
-}
+import { type RequestOutcome, admitVerdict, askFaults, requestOutcome } from './verdicts.ts'
 
 const RESOLVED = Promise.resolve()
 /** Stands for the verdict on a message that was answered before the client repeated the request. */
@@ -35,7 +19,7 @@ export class RequestPhase {
   redirect: 'passes' | 'held' | undefined
   /** True when the exchange has ended. */
   isOver = false
-  readonly #of: Requested
+  readonly #of: InjectedExchange
   /** The messages that are answered by the request phase, by index, with the responses. */
   readonly #responded: number[] = []
   readonly #replies: Reply[] = []
@@ -49,7 +33,7 @@ export class RequestPhase {
   #isWaiting = false
   #wasKept = false
 
-  constructor(of: Requested) {
+  constructor(of: InjectedExchange) {
     this.#of = of
     this.#receivedAt = of.options.exchange.receivedAt
   }

@@ -262,22 +262,28 @@ export class SseResponse extends EventChannel implements ResponsePart {
 
   /** Responds by a status instead of the stream, whose head is held. */
   #replace(owner: CallInjection, reply: HttpReply): undefined {
-    const { faults, head } = this.#context
+    const { faults, head, outlet } = this.#context
     move(owner, 'changes')
+    this.#cutCalls(false)
+    outlet.bypass()
     const { head: request } = faults.options.exchange
-    this.#out.replace(httpResponse(reply, request, hasMarkers(faults), head.headers))
-    this.#endEarly()
+    outlet.whole(httpResponse(reply, request, hasMarkers(faults), head.headers))
   }
 
+  /** Ends the response before the upstream does. */
   #endEarly(): void {
-    const { outlet, faults } = this.#context
-    if (outlet.ended) return
-    for (const own of faults.calls) move(own, 'cuts')
+    if (this.#context.outlet.ended) return
     this.#sendMarkers()
-    this.#out.release()
+    this.#cutCalls(true)
+    this.#context.outlet.end([])
+  }
+
+  /** Ends all calls before the upstream does, behind what is sent, if anything. */
+  #cutCalls(isSent: boolean): void {
+    for (const own of this.#context.faults.calls) move(own, 'cuts')
+    if (isSent) this.#out.release()
     this.stop()
     this.#context.upstream.drop()
-    outlet.end([])
   }
 
   #sendMarkers(): void {
@@ -288,13 +294,9 @@ export class SseResponse extends EventChannel implements ResponsePart {
     const { outlet, faults, upstream } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) {
-      for (const own of faults.calls) move(own, 'cuts')
       if (faults.calls.length === 0) move(faults.exchange, 'changes')
-      this.#out.release()
-      this.stop()
-      upstream.drop()
-      outlet.cut(error.how)
-      return
+      this.#cutCalls(true)
+      return outlet.cut(error.how)
     }
     faults.options.listener.failed(NO_FAULT, error)
     upstream.drop()
