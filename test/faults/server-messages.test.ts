@@ -190,7 +190,7 @@ it.each(
   expect((await call(place, callMessage(1))).text).toBe(events.join(''))
   const response = { jsonrpc: '2.0', id: 's1', result: {} }
   expect((await call(place, response)).status).toBe(status)
-  // What answers no request of the upstream passes, after all that was rejected.
+  // A response to no request of the upstream passes, after all that was rejected.
   const other = { ...response, id: 's2' }
   expect((await call(place, other)).status).toBe(202)
   expect(asked.map(({ text }): unknown => JSON.parse(text))).toEqual([other])

@@ -165,7 +165,8 @@ export class ExchangeFaults implements InjectedExchange {
   #close(own: CallInjection): void {
     if (own.end === 'counted') return
     closeInjection(own)
-    if (this.all.every(({ end }) => end === 'counted')) this.#memory.close()
+    for (const { end } of this.all) if (end !== 'counted') return
+    this.#memory.close()
   }
 }
 

@@ -53,8 +53,8 @@ export class FaultEffects extends ActiveContext {
   }
 
   /**
-   * Records the announced effects, as a delay of so many milliseconds, if any, while the fault
-   * continues to act. Returns false when there are none.
+   * Records the announced effects while the fault continues to act; returns false without any.
+   * `delayMs` is the intended delay, if they are one.
    */
   commitClaims(delayMs?: number): boolean {
     const claims = this.#claims

@@ -7,7 +7,7 @@ import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
 import { mayMatch, planCall, planHttp, planHttpResponse } from '../../rules/select/plan.ts'
 import type { Outgoing } from '../layers/service.ts'
-import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
+import type { FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
 import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.ts'
 import { AskedRequests, StreamPlanner } from './message-plans.ts'
@@ -17,7 +17,7 @@ import {
   type FaultPlannerOptions,
   type PlannerContext,
   type PlannerLimits,
-  type PostedExchange,
+  type PlannedRequest,
   requestFacts,
   type RequestFacts,
   type RuleParts,
@@ -54,9 +54,6 @@ export function createPlanner(
     },
   })
 }
-
-/** A POST, or an exchange without calls. */
-type Exchange = FaultedExchange & Pick<PostedExchange, 'session' | 'repeats'>
 
 const NOTHING_POSTED: PostedMessages = {
   kind: 'messages',
@@ -140,9 +137,15 @@ export class FaultPlanner {
     for (const call of calls) listener.injected({ ...later, call })
   }
 
-  /** Plans the faults of a POST with calls; undefined when no rule matches. */
-  forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
-    return this.#safely(exchange, false)
+  /** Plans the faults of a request; undefined when no rule matches. */
+  forCalls(exchange: PlannedRequest, unread = false): ExchangeFaults | undefined {
+    try {
+      return this.#plan(exchange, unread)
+    } catch (error) {
+      if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
+      this.#parts.onError(error)
+      return undefined
+    }
   }
 
   /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
@@ -150,7 +153,7 @@ export class FaultPlanner {
     const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : this.#parts.rules.ruleSet.index
     if (!hasHttp && !hasHttpResponse) return undefined
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    return this.#safely({ head, requestBytes, session }, unread)
+    return this.forCalls({ head, requestBytes, session }, unread)
   }
 
   /** Sends a request under its faults; relay and observers need not know them. */
@@ -165,17 +168,7 @@ export class FaultPlanner {
     return transfer
   }
 
-  #safely(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
-    try {
-      return this.#plan(exchange, unread)
-    } catch (error) {
-      if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
-      this.#parts.onError(error)
-      return undefined
-    }
-  }
-
-  #plan(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
+  #plan(exchange: PlannedRequest, unread: boolean): ExchangeFaults | undefined {
     const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const isDenied = isUntouchable(states, posted.calls, unread)
