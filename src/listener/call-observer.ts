@@ -17,6 +17,7 @@ import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Explained } from './ended-call.ts'
+import { unreadOutcome } from './faults/call-outcome.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import { heavyWork } from '../base/event-loop.ts'
 import type { StackParts } from './layers/stack-parts.ts'
@@ -249,7 +250,8 @@ export class CallObserver implements Observer {
   #settleUnread(size: number): void {
     const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
     for (const entry of this.#entries) {
-      const outcome = entry.faults?.unreadOutcome(entry.call) ?? 'ok'
+      const { faults, call } = entry
+      const outcome = faults === undefined ? 'ok' : unreadOutcome(faults, call)
       this.#parts.inFlight.settle(entry, outcome, 'real', bytes)
     }
   }

@@ -6,6 +6,7 @@ import type { ErrorText } from '../mcp/error-text.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
+import { hasChanged, isExecuted, originOfCall } from './faults/call-outcome.ts'
 
 /** Explains an error, for samples of errors. */
 export interface Explained extends ErrorText {
@@ -45,7 +46,7 @@ export function recordOf(
         ? (respondedOrNow - sentAt) / 1000
         : undefined,
     responseBytes: resultBytes,
-    changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
+    changed: end === 'ok' && entry.faults !== undefined && hasChanged(entry.faults, call),
     trace: entry.trace,
   }
 }
@@ -80,7 +81,7 @@ function executionOf(
   if (outcome === 'ok') return 'known'
   if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.
-  if (respondedAt >= 0) return faults?.isExecuted(call) === true ? 'known' : 'none'
+  if (respondedAt >= 0) return faults !== undefined && isExecuted(faults, call) ? 'known' : 'none'
   return NO_RESPONSE.has(outcome) || origin === 'injected' ? 'possible' : 'none'
 }
 
@@ -91,9 +92,8 @@ export function effectsOn({ call, faults }: CallEntry, error?: Explained): reado
 
 /** Returns the origin of an outcome that faults may have caused. */
 function originOf({ call, faults, disturbance, mark }: CallEntry, outcome: Outcome): Origin {
-  if (disturbance?.mayCause(outcome) === true || faults?.originOf(call) === 'injected') {
-    return 'injected'
-  }
+  if (disturbance?.mayCause(outcome) === true) return 'injected'
+  if (faults !== undefined && originOfCall(faults, call) === 'injected') return 'injected'
   if (mark === 0 || !isError(outcome)) return 'real'
   return mark === FAULT || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

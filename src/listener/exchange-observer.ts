@@ -4,6 +4,7 @@ import { responseFactsOf } from '../http/response-facts.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
 import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Explained } from './ended-call.ts'
+import { originOfStatus } from './faults/call-outcome.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
@@ -38,7 +39,7 @@ export class ExchangeObserver implements Observer {
 
   end(): void {
     const status = this.#head?.status ?? 0
-    let origin = this.faults?.origin ?? 'real'
+    let origin = this.faults === undefined ? 'real' : originOfStatus(this.faults)
     if (origin === 'real' && this.#head !== undefined && status >= 400) {
       const mark = this.#parts.markers.believed(responseFactsOf(this.#head).mark)
       if (mark === FAULT) origin = 'injected_elsewhere'

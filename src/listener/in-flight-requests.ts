@@ -9,6 +9,7 @@ import type { ForeignMark } from '../http/foreign-markers.ts'
 import type { AgentsOfServer } from './agents-of-server.ts'
 import { type CallEntry, type Carrier, newEntry } from './call-entry.ts'
 import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
+import { responded, unfollowed } from './faults/call-outcome.ts'
 import { OpenCalls } from './open-calls.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import type { TrustedMarkers } from './trusted-markers.ts'
@@ -43,7 +44,7 @@ export class InFlightRequests {
     const { telemetry } = (this.#parts = parts)
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
       if (full) telemetry.evicted('redirects')
-      faults?.unfollowed()
+      if (faults !== undefined) unfollowed(faults)
       // A client that was redirected to another host is not expected back: the call did not fail.
       for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'real')
     })
@@ -126,7 +127,7 @@ export class InFlightRequests {
   /** Settles the call of a result or error of so many bytes. */
   response(entry: CallEntry, message: Message, bytes: number, mark: ForeignMark = 0): void {
     entry.mark = Math.max(entry.mark, this.#parts.markers.believed(mark))
-    entry.faults?.responded(entry.call)
+    if (entry.faults !== undefined) responded(entry.faults, entry.call)
     this.learn(entry.session, entry.call, message)
     const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
@@ -149,7 +150,7 @@ export class InFlightRequests {
   /** Settles a call for which nobody waits, before its faults forget it. */
   abandon(entry: CallEntry, outcome: Outcome, origin: Origin = 'real', error?: Explained): void {
     this.settle(entry, outcome, origin, undefined, error)
-    entry.faults?.abandon(entry.call)
+    entry.faults?.request.abandon(entry.call)
   }
 
   /** Drops calls without a response for too long. */

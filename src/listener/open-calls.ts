@@ -108,7 +108,7 @@ class SessionlessCalls {
     let known: SendBarrier | undefined
     for (let entry = this.#calls.newest; entry !== undefined; entry = entry.older) {
       if (entry.call.id !== id) continue
-      const whenSent = entry.faults?.whenSent
+      const whenSent = entry.faults?.request.whenSent
       if (whenSent === undefined || !isSameCaller(entry.caller, caller)) continue
       known = this.#barriers.get(entry)
       if (known?.isPassed === false) {

@@ -47,7 +47,7 @@ export class PortSessions {
     let resume: () => void = () => undefined
     this.#agents?.sessionLeft(session)
     const until = new Promise<void>((resolve) => (resume = resolve))
-    for (const { faults } of this.inFlight.calls.ofSession(session)) faults?.suspend(until)
+    for (const { faults } of this.inFlight.calls.ofSession(session)) faults?.request.suspend(until)
     return (status) => {
       const hasEnded = (status >= 200 && status < 300) || status === 404
       if (hasEnded) this.end(session, 'abandoned', 'real')
@@ -59,7 +59,7 @@ export class PortSessions {
   end(session: string, outcome: Outcome, origin: Origin): void {
     this.known.forget(session)
     for (const entry of this.inFlight.calls.dropSession(session)) {
-      if (!entry.exchangeOpen || entry.faults?.holds === true) {
+      if (!entry.exchangeOpen || entry.faults?.request.holds === true) {
         this.inFlight.abandon(entry, outcome, origin)
       } else entry.fallback = outcome
     }

@@ -37,7 +37,6 @@ export class PushObserver implements Observer, PushPosition {
 
   constructor(parts: StackParts, head: RequestHead, account: Observer, stream?: PushStream) {
     this.#stream = stream
-    stream?.setPosition(this)
     this.#parts = parts
     this.#account = account
     this.#target = head.target

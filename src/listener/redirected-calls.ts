@@ -4,6 +4,7 @@ import { headerValue, linesText, type RequestHead, type ResponseHead } from '../
 import { redirectTarget, type RedirectTarget } from '../http/redirect-target.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
+import { followRedirect } from './faults/call-outcome.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
 
@@ -74,7 +75,7 @@ export class RedirectedCalls {
     if (posted === undefined || to === undefined || bytes === undefined) return false
     const faults = entries[0]?.faults ?? account?.faults
     const weight = bytes.length + to.target.length + linesText(head.headers).length
-    const carried = faults?.followRedirect() === true ? faults : undefined
+    const carried = faults !== undefined && followRedirect(faults) ? faults : undefined
     const post = { head, posted, entries, observer, faults: carried }
     const key = keyOf(head, peer, bytes)
     this.#held.push({ post, to, key, size: bytes.length, weight, expires: now + FOLLOW_TIMEOUT })

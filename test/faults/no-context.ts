@@ -26,9 +26,11 @@ export const NO_CONTEXT: ExchangeContext = {
   control: {
     expireSession: () => undefined,
     hasSessionEnded: () => false,
-    refuseConnections: () => undefined,
-    server: undefined,
-    closePort: undefined,
-    watchFor: () => undefined,
+    hostFor: () => ({
+      refuseConnections: () => undefined,
+      server: undefined,
+      closePort: undefined,
+      watchFor: () => undefined,
+    }),
   },
 }

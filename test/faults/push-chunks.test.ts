@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type PushedCall, openInjection } from '../../src/listener/faults/call-injection.ts'
+import { type CallInjection, openInjection } from '../../src/listener/faults/call-injection.ts'
 import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'
@@ -26,14 +26,13 @@ const call = (id: number): Call => ({
 })
 
 /** A call without a fault: its events pass unchanged. */
-function pushedCall(id: number): PushedCall {
+function pushedCall(id: number): CallInjection {
   const stop = new Stop()
   const failed = (_: unknown, error: unknown): never => {
     throw error
   }
   const listener = { ...NO_CONTEXT.listener, failed }
-  const own = openInjection({ call: call(id) }, { ...NO_CONTEXT, listener }, stop)
-  return { own, stop, lost: () => undefined }
+  return openInjection({ call: call(id) }, { ...NO_CONTEXT, listener }, stop)
 }
 
 /** One stream, and what the client has of it. */
@@ -53,13 +52,13 @@ function stage(limit: number) {
     end: () => undefined,
     fail: () => undefined,
   }
-  stream.setPosition({
+  const position = {
     get between() {
       return watch.between
     },
     fork: () => watch.fork(),
-  })
-  stream.setSink(sink)
+  }
+  stream.connect({ sink, position, post: () => undefined })
   stream.attach({ resume: () => undefined, abort: () => undefined })
   stream.head(HEAD)
   stream.setSession('/m', true)
@@ -97,7 +96,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
       async (events, steps, limit) => {
         const { streams, stream, text } = stage(limit)
         const input = Buffer.from(events.join(''))
-        const armed = new Map<number, PushedCall>()
+        const armed = new Map<number, CallInjection>()
         let at = 0
         let ours = 0
         for (const each of steps) {

@@ -175,6 +175,28 @@ it.each([
   expect(stage.counts()).toMatchObject({ matched: 1, injected: 1 })
 })
 
+it.each(
+  ['elicitation/create', 'sampling/createMessage'].flatMap((method) => [
+    ['abort: { status: 503 }', method, 503] as const,
+    ['rateLimit: { retryAfter: 1s }', method, 429] as const,
+    ['unauthorized: {}', method, 401] as const,
+  ]),
+)('%s rejects the response of a client to %s, which the upstream never gets', async (...row) => {
+  const [fault, method, status] = row
+  const asked: Asked[] = []
+  const events = [event({ ...elicit, method }), result]
+  const stage = await stageOf(fault, `match: { method: ${method} }`, events, asked)
+  const place = { ...stage, headers: { 'mcp-session-id': 's' } }
+  expect((await call(place, callMessage(1))).text).toBe(events.join(''))
+  const response = { jsonrpc: '2.0', id: 's1', result: {} }
+  expect((await call(place, response)).status).toBe(status)
+  // A response to no request of the upstream passes, after all that was rejected.
+  const other = { ...response, id: 's2' }
+  expect((await call(place, other)).status).toBe(202)
+  expect(asked.map(({ text }): unknown => JSON.parse(text))).toEqual([other])
+  expect(stage.counts()).toMatchObject({ matched: 1, injected: 1, not_applicable: 0 })
+})
+
 it.each([
   ['abort: { status: 503 }', ELICIT],
   ['abort: { rpcError: { code: 1, message: x } }', PROGRESS],

@@ -1,170 +1,30 @@
-import { digest } from '../../base/digest.ts'
-import { nextLoop } from '../../base/event-loop.ts'
-import type { Keeping } from '../../base/room.ts'
 import {
   CONTINUE,
   type Fault,
   type FaultContext,
-  type FaultHost,
   type Overtaking,
   type Verdict,
 } from '../../filters/fault.ts'
-import { callerText } from '../../http/caller-identity.ts'
-import { type ResponseHead, headerValue, headerValues } from '../../http/headers.ts'
-import { type Call, type ClientInfo, isOther } from '../../mcp/call.ts'
-import type { Message } from '../../mcp/json-rpc.ts'
+import { isOther } from '../../mcp/call.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
-import { type CallProgress, addMarker } from './call-state.ts'
-import { FaultStopped, interruptibleWait } from './chain/stop.ts'
-import { faultMarker } from './emit/injected-response.ts'
-import type { FaultOrigin, FaultRef, NotApplicableReason } from './exchange-context.ts'
-
-/**
- * Shows one fault the call on which it acts; its effects are added by `ActiveFault`. A class,
- * because an object literal with getters costs a hidden class each time, which keeps all that the
- * getters use until the next major garbage collection.
- */
-class ActiveContext {
-  readonly owner: CallProgress
-  /**
-   * Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another
-   * signal.
-   */
-  readonly withdrawn: AbortSignal
-  protected readonly matched: MatchedRule
-  protected readonly ref: FaultRef
-  readonly #index: number
-  #random: (() => number) | undefined
-
-  /** `index` is the position of the fault in its rule. */
-  constructor(matched: MatchedRule, index: number, owner: CallProgress) {
-    const { rule, retired } = matched
-    this.owner = owner
-    this.matched = matched
-    this.withdrawn = retired
-    this.ref = { rule: rule.name, fault: rule.uses[index]!.fault, call: owner.call }
-    this.#index = index
-  }
-
-  get call(): Call | undefined {
-    return this.owner.call
-  }
-
-  get session(): string | undefined {
-    return this.owner.context.facts.session
-  }
-
-  get client(): ClientInfo | undefined {
-    return this.owner.context.facts.client
-  }
-
-  get caller(): string | undefined {
-    const text = callerText(this.owner.context.exchange.head, this.session)
-    return text === undefined ? undefined : digest(text)
-  }
-
-  get response(): ResponseHead | undefined {
-    return this.owner.response
-  }
-
-  get requestBytes(): number {
-    return this.owner.context.exchange.requestBytes
-  }
-
-  get marked(): boolean {
-    return this.matched.rule.marker
-  }
-
-  get host(): FaultHost {
-    const { control } = this.owner.context
-    const { origin, matched } = this
-    const { closePort } = control
-    return {
-      refuseConnections: (ms) => control.refuseConnections(ms, origin),
-      closePort: closePort && ((ms) => closePort(Math.min(ms, matched.endsIn(this.now())), origin)),
-      watchFor: (word) => control.watchFor(word),
-      server: control.server,
-    }
-  }
-
-  protected get origin(): FaultOrigin {
-    return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
-  }
-
-  get now(): () => number {
-    return this.owner.context.parts.now
-  }
-
-  get keeping(): Keeping {
-    return this.owner.context.parts.memory.keeping
-  }
-
-  get signal(): AbortSignal {
-    return this.owner.stop.signal
-  }
-
-  get random(): () => number {
-    return (this.#random ??= this.matched.random(this.#index))
-  }
-
-  get nextLoop(): () => Promise<void> {
-    return nextLoop
-  }
-
-  get group(): object {
-    return this.owner.context.group ?? this.owner
-  }
-
-  header(name: string): string | undefined {
-    return headerValue(this.owner.context.facts.headers, name)
-  }
-
-  headers(name: string): readonly string[] {
-    return headerValues(this.owner.context.facts.headers, name)
-  }
-
-  memory<Memory>(make: () => Memory): Memory {
-    return this.matched.memory(this.#index, make)
-  }
-
-  reserve(bytes: number): NotApplicableReason | undefined {
-    const { isElsewhere, context, memory } = this.owner
-    // The observer of a stream that calls share would not see the end of the call.
-    if (isElsewhere && bytes > context.parts.maxBody) return 'too_large'
-    return memory.reserve(bytes) ? undefined : 'memory'
-  }
-
-  retired(): Promise<void> {
-    return interruptibleWait(Infinity, this.withdrawn, this.owner.stop).catch(() => undefined)
-  }
-}
+import type { CallProgress } from './call-state.ts'
+import { interruptibleWait } from './chain/stop.ts'
+import type { NotApplicableReason } from './exchange-context.ts'
+import { FaultEffects } from './fault-effects.ts'
 
 /** The reason for which a verdict cannot be carried out, possibly known later. */
 export type Inapplicable =
   NotApplicableReason | undefined | Promise<NotApplicableReason | undefined>
 
-/** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
-export class ActiveFault extends ActiveContext implements FaultContext {
+/** Runs one fault of a matched rule on one call. */
+export class ActiveFault extends FaultEffects implements FaultContext {
   readonly fault: Fault
   /** True for a fault that acts on the response as HTTP. */
   readonly transformsOutput: boolean
   /** True for a fault that acts on the messages of the response. */
   readonly readsResponse: boolean
-  /** True when the fault was asked: without an effect it counts as not applicable. */
-  asked = false
-  /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
-  inOutput = false
-  /** The message of the response that the fault took last. */
-  taken: Message | undefined
-  /** True when the fault took effect on the call. */
-  acted: boolean
-  #acting = false
-  /** True while the fault holds or changes a message; pending copies do neither. */
-  #holds = false
-  #asleep = 0
-  #actedHere = false
-  #finished = false
-  #claims: (string | undefined)[] | undefined
+  /** The hook that acts before the receiver gets the call or message; undefined without one. */
+  readonly requestHook: 'onRequest' | 'onMessage' | undefined
   /** The start of the first sleep, if earlier than the call of `sleep`. */
   #since: number | undefined
 
@@ -175,28 +35,18 @@ export class ActiveFault extends ActiveContext implements FaultContext {
     const fault = (this.fault = matched.rule.faults[index]!)
     this.transformsOutput = fault.onOutput !== undefined
     this.readsResponse = fault.beforeResponse !== undefined || fault.onResponse !== undefined
-  }
-
-  /** The hook that acts before the receiver gets the call or message; undefined without one. */
-  get requestHook(): 'onRequest' | 'onMessage' | undefined {
-    const { fault, owner } = this
-    if (isOther(owner.call) && fault.onMessage !== undefined) return 'onMessage'
-    return fault.onRequest === undefined ? undefined : 'onRequest'
+    if (fault.onMessage !== undefined && isOther(owner.call)) this.requestHook = 'onMessage'
+    else if (fault.onRequest !== undefined) this.requestHook = 'onRequest'
   }
 
   /** True while the fault sleeps. */
   get waits(): boolean {
-    return this.#asleep > 0
+    return this.asleep > 0
   }
 
   /** True once the fault has replaced a part of the request or response. */
   get changed(): boolean {
-    return this.fault.changes === true && (this.#actedHere || this.#acting)
-  }
-
-  /** The marker on the wire; undefined when the rule disables markers. */
-  get wireMarker(): string | undefined {
-    return this.marked ? faultMarker(this.ref.rule, this.ref.fault) : undefined
+    return this.fault.changes === true && (this.actedHere || this.acting)
   }
 
   /**
@@ -217,13 +67,13 @@ export class ActiveFault extends ActiveContext implements FaultContext {
         this.settle()
         return CONTINUE
       }
-      if (!this.#acting) this.injected()
+      if (!this.acting) this.injected()
       const checked = checkVerdict(verdict)
       const reason = checked instanceof Promise ? await checked : checked
       if (reason === undefined) {
         // Copies are sent after the call, which another fault may still hold.
-        if (verdict.kind === 'copies') this.#letGo()
-        else this.#commit(undefined)
+        if (verdict.kind === 'copies') this.letGo()
+        else this.commitClaims()
         this.#actBeyondCall(verdict)
         return verdict
       }
@@ -236,11 +86,10 @@ export class ActiveFault extends ActiveContext implements FaultContext {
 
   /** Starts the effects that a verdict has beyond its call. */
   #actBeyondCall(verdict: Verdict): void {
-    const { control } = this.owner.context
     if (verdict.kind === 'respond' && verdict.endsSession === true) {
-      control.expireSession(this.origin)
+      this.owner.context.control.expireSession(this.origin)
     } else if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
-      control.refuseConnections(verdict.refuse, this.origin)
+      this.host.refuseConnections(verdict.refuse)
     }
   }
 
@@ -253,97 +102,12 @@ export class ActiveFault extends ActiveContext implements FaultContext {
     }
   }
 
-  /**
-   * Records the announced effects as done. Returns true when the fault was acting and has finished.
-   */
-  settle(): boolean {
-    const acted = this.#acting
-    this.commitClaims()
-    // A sleeping fault is still acting.
-    if (this.#asleep > 0) return false
-    this.#end()
-    return acted
-  }
-
-  /** Records the announced effects while the fault continues to act. */
-  commitClaims(): void {
-    if (this.#claims !== undefined) this.#commit(undefined)
-  }
-
-  /** Withdraws the announced effects, which cannot be carried out. */
-  revoke(reason: NotApplicableReason): void {
-    this.#claims = undefined
-    this.#end()
-    this.cannot(reason)
-  }
-
-  /** Reports that the fault cannot act on this call: an announced effect does not take place. */
-  cannot(reason: NotApplicableReason): void {
-    if (this.#finished || this.acted) return
-    this.#claims = undefined
-    this.#end()
-    this.#finished = true
-    this.matched.notApplicable()
-    this.owner.context.listener.notApplicable({ ...this.ref, reason })
-  }
-
-  /** Disables a fault that threw; its messages continue unchanged. */
-  failed(error: unknown): void {
-    this.#claims = undefined
-    this.#end()
-    if (!(error instanceof FaultStopped)) {
-      this.owner.context.listener.failed(this.ref, error)
-      this.cannot('failed')
-    }
-    this.#finished = true
-  }
-
-  /** Disables a fault that is replaced after a restart. */
-  drop(): void {
-    this.settle()
-    this.#finished = true
-  }
-
-  /** Ends the fault with the exchange. */
-  close(): void {
-    this.settle()
-    if (this.asked) this.cannot('nothing_to_act_on')
-    this.#finished = true
-  }
-
-  /** Records that the fault leaves the call alone on purpose. */
-  withinLimit(): void {
-    this.#finished = true
-    this.matched.withinLimit()
-  }
-
-  /** Announces an effect; throws when the fault may not act. */
-  injected(effect?: string): void {
-    if (this.#finished || this.withdrawn.aborted || this.owner.stop.aborted)
-      throw new FaultStopped()
-    this.#begin()
-    this.#claims ??= []
-    this.#claims.push(effect)
-  }
-
-  #begin(): void {
-    if (this.#acting) return
-    if (!this.matched.begin()) {
-      this.#finished = true
-      throw new FaultStopped()
-    }
-    this.#acting = true
-    this.#holds = true
-    this.owner.holders++
-  }
-
   /** Waits, and records the announced effects as a delay of this time. */
   async sleep(ms: number): Promise<void> {
     const due = (this.#since ?? performance.now()) + ms
     this.#since = undefined
-    if (this.#claims !== undefined) this.#commit(ms)
     // A fault that sleeps after an effect continues to act.
-    else if (this.acted && !this.withdrawn.aborted) this.#begin()
+    if (!this.commitClaims(ms) && this.acted && !this.withdrawn.aborted) this.begin()
     // Recording the effect took a part of the time.
     await this.#wait(due)
   }
@@ -361,49 +125,28 @@ export class ActiveFault extends ActiveContext implements FaultContext {
     )
   }
 
+  /** Ends the fault with the exchange. */
+  close(): void {
+    this.settle()
+    if (this.asked && !this.acted) this.cannot('nothing_to_act_on')
+    this.finished = true
+  }
+
+  /** Disables a fault that is replaced after a restart. */
+  drop(): void {
+    this.settle()
+    this.finished = true
+  }
+
   /** Waits until `due` by `performance.now()`. */
   async #wait(due: number, stop = this.owner.stop): Promise<void> {
-    this.#asleep++
+    this.asleep++
     this.owner.hasWaited = true
     this.owner.waiting?.()
     try {
       await interruptibleWait(due - performance.now(), this.withdrawn, stop)
     } finally {
-      this.#asleep--
+      this.asleep--
     }
-  }
-
-  #commit(delayMs: number | undefined): void {
-    const claims = this.#claims ?? []
-    this.#claims = undefined
-    const { owner, ref } = this
-    const { listener, exchange } = owner.context
-    for (const each of owner.disturbs) each.by(owner.call!)
-    if (this.taken?.kind === 'notification' || this.taken?.kind === 'request') {
-      for (const each of exchange.disturbancesOf?.(owner.call) ?? []) each.by(this.taken)
-    }
-    for (const effect of claims) {
-      const first = !this.acted
-      this.acted = true
-      this.#actedHere = true
-      this.matched.applied()
-      const marker = this.wireMarker
-      if (marker !== undefined) addMarker(owner, marker, this.inOutput)
-      const { rule, fault, call } = ref
-      listener.injected({ rule, fault, call, effect, delayMs, first })
-    }
-  }
-
-  #end(): void {
-    if (!this.#acting) return
-    this.#acting = false
-    this.#letGo()
-    this.matched.end()
-  }
-
-  #letGo(): void {
-    if (!this.#holds) return
-    this.#holds = false
-    this.owner.holders--
   }
 }

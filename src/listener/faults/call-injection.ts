@@ -10,7 +10,7 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
-  /** In order; changed by `setFaults` alone. */
+  /** In order. */
   faults: readonly ActiveFault[]
   /** True when a fault acts on the request. */
   actsOnRequest: boolean
@@ -25,8 +25,11 @@ export interface CallInjection extends CallProgress {
   responded: AbortController | undefined
   /** True when the upstream reports the end of the session to a call with copies. */
   sessionEnded: boolean
-  /** Set while the response is awaited on a stream. */
-  pushed: PushedCall | undefined
+  /**
+   * Set while the response is awaited on a stream: reports that the stream ended, and that the
+   * events may come again on another one.
+   */
+  lost: (() => void) | undefined
 }
 
 /** The copies of a call that one fault orders. */
@@ -37,13 +40,21 @@ export interface CopyOrder {
   readonly spacing: number
 }
 
-/** A call whose response comes on a stream instead of its own exchange. */
-export interface PushedCall {
-  readonly own: CallInjection
-  /** Stops the faults; held events continue unchanged. */
-  readonly stop: Stop
-  /** Reports that the stream ended; the events may come again on another one. */
-  readonly lost: () => void
+/** The calls of one exchange with their faults. */
+export interface InjectedExchange {
+  readonly options: ExchangeContext
+  /** The faults of HTTP rules, which precede those of the calls. */
+  readonly exchange: CallInjection
+  readonly calls: readonly CallInjection[]
+  /** The calls and other messages, by the indexes of `CallTexts`. */
+  readonly posted: readonly CallInjection[]
+  readonly all: readonly CallInjection[]
+  /** True when several calls share the exchange: one call's fault must not affect the others. */
+  readonly shared: boolean
+  /** Stops all faults because the sidecar drains; held messages continue unchanged. */
+  disarm(): void
+  /** Ends the faults with the exchange, and calls that were not sent never are. Idempotent. */
+  finish(): void
 }
 
 /** Shared by the calls that have nothing of a kind, which are nearly all. */
@@ -88,9 +99,9 @@ export function openInjection(
     isAbandoned: false,
     isElsewhere: false,
     isResumable: false,
-    pushed: undefined,
+    lost: undefined,
   }
-  if (plan !== undefined) setFaults(own, activeFaultsOf(plan, own))
+  if (plan !== undefined) activate(own, plan)
   return own
 }
 
@@ -101,36 +112,27 @@ export interface PlannedCall {
   readonly disturbs?: readonly Disturbance[] | undefined
 }
 
-function setFaults(own: CallInjection, faults: readonly ActiveFault[]): void {
-  own.faults = faults
-  for (const { requestHook, readsResponse, fault } of faults) {
-    own.actsOnRequest ||= requestHook !== undefined
-    own.readsResponse ||= readsResponse
-    own.mayReplace ||= fault.beforeResponse !== undefined
-  }
-}
-
-/** Creates the active faults of a plan, in order; `before` are the faults that they replace. */
-function activeFaultsOf(
-  { matched: all }: Plan,
-  owner: CallInjection,
-  before: readonly ActiveFault[] = NONE,
-): readonly ActiveFault[] {
-  const faults: ActiveFault[] = []
-  for (const matched of all) {
-    if (matched.dryRun) continue
-    for (const index of matched.rule.faults.keys()) {
-      faults.push(new ActiveFault(matched, index, owner, before[faults.length]?.acted))
+/** Adds the active faults of a plan, in order; `before` are the faults that they replace. */
+function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[] = NONE): void {
+  const faults = [...own.faults]
+  for (const matched of plan.matched) {
+    const { faults: all } = matched.rule
+    for (let index = 0; index < all.length && !matched.dryRun; index++) {
+      const active = new ActiveFault(matched, index, own, before[faults.length]?.acted)
+      faults.push(active)
+      own.actsOnRequest ||= active.requestHook !== undefined
+      own.readsResponse ||= active.readsResponse
+      own.mayReplace ||= active.fault.beforeResponse !== undefined
     }
   }
-  return faults
+  own.faults = faults
 }
 
 /** Adds the faults of further rules. */
 export function addPlan(own: CallInjection, plan: Plan): void {
   const matched = [...(own.plan?.matched ?? []), ...plan.matched]
   own.plan = own.plan === undefined ? plan : { matched, dryRun: false }
-  setFaults(own, [...own.faults, ...activeFaultsOf(plan, own)])
+  activate(own, plan)
 }
 
 /**
@@ -141,7 +143,8 @@ export function restart(own: CallInjection, stop: Stop): void {
   reopen(own)
   own.stop = stop
   const before = own.faults
-  if (own.plan !== undefined) setFaults(own, activeFaultsOf(own.plan, own, before))
+  own.faults = NONE
+  if (own.plan !== undefined) activate(own, own.plan, before)
   for (const active of before) active.drop()
 }
 
@@ -158,6 +161,11 @@ export function closeInjection(own: CallInjection): void {
 /** Returns true when a fault acts on a response on the request's own exchange. */
 export function actsOnResponse({ isElsewhere, readsResponse }: CallInjection): boolean {
   return !isElsewhere && readsResponse
+}
+
+/** Returns true while a fault of the call sleeps. */
+export function waits({ faults }: CallInjection): boolean {
+  return faults.some((active) => active.waits)
 }
 
 /** Reports the faults that act on messages, or else on HTTP, as not applicable. */

@@ -1,4 +1,4 @@
-import type { ServerHandle } from '../../filters/fault.ts'
+import type { FaultHost } from '../../filters/fault.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
@@ -23,14 +23,8 @@ export interface ExchangeControl {
   expireSession(by: FaultOrigin): void
   /** Returns true when a fault or the upstream has ended the session. */
   hasSessionEnded(): boolean
-  /** Resets new connections for `ms` milliseconds. */
-  refuseConnections(ms: number, by: FaultOrigin): void
-  /** Closes the listener for `ms` milliseconds; undefined where no TCP port is open. */
-  readonly closePort: ((ms: number, by: FaultOrigin) => void) | undefined
-  /** Reports later calls that contain this word. */
-  watchFor(word: string): void
-  /** The process of the upstream; undefined where Squall does not run it. */
-  readonly server: ServerHandle | undefined
+  /** Returns the effects beyond the call; `endsIn` are the milliseconds until the rule expires. */
+  hostFor(by: FaultOrigin, endsIn: () => number): FaultHost
 }
 
 /** A request whose response may have faults; without calls it has no optional parts. */

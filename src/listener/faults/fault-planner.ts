@@ -3,21 +3,13 @@ import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import type { ResponseSink, Transfer } from '../../http/transfer.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
-import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
-import {
-  mayMatch,
-  planCall,
-  planHttp,
-  planHttpResponse,
-  type Plan,
-} from '../../rules/select/plan.ts'
-import type { RuleSet } from '../../rules/match/rule-set.ts'
+import { mayMatch, planCall, planHttp, planHttpResponse } from '../../rules/select/plan.ts'
 import type { Outgoing } from '../layers/service.ts'
-import type { FaultedExchange, FaultOrigin } from './exchange-context.ts'
+import type { FaultOrigin } from './exchange-context.ts'
 import type { PlannedCall } from './call-injection.ts'
-import { ExchangeFaults, type PlannedExchange, type PlanResponse } from './exchange-faults.ts'
+import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.ts'
 import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
@@ -25,12 +17,13 @@ import {
   type FaultPlannerOptions,
   type PlannerContext,
   type PlannerLimits,
-  type PostedExchange,
+  type PlannedRequest,
   requestFacts,
   type RequestFacts,
   type RuleParts,
   withTools,
 } from './planner-options.ts'
+import { unfollowed } from './call-outcome.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
 import type { MessagePlanner } from './source/server-messages.ts'
@@ -62,9 +55,6 @@ export function createPlanner(
   })
 }
 
-/** A POST, or an exchange without calls. */
-type Exchange = FaultedExchange & Pick<PostedExchange, 'session' | 'repeats'>
-
 const NOTHING_POSTED: PostedMessages = {
   kind: 'messages',
   batch: false,
@@ -74,6 +64,9 @@ const NOTHING_POSTED: PostedMessages = {
   session: undefined,
   client: undefined,
 }
+
+/** The rules about HTTP that act on stdio. */
+const NO_HTTP = { hasHttp: false, hasHttpResponse: false } as const
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
@@ -144,17 +137,23 @@ export class FaultPlanner {
     for (const call of calls) listener.injected({ ...later, call })
   }
 
-  /** Plans the faults of a POST with calls; undefined when no rule matches. */
-  forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
-    return this.#safely(exchange, false)
+  /** Plans the faults of a request; undefined when no rule matches. */
+  forCalls(exchange: PlannedRequest, unread = false): ExchangeFaults | undefined {
+    try {
+      return this.#plan(exchange, unread)
+    } catch (error) {
+      if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
+      this.#parts.onError(error)
+      return undefined
+    }
   }
 
   /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
   forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
-    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
-    if ((!hasHttp && !hasHttpResponse) || this.#isStdio) return undefined
+    const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : this.#parts.rules.ruleSet.index
+    if (!hasHttp && !hasHttpResponse) return undefined
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    return this.#safely({ head, requestBytes, session }, unread)
+    return this.forCalls({ head, requestBytes, session }, unread)
   }
 
   /** Sends a request under its faults; relay and observers need not know them. */
@@ -169,37 +168,30 @@ export class FaultPlanner {
     return transfer
   }
 
-  #safely(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
-    try {
-      return this.#plan(exchange, unread)
-    } catch (error) {
-      exchange.repeats?.faults?.unfollowed()
-      this.#parts.onError(error)
-      return undefined
-    }
-  }
-
-  #plan(exchange: Exchange, unread: boolean): ExchangeFaults | undefined {
+  #plan(exchange: PlannedRequest, unread: boolean): ExchangeFaults | undefined {
     const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const isDenied = isUntouchable(states, posted.calls, unread)
     const facts = requestFacts(this.#parts, head, session, posted.client, isDenied)
     const seen =
       repeats && requestFacts(this.#parts, repeats.head, session, posted.client, isDenied)
-    const hasHttp = ruleSet.index.hasHttp && !this.#isStdio
+    const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : ruleSet.index
     const exchangePlan = hasHttp
       ? acting(planHttp(ruleSet, withTools(facts, posted), states, clock, withTools(seen, posted)))
       : undefined
     const isNew = repeats === undefined
-    const unplanned = posted.calls.map((call): PlannedCall => ({ call, plan: undefined }))
-    const planned = isNew ? this.#planCalls(ruleSet, facts, unplanned) : undefined
-    const messages =
-      isNew && posted.others.length > 0
-        ? this.#planCalls(ruleSet, facts, this.#asked.named(posted, session))
-        : undefined
-    const planResponse = this.#planResponse(ruleSet, facts, posted)
+    const calls = posted.calls.map((call) =>
+      isNew ? this.#planCall(facts, { call }) : { call, plan: undefined },
+    )
+    const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
+      this.#planCall(facts, each),
+    )
+    const planResponse: PlanResponse | undefined = hasHttpResponse
+      ? (status) =>
+          acting(planHttpResponse(ruleSet, withTools(facts, posted), status, states, clock))
+      : undefined
     if (repeats?.faults !== undefined) {
-      repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
+      repeated(repeats.faults, exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
     const [first] = posted.calls
@@ -208,60 +200,30 @@ export class FaultPlanner {
       first && readsServer
         ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, facts)
         : undefined
-    const found = exchangePlan ?? planned ?? messages ?? planResponse ?? messagePlanner
-    if (found === undefined) return undefined
-    const calls = planned ?? unplanned
-    const plans = { calls, messages, messagePlanner, exchangePlan, planResponse }
-    return this.#faultsOf(exchange, facts, plans)
-  }
-
-  /** Plans the rules about the status when the response begins. */
-  #planResponse(
-    ruleSet: RuleSet,
-    facts: ExchangeFacts,
-    posted: PostedMessages,
-  ): PlanResponse | undefined {
-    if (!ruleSet.index.hasHttpResponse || this.#isStdio) return undefined
-    const { states, clock } = this.#parts.rules
-    const known = withTools(facts, posted)
-    return (status) => acting(planHttpResponse(ruleSet, known, status, states, clock))
-  }
-
-  #planCalls(
-    ruleSet: RuleSet,
-    facts: RequestFacts,
-    calls: readonly Omit<PlannedCall, 'plan'>[],
-  ): readonly PlannedCall[] | undefined {
-    let planned: PlannedCall[] | undefined
-    for (let index = 0; index < calls.length; index++) {
-      const each = calls[index]!
-      const plan = acting(this.#planCall(ruleSet, callFacts(facts, each.call)))
-      if (plan === undefined) continue
-      planned ??= calls.map(({ call, disturbs }) => ({ call, plan: undefined, disturbs }))
-      planned[index] = { call: each.call, plan, disturbs: each.disturbs }
-    }
-    return planned
-  }
-
-  #planCall(ruleSet: RuleSet, facts: CallFacts): Plan | undefined {
-    const { rules, headerFaults } = this.#parts
-    const plan = planCall(ruleSet, facts, rules.states, rules.clock)
-    if (headerFaults === undefined) return plan
-    return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
-  }
-
-  #faultsOf(
-    exchange: FaultedExchange,
-    facts: ExchangeFacts,
-    planned: PlannedExchange,
-  ): ExchangeFaults {
+    const others = messages.some(isPlanned) ? messages : undefined
+    const isFound = calls.some(isPlanned) || others !== undefined
+    if (!isFound && (exchangePlan ?? planResponse ?? messagePlanner) === undefined) return undefined
     const parts = this.#parts
-    const session = facts.session ?? ''
     const control = parts.controlOf(session)
-    const listener = parts.listenerOf(session, factsOf(exchange.head).trace)
-    return new ExchangeFaults({ facts, exchange, parts, control, listener }, planned)
+    const listener = parts.listenerOf(session, factsOf(head).trace)
+    const plans = { calls, messages: others, messagePlanner, exchangePlan, planResponse }
+    return new ExchangeFaults({ facts, exchange, parts, control, listener }, plans)
+  }
+
+  #planCall(facts: RequestFacts, { call, disturbs }: Omit<PlannedCall, 'plan'>): PlannedCall {
+    const { rules, headerFaults } = this.#parts
+    const { ruleSet, states, clock } = rules
+    const own = callFacts(facts, call)
+    const plan = planCall(ruleSet, own, states, clock)
+    const all =
+      headerFaults === undefined
+        ? plan
+        : withHeaderFaults(plan, headerFaults.plan(ruleSet, own, clock))
+    return { call, plan: acting(all), disturbs }
   }
 }
+
+const isPlanned = ({ plan }: PlannedCall): boolean => plan !== undefined
 
 /** Returns true for a call whose stream outlives a reload of rules. */
 const mayReadServer = ({ method }: Call): boolean => method === 'subscriptions/listen'

@@ -59,8 +59,8 @@ export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerCo
   readonly onError: (error: unknown) => void
 }
 
-/** A POST with calls. */
-export interface PostedExchange extends Required<FaultedExchange> {
+/** A POST, or an exchange without calls. */
+export interface PlannedRequest extends FaultedExchange {
   /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
   /** The redirected request that this one repeats: its calls are planned already. */

@@ -1,5 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { ServerHandle } from '../../filters/fault.ts'
+import type { FaultHost, ServerHandle } from '../../filters/fault.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
@@ -125,21 +125,17 @@ export class SessionControl implements ExchangeControl {
     return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
   }
 
-  refuseConnections(ms: number, { retired }: FaultOrigin): void {
-    const until = performance.now() + ms
-    this.#context.newConnections.resetWhile(() => performance.now() < until && !retired.aborted)
-  }
-
-  get closePort(): ExchangeControl['closePort'] {
-    const close = this.#context.newConnections.closePort()
-    return close && ((ms, { retired }) => close(ms, retired))
-  }
-
-  get server(): ServerHandle | undefined {
-    return this.#context.server
-  }
-
-  watchFor(word: string): void {
-    this.#canaries.add(word)
+  hostFor({ retired }: FaultOrigin, endsIn: () => number): FaultHost {
+    const { newConnections, server } = this.#context
+    const close = newConnections.closePort()
+    return {
+      refuseConnections(ms) {
+        const until = performance.now() + ms
+        newConnections.resetWhile(() => performance.now() < until && !retired.aborted)
+      },
+      closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
+      watchFor: (word) => this.#canaries.add(word),
+      server,
+    }
   }
 }

@@ -21,12 +21,12 @@ export function streams(
       const { exchange, facts } = opened.request
       if (facts.kind !== 'stream') return inner.send(opened, relay)
       const stream = p.push?.open(p.planner?.messagesOf(exchange.head))
-      relay.settlement.observe(new PushObserver(p, exchange.head, opened.account!, stream), opened)
+      const observer = new PushObserver(p, exchange.head, opened.account!, stream)
+      relay.settlement.observe(observer, opened)
       if (stream === undefined) return inner.send(opened, relay)
-      stream.setSink(relay)
-      stream.setPost((text, target) => {
+      const post = (text: string, target: string | undefined): void =>
         sendAlone(postOf(exchange.head, text, target), { upstream, closing: undefined })
-      })
+      stream.connect({ sink: relay, position: observer, post })
       stream.attach(inner.send(opened, stream))
       return stream
     },

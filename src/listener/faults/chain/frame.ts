@@ -77,9 +77,9 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
   Piece,
   undefined
 > {
-  readonly #highWater: number
   /** Called when there is room again. */
-  readonly #onDrain: () => void
+  protected readonly onDrain: () => void
+  readonly #highWater: number
   readonly #memory: Room | undefined
   readonly #waiting = new Fifo<Piece>()
   readonly #readers = new Fifo<Reader<Piece>>()
@@ -94,7 +94,7 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
   /** The sender is asked to pause while more than `highWater` bytes wait. */
   constructor(highWater: number, onDrain: () => void, memory?: Room) {
     this.#highWater = highWater
-    this.#onDrain = onDrain
+    this.onDrain = onDrain
     this.#memory = memory
   }
 
@@ -161,10 +161,6 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
     }
   }
 
-  protected onDrain(): void {
-    this.#onDrain()
-  }
-
   #take(): IteratorResult<Piece, undefined> {
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
@@ -189,7 +185,12 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
 
   /** `onDrain` is called when the queue has room again. */
   constructor(onDrain: () => void, memory?: Room) {
-    super(HIGH_WATER, onDrain, memory)
+    const drained = (): void => {
+      this.#room?.()
+      this.#room = undefined
+      onDrain()
+    }
+    super(HIGH_WATER, drained, memory)
   }
 
   override drop(): void {
@@ -197,15 +198,10 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
     this.onDrain()
   }
 
-  /** Resolves when the queue has room; returns undefined when it has. */
-  room(): Promise<void> | undefined {
+  /** Takes a frame; resolves when the queue has room, and returns undefined when it has. */
+  take(frame: ChainFrame): Promise<void> | undefined {
+    this.push(frame)
     if (!this.behind) return undefined
     return new Promise((resolve) => (this.#room = resolve))
-  }
-
-  protected override onDrain(): void {
-    this.#room?.()
-    this.#room = undefined
-    super.onDrain()
   }
 }

@@ -67,130 +67,33 @@ export interface LayerOptions {
   readonly endsByStatus: boolean
 }
 
-/**
- * Pipes a response through one fault's transform; resolves when the head is known. A transform that
- * fails loses nothing: bytes that it took and did not emit continue unchanged, with the rest.
- */
-export async function outputLayer(options: LayerOptions, input: OutputFlow): Promise<OutputFlow> {
-  const { active, changed } = options
-  const tap = new OutputTap(input.body, options)
-  active.asked = true
-  active.inOutput = true
-  let output: Output
-  try {
-    output = await active.fault.onOutput!(active, { head: input.head, body: tap })
-    tap.holdsHead = false
-    checkedHead(output.head, input.head)
-    // Now the head can carry the marker.
-    active.commitClaims()
-  } catch (error) {
-    stopped(options, tap, error)
-    return { ...input, body: untouched(tap) }
-  }
-  if (output.head.status !== input.head.status) changed()
-  if (output.body === tap && !tap.touched) {
-    // The transform does not read the body: later effects of the fault are not those of this
-    // response.
-    active.settle()
-    active.inOutput = false
-    return { ...input, head: output.head }
-  }
-  const body = transformed(options, tap, output.body, input.body)
-  return { head: output.head, body, whole: () => tap.exhausted && input.whole() }
-}
-
-async function* transformed(
-  options: LayerOptions,
-  tap: OutputTap,
-  output: AsyncIterable<Uint8Array>,
-  input: ByteFlow,
-): AsyncGenerator<Uint8Array, undefined> {
-  const { active, changed, endsByStatus } = options
-  let iterator: AsyncIterator<Uint8Array> | undefined
-  let ended = false
-  const checkChanged = (): void => {
-    // A response that was held too long to be compared counts as changed when the fault took
-    // effect.
-    if (!tap.changed && !(tap.lost && active.changed)) return
-    tap.changed = false
-    if (!endsByStatus) changed()
-  }
-  try {
-    try {
-      iterator = output[Symbol.asyncIterator]()
-      for (;;) {
-        const step = await iterator.next()
-        active.settle()
-        if (step.done === true) break
-        tap.gave(step.value)
-        checkChanged()
-        yield step.value
-      }
-      ended = true
-      if (tap.broken === undefined) {
-        tap.ended()
-        checkChanged()
-        return undefined
-      }
-    } catch (error) {
-      ended = true
-      stopped(options, tap, error)
-    }
-    yield* untouched(tap)
-    return undefined
-  } finally {
-    // Not awaited: a sleeping fault wakes at the end of the exchange. A transform that has ended
-    // needs no `return`.
-    if (!ended) iterator?.return?.().catch(() => undefined)
-    input.return?.().catch(() => undefined)
-  }
-}
-
-/** Handles the error of a transform. An error of its input ends the response, too. */
-function stopped({ active, changed }: LayerOptions, tap: OutputTap, error: unknown): void {
-  if (error instanceof CutResponse && error !== tap.broken?.error) {
-    active.settle()
-    changed()
-    throw error
-  }
-  if (tap.broken === undefined) {
-    // Bytes beyond the bound were not kept, and are missing now.
-    if (tap.lost) changed()
-    if (error instanceof HeldTooLong) active.revoke('too_slow')
-    else active.failed(error)
-  } else active.settle()
-}
-
-/** Emits the bytes that a transform took and did not emit, and the rest of the input. */
-async function* untouched(tap: OutputTap): AsyncGenerator<Uint8Array, undefined> {
-  yield* tap.takeInHand()
-  if (tap.broken !== undefined) throw tap.broken.error
-  for (let step = await tap.rest(); step.done !== true; step = await tap.rest()) {
-    yield step.value
-  }
-  tap.exhausted = true
-  return undefined
+/** Pipes a response through one fault's transform; resolves when the head is known. */
+export function outputLayer(options: LayerOptions, input: OutputFlow): Promise<OutputFlow> {
+  return new OutputLayer(options, input).start()
 }
 
 /**
- * The body as one transform sees it. Keeps the bytes that were taken and not emitted, which are sent
- * when the transform fails, and detects whether the emitted bytes differ from the input.
+ * One fault's transform, and the body as the transform sees it. Keeps the bytes that were taken and
+ * not emitted: when the transform fails, they are sent unchanged, with the rest. Detects whether
+ * the emitted bytes differ from the input.
  */
-class OutputTap implements AsyncIterableIterator<Uint8Array> {
-  /** True when the transform has read from the body. */
-  touched = false
-  exhausted = false
-  /** True when the emitted bytes differ from the input. */
-  changed = false
-  /** True when more bytes were held than are kept, so that input and output cannot be compared. */
-  lost = false
-  /** True until the transform returns its head. */
-  holdsHead = true
-  /** The error that ended the input. */
-  broken: { readonly error: unknown } | undefined
-  readonly #input: ByteFlow
+class OutputLayer implements AsyncIterableIterator<Uint8Array> {
   readonly #options: LayerOptions
   readonly #memory: Room
+  readonly #head: ResponseHead
+  readonly #input: ByteFlow
+  readonly #isInputWhole: () => boolean
+  /** True until the transform returns its head. */
+  #holdsHead = true
+  /** True when the transform has read from the body. */
+  #isTouched = false
+  #isExhausted = false
+  /** True when the emitted bytes differ from the input. */
+  #isChanged = false
+  /** True when more bytes were held than are kept, so that input and output cannot be compared. */
+  #isLost = false
+  /** The error that ended the input. */
+  #broken: { readonly error: unknown } | undefined
   readonly #inHand = new Fifo<Uint8Array>()
   /** The bytes of the first kept chunk that were emitted. */
   #out = 0
@@ -201,10 +104,41 @@ class OutputTap implements AsyncIterableIterator<Uint8Array> {
   #waited = 0
   #came = 0
 
-  constructor(input: ByteFlow, options: LayerOptions) {
-    this.#input = input
+  constructor(options: LayerOptions, { head, body, whole }: OutputFlow) {
     this.#options = options
     this.#memory = options.active.owner.memory
+    this.#head = head
+    this.#input = body
+    this.#isInputWhole = whole
+  }
+
+  async start(): Promise<OutputFlow> {
+    const { active, changed } = this.#options
+    const before = this.#head
+    active.asked = true
+    active.inOutput = true
+    let output: Output
+    try {
+      output = await active.fault.onOutput!(active, { head: before, body: this })
+      this.#holdsHead = false
+      checkedHead(output.head, before)
+      // Now the head can carry the marker.
+      active.commitClaims()
+    } catch (error) {
+      this.#stopped(error)
+      return { head: before, body: this.#untouched(), whole: this.#isInputWhole }
+    }
+    const { head, body } = output
+    if (head.status !== before.status) changed()
+    if (body === this && !this.#isTouched) {
+      // The transform does not read the body: later effects of the fault are not those of this
+      // response.
+      active.settle()
+      active.inOutput = false
+      return { head, body: this.#input, whole: this.#isInputWhole }
+    }
+    const whole = (): boolean => this.#isExhausted && this.#isInputWhole()
+    return { head, body: this.#transformed(body), whole }
   }
 
   [Symbol.asyncIterator](): this {
@@ -212,41 +146,114 @@ class OutputTap implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    this.touched = true
-    if (this.exhausted) return { done: true, value: undefined }
+    this.#isTouched = true
+    if (this.#isExhausted) return { done: true, value: undefined }
     let step: IteratorResult<Uint8Array, undefined>
     try {
       step = await this.#inTime((this.#arriving ??= this.#input.next()))
     } catch (error) {
-      if (!(error instanceof HeldTooLong)) this.broken = { error }
+      if (!(error instanceof HeldTooLong)) this.#broken = { error }
       throw error
     }
     this.#arriving = undefined
     if (step.done === true) {
-      this.exhausted = true
-    } else if (!this.lost) {
+      this.#isExhausted = true
+    } else if (!this.#isLost) {
+      const { length } = step.value
       this.#inHand.push(step.value)
-      this.#size += step.value.length
-      this.#came += step.value.length
-      this.#memory.take(step.value.length)
+      this.#size += length
+      this.#came += length
+      this.#memory.take(length)
       if (this.#size > this.#options.limit) {
-        this.lost = true
+        this.#isLost = true
         this.#clear()
       }
     }
     return step
   }
 
-  /** Reads the next chunk for the successor of the transform. */
-  rest(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const arriving = this.#arriving ?? this.#input.next()
-    this.#arriving = undefined
-    return arriving
+  async *#transformed(output: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+    const { active } = this.#options
+    let iterator: AsyncIterator<Uint8Array> | undefined
+    let ended = false
+    try {
+      try {
+        iterator = output[Symbol.asyncIterator]()
+        for (;;) {
+          const step = await iterator.next()
+          active.settle()
+          if (step.done === true) break
+          this.#gave(step.value)
+          this.#checkChanged()
+          yield step.value
+        }
+        ended = true
+        if (this.#broken === undefined) {
+          if (!this.#isExhausted || this.#size > 0) this.#isChanged = true
+          this.#clear()
+          this.#checkChanged()
+          return undefined
+        }
+      } catch (error) {
+        ended = true
+        this.#stopped(error)
+      }
+      yield* this.#untouched()
+      return undefined
+    } finally {
+      // Not awaited: a sleeping fault wakes at the end of the exchange. A transform that has ended
+      // needs no `return`.
+      if (!ended) iterator?.return?.().catch(() => undefined)
+      this.#input.return?.().catch(() => undefined)
+    }
+  }
+
+  #checkChanged(): void {
+    const { active, changed, endsByStatus } = this.#options
+    // A response that was held too long to be compared counts as changed when the fault took
+    // effect.
+    if (!this.#isChanged && !(this.#isLost && active.changed)) return
+    this.#isChanged = false
+    if (!endsByStatus) changed()
+  }
+
+  /** Handles the error of a transform. An error of its input ends the response, too. */
+  #stopped(error: unknown): void {
+    const { active, changed } = this.#options
+    if (error instanceof CutResponse && error !== this.#broken?.error) {
+      active.settle()
+      changed()
+      throw error
+    }
+    if (this.#broken === undefined) {
+      // Bytes beyond the bound were not kept, and are missing now.
+      if (this.#isLost) changed()
+      if (error instanceof HeldTooLong) active.revoke('too_slow')
+      else active.failed(error)
+    } else active.settle()
+  }
+
+  /** Emits the bytes that a transform took and did not emit, and the rest of the input. */
+  async *#untouched(): AsyncGenerator<Uint8Array, undefined> {
+    const [first, ...rest] = this.#inHand.takeAll()
+    const out = this.#out
+    this.#clear()
+    if (first !== undefined) yield first.subarray(out)
+    yield* rest
+    if (this.#broken !== undefined) throw this.#broken.error
+    for (;;) {
+      const step = await (this.#arriving ?? this.#input.next())
+      this.#arriving = undefined
+      if (step.done === true) break
+      yield step.value
+    }
+    this.#isExhausted = true
+    return undefined
   }
 
   /** Compares bytes of the transform with the kept input. */
-  gave(bytes: Uint8Array): void {
-    if (this.lost) return
+  #gave(bytes: Uint8Array): void {
+    if (this.#isLost) return
     this.#waited = 0
     this.#came = 0
     let rest = bytes
@@ -255,7 +262,7 @@ class OutputTap implements AsyncIterableIterator<Uint8Array> {
       const size = Math.min(first?.length ?? 0, rest.length)
       if (first === undefined || !sameBytes(first.subarray(0, size), rest.subarray(0, size))) {
         // The bytes replace the input.
-        this.changed = true
+        this.#isChanged = true
         this.#clear()
         return
       }
@@ -270,27 +277,11 @@ class OutputTap implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Ends the output of the transform. */
-  ended(): void {
-    if (!this.exhausted || this.#size > 0) this.changed = true
-    this.#clear()
-  }
-
-  /** Takes the bytes that were read and not emitted. */
-  takeInHand(): readonly Uint8Array[] {
-    const [first, ...rest] = this.#inHand.takeAll()
-    const inHand = first === undefined ? [] : [first.subarray(this.#out), ...rest]
-    this.#out = 0
-    this.#memory.give(this.#size)
-    this.#size = 0
-    return inHand
-  }
-
   /** Waits for the input within the bound; lost bytes cannot be released, so they have no bound. */
   #inTime<Step>(arriving: Promise<Step>): Promise<Step> {
     const { timeout, isExcused } = this.#options
-    const holds = this.holdsHead || this.#size > 0
-    if (timeout === undefined || !holds || this.lost) return arriving
+    const holds = this.#holdsHead || this.#size > 0
+    if (timeout === undefined || !holds || this.#isLost) return arriving
     return new Promise((resolve, reject) => {
       const late = (): void => {
         if (isExcused()) timer = watch(0)

@@ -8,7 +8,9 @@ import { type CallProgress, move } from '../call-state.ts'
 import { NO_FAULT } from '../exchange-context.ts'
 import { PieceQueue } from './frame.ts'
 import { hasNoBody, withMarkers } from '../emit/injected-response.ts'
-import { type ExchangeFaults, waits } from '../exchange-faults.ts'
+import { Valve } from '../emit/valve.ts'
+import { waits } from '../call-injection.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 import { type OutputFlow, outputLayer } from './output-layer.ts'
 
@@ -28,12 +30,16 @@ class BrokenOff extends Error {
 
 /** Returns the faults that act on the response as HTTP, in order. */
 export function outputsOf({ exchange, shared, calls }: ExchangeFaults): readonly ActiveFault[] {
-  const own = shared || sharesStream(calls[0]?.call?.transport) ? [] : calls
-  return [exchange, ...own].flatMap(({ faults }) => faults.filter((each) => each.transformsOutput))
+  const [call] = calls
+  const isOwn = call !== undefined && !shared && !sharesStream(call.call?.transport)
+  const found: ActiveFault[] = []
+  for (const each of exchange.faults) if (each.transformsOutput) found.push(each)
+  if (isOwn) for (const each of call.faults) if (each.transformsOutput) found.push(each)
+  return found
 }
 
 /** Runs the faults that act on the response as HTTP (head and bytes), before the client. */
-export class OutputStage {
+export class OutputStage extends Valve {
   readonly #faults: ExchangeFaults
   readonly #sink: ResponseSink
   readonly #done: (upstreamHasEnded: boolean) => void
@@ -42,9 +48,7 @@ export class OutputStage {
   readonly #exit: FramedSink
   #started = false
   #ended = false
-  #blocked = false
   #upstreamFailed = false
-  #wake: (() => void) | undefined
 
   /**
    * Calls `onDrain` when the stage accepts data again after `data` returned false, and `done` when
@@ -56,6 +60,7 @@ export class OutputStage {
     onDrain: () => void,
     done: (upstreamHasEnded: boolean) => void,
   ) {
+    super()
     this.#faults = faults
     this.#sink = sink
     this.#done = done
@@ -92,7 +97,7 @@ export class OutputStage {
     this.#upstreamFailed = true
     this.cut(failure)
     this.#faults.disarm()
-    this.resume()
+    this.open()
   }
 
   /** Cuts the response after the bytes that precede the cut. */
@@ -100,17 +105,11 @@ export class OutputStage {
     this.#queue.close(new BrokenOff(failure))
   }
 
-  resume(): void {
-    this.#blocked = false
-    this.#wake?.()
-    this.#wake = undefined
-  }
-
   stop(): void {
     if (this.#ended) return
     this.#ended = true
     this.#queue.drop()
-    this.resume()
+    this.open()
   }
 
   /** Never rejects. */
@@ -161,21 +160,15 @@ export class OutputStage {
     let pieces = 0
     for (let step = await body.next(); step.done !== true; step = await body.next()) {
       if (this.#ended) return
-      this.#blocked = !this.#exit.data(step.value)
+      this.blocked = !this.#exit.data(step.value)
       if (this.#exit.full) return
       // After a failure of the upstream the little that is left does not wait for the client.
-      if (this.#blocked && !this.#upstreamFailed) await this.#ready()
+      const ready = this.#upstreamFailed ? undefined : this.ready()
+      if (ready !== undefined) await ready
       // A fault may split one piece into many.
       if (++pieces % SLICE === 0) await nextLoop()
       if (this.#ended) return
     }
-  }
-
-  #ready(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve
-      if (!this.#blocked || this.#ended) this.resume()
-    })
   }
 
   #handleError(error: unknown): void {

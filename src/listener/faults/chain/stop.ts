@@ -17,23 +17,20 @@ const FAULT_STOPPED = new FaultStopped()
  * has one. A signal is created on demand.
  */
 export class Stop {
+  /** Set by `abort` alone. */
+  aborted = false
   readonly sleepers = new Sleepers()
-  #aborted = false
   #controller: AbortController | undefined
-
-  get aborted(): boolean {
-    return this.#aborted
-  }
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.#aborted) this.#controller.abort(FAULT_STOPPED)
+    if (this.aborted) this.#controller.abort(FAULT_STOPPED)
     return this.#controller.signal
   }
 
   abort(): void {
-    if (this.#aborted) return
-    this.#aborted = true
+    if (this.aborted) return
+    this.aborted = true
     this.sleepers.wakeAll()
     this.#controller?.abort(FAULT_STOPPED)
   }

@@ -19,6 +19,7 @@ import {
   toolErrorReply,
   wantsSse,
 } from '../../../mcp/reply.ts'
+import { NO_FIELDS, parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { InjectedReply } from '../../../filters/fault.ts'
 import type { FaultOrigin } from '../exchange-context.ts'
 
@@ -35,7 +36,8 @@ export function faultMarker(rule: string, fault: string): string {
 /** Adds a header for each marker. */
 export function withMarkers(head: ResponseHead, markers: readonly string[]): ResponseHead {
   if (markers.length === 0) return head
-  const headers = [...head.headers, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
+  const headers = [...head.headers]
+  for (const marker of markers) headers.push(FAULT_HEADER, marker)
   return changedHead(head, markers.join(' '), headers)
 }
 
@@ -74,11 +76,19 @@ export function replyMessage(reply: RpcReply, call: Call): Reply {
   return errorReply({ id: call.id ?? null, code, message, data })
 }
 
-/** Encodes a reply as an event with the id of the event that it replaces. */
-export function replyEvent(reply: Reply, replaced: object): Uint8Array {
+/** Encodes a reply as an event with the id, and the retry field, of the event that it replaces. */
+export function replyEvent(reply: Reply, replaced: ReplacedEvent, keepsRetry = false): Uint8Array {
+  const { eventId, raw } = replaced
+  const { retry } = keepsRetry ? parseSseFields(Buffer.from(raw), false) : NO_FIELDS
+  const id = eventId === undefined ? '' : `id: ${eventId}\n`
+  const lines = retry === undefined ? id : `${id}retry: ${retry}\n`
   const event = asSseEvent(reply).bytes
-  const { eventId } = replaced as { readonly eventId?: string | undefined }
-  return eventId === undefined ? event : Buffer.concat([Buffer.from(`id: ${eventId}\n`), event])
+  return lines === '' ? event : Buffer.concat([Buffer.from(lines), event])
+}
+
+interface ReplacedEvent {
+  readonly raw: Uint8Array
+  readonly eventId?: string | undefined
 }
 
 /**
@@ -146,8 +156,7 @@ const HEADS: Readonly<Record<'json' | 'sse', ResponseHeadCache>> = {
 
 /**
  * Creates the response to a POST without messages to send or to respond with. Without calls it is
- * 202. On HTTP+SSE the
- * response to the call comes on the stream. Otherwise the client has cancelled the call: no message
+ * 202. On HTTP+SSE the response to the call comes on the stream. Otherwise the client has cancelled the call: no message
  * may respond to it, and HTTP expresses that by a stream without one.
  */
 export function emptyResponse(
@@ -155,19 +164,15 @@ export function emptyResponse(
   request: RequestHead,
   marked: boolean,
 ): InjectedResponse {
-  if (call === undefined) {
-    const headers = ['Content-Length', '0', ...corsLines(request, marked)]
-    return { head: { status: 202, reason: 'Accepted', headers }, bytes: NOTHING }
-  }
-  if (sharesStream(call.transport) || !acceptsSse(request)) {
-    const headers = ['Content-Type', 'text/plain', 'Content-Length', '8']
-    const lines = [...headers, ...corsLines(request, marked)]
-    const head = { status: 202, reason: 'Accepted', headers: lines }
-    return { head, bytes: Buffer.from('Accepted') }
-  }
-  const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
-  const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
-  return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
+  const isAccepted = call === undefined || sharesStream(call.transport) || !acceptsSse(request)
+  const text = call !== undefined && isAccepted ? 'Accepted' : ''
+  const type = isAccepted ? 'text/plain' : 'text/event-stream'
+  const headers = call === undefined ? [] : ['Content-Type', type]
+  headers.push('Content-Length', String(text.length))
+  if (!isAccepted) headers.push('Cache-Control', 'no-cache')
+  headers.push(...corsLines(request, marked))
+  const line = isAccepted ? { status: 202, reason: 'Accepted' } : { status: 200, reason: 'OK' }
+  return { head: { ...line, headers }, bytes: Buffer.from(text) }
 }
 
 /**
@@ -182,9 +187,7 @@ export function changedResponse(
 ): InjectedResponse {
   const { status } = head
   const headers = headersForChangedBody(head.headers, bytes.length)
-  const type = mediaType(headerValue(headers, 'content-type'))
-  const isStream = status < 300 && type === 'text/event-stream'
-  if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream)) {
+  if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
     const others = linesWithout(headers, (name) => name === 'content-type')
     const lines = [...others, 'Content-Type', 'application/json']
     return { head: { status: 200, reason: 'OK', headers: lines }, bytes }
@@ -216,6 +219,11 @@ export function expiredResponse(
   )
   const markers = marked ? [faultMarker(ref.rule, ref.fault)] : []
   return { head: withMarkers(head, markers), bytes }
+}
+
+/** Returns true for an event stream. */
+export function isStream({ headers, status }: ResponseHead): boolean {
+  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
 }
 
 /** Returns true for a response without a body. */

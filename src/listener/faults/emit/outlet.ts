@@ -3,52 +3,45 @@ import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import { type ExchangeFaults, takeAllMarkers } from '../exchange-faults.ts'
 import { withMarkers, type InjectedResponse } from './injected-response.ts'
 import { OutputStage } from '../chain/output-stage.ts'
+import { Valve } from './valve.ts'
 
 /** Larger bodies may wait for the client. */
 const AT_ONCE = 8 * 1024
 
 /** Receives the events of an outlet. */
-interface OutletEvents {
+export interface OutletEvents {
   /** The client accepts data again after `data` returned false. */
-  readonly onDrain: () => void
+  onDrain(): void
   /** The response has ended; further data of an upstream that has not ended is not needed. */
-  readonly done: (upstreamHasEnded: boolean) => void
+  done(upstreamHasEnded: boolean): void
 }
 
 /**
  * Sends a response to the client: adds markers to heads, waits for a slow client, and ends the
  * faults with the response.
  */
-export class Outlet {
+export class Outlet extends Valve {
   started = false
   ended = false
-  /** True while the client accepts no more data. */
-  blocked = false
   readonly #sink: ResponseSink
   readonly #faults: ExchangeFaults
   readonly #events: OutletEvents
   /** The faults that act on the response as HTTP, if any. */
   #stage: OutputStage | undefined
   #to: ResponseSink | OutputStage
-  #waiting: (() => void)[] = []
 
   constructor(sink: ResponseSink, faults: ExchangeFaults, events: OutletEvents) {
-    this.#sink = sink
-    this.#to = sink
+    super()
+    this.#sink = this.#to = sink
     this.#faults = faults
     this.#events = events
   }
 
-  /** True when faults act on the response as HTTP. */
-  get isStaged(): boolean {
-    return this.#stage !== undefined
-  }
-
   /** Sends the upstream's response through the faults that act on it. Only before the head. */
   addStage(): void {
-    const { done } = this.#events
-    const stage = new OutputStage(this.#faults, this.#sink, () => this.#drained(), done)
-    this.#to = this.#stage = stage
+    const onDrain = (): void => this.#drained()
+    const done = (hasEnded: boolean): void => this.#events.done(hasEnded)
+    this.#to = this.#stage = new OutputStage(this.#faults, this.#sink, onDrain, done)
   }
 
   /** Bypasses the stage for a fault's response, which no other fault may change. */
@@ -56,10 +49,6 @@ export class Outlet {
     if (this.started) return
     this.#stage = undefined
     this.#to = this.#sink
-  }
-
-  info(head: ResponseHead): void {
-    if (!this.ended) this.#sink.info(head)
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -77,13 +66,11 @@ export class Outlet {
   }
 
   end(trailers: HeaderLines): void {
-    if (!this.#close()) return
-    this.#to.end(trailers)
+    if (this.#close()) this.#to.end(trailers)
   }
 
   fail(failure: Failure): void {
-    if (!this.#close()) return
-    this.#to.fail(failure)
+    if (this.#close()) this.#to.fail(failure)
   }
 
   /** Sends a complete response. Its memory is held until the client has taken most of it. */
@@ -106,15 +93,7 @@ export class Outlet {
   /** Continues when the client accepts data. */
   resume(): void {
     if (this.#stage === undefined) this.#drained()
-    else this.#stage.resume()
-  }
-
-  /**
-   * Resolves when the client accepts data or has left; returns undefined when no wait is needed.
-   */
-  ready(): Promise<void> | undefined {
-    if (!this.blocked || this.ended) return undefined
-    return new Promise((resolve) => this.#waiting.push(resolve))
+    else this.#stage.open()
   }
 
   /** Ends the response after the client has left. */
@@ -125,13 +104,8 @@ export class Outlet {
   }
 
   #drained(): void {
-    this.#release()
+    this.open()
     this.#events.onDrain()
-  }
-
-  #release(): void {
-    this.blocked = false
-    for (const go of this.#waiting.splice(0)) go()
   }
 
   #close(): boolean {
@@ -139,7 +113,7 @@ export class Outlet {
     this.ended = true
     // A stage may still have bytes to send.
     if (this.#stage === undefined) this.#faults.finish()
-    this.#release()
+    if (this.blocked) this.open()
     return true
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
-import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
+import type { Upstream } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
 import { interruptibleWait } from '../chain/stop.ts'
@@ -128,21 +128,18 @@ export function sendAlone(
   const size = (body as Uint8Array).length
   if (!memory.take(size)) return
   const ended = new AbortController()
-  const transfer = upstream.send(head, body, dropping(ended))
+  const end = (): void => ended.abort()
+  const ignore = (): void => undefined
+  const transfer = upstream.send(head, body, {
+    info: ignore,
+    head: ignore,
+    data: () => true,
+    end,
+    fail: end,
+  })
   const stop = (): void => {
     memory.give(size)
     transfer.abort()
   }
   interruptibleWait(MAX_RESPONSE, ended.signal, closing).then(stop, stop)
-}
-
-/** Creates a sink that drops a response. */
-function dropping(ended: AbortController): ResponseSink {
-  return {
-    info: () => undefined,
-    head: () => undefined,
-    data: () => true,
-    end: () => ended.abort(),
-    fail: () => ended.abort(),
-  }
 }

@@ -12,35 +12,43 @@ import { pipeInputRequests } from './input-requests.ts'
 import type { ResponseContext, ResponsePart } from './response-part.ts'
 import { parseJson, readingCost } from '../../../base/json/json-bounds.ts'
 import { MAX_MESSAGES, type Message, parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
+import { isResponse } from '../../../mcp/event-message.ts'
 import { keepRead, readOf } from '../../../mcp/read-messages.ts'
 import { asJson } from '../../../mcp/reply.ts'
-import { isStream } from './response-part.ts'
 import { type CallInjection, actsOnResponse } from '../call-injection.ts'
 import { move, respondedBy } from '../call-state.ts'
-import { hasMarkers } from '../exchange-faults.ts'
+import { hasMarkers, leaveResponse } from '../exchange-faults.ts'
 import { NO_FAULT, type NotApplicableReason } from '../exchange-context.ts'
 import { piped } from '../chain/fault-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
-import { NOTHING, changedResponse, httpResponse, replyMessage } from '../emit/injected-response.ts'
+import {
+  NOTHING,
+  changedResponse,
+  httpResponse,
+  isStream,
+  replyMessage,
+} from '../emit/injected-response.ts'
 import { type UpstreamFrame, type ChainFrame, upstreamFrame, isOpen } from '../chain/frame.ts'
 import { checkVerdict } from '../request/verdicts.ts'
 
-/** Holds a response until it is complete, so that faults can act on the whole body. */
+/**
+ * Holds a response until it is complete, and takes it through faults as one frame: those of the
+ * exchange, then those of its call. In a batch each call's part is a frame.
+ */
 export class BodyResponse implements ResponsePart {
   readonly #context: ResponseContext
   readonly #pieces = new Pieces()
-  #passing = false
+  /** Asking: faults are asked about a response that is too large to hold. */
+  #state: 'held' | 'asking' | 'passing' = 'held'
   readonly #timer: HoldTimer | undefined
-  /** True while faults are asked about a response that is too large to hold. */
-  #asking = false
-  /** The trailers of a response that ended meanwhile. */
-  #ended: HeaderLines | undefined
+  /** The trailers of a response that has ended. */
+  #trailers: HeaderLines | undefined
 
   constructor(context: ResponseContext) {
     this.#context = context
     const { faults } = context
     const late = (): void => {
-      faults.leaveResponse('too_slow')
+      leaveResponse(faults, 'too_slow')
       this.#pass()
     }
     if (!context.whole)
@@ -49,37 +57,37 @@ export class BodyResponse implements ResponsePart {
 
   data(chunk: Uint8Array): boolean {
     const { faults, outlet } = this.#context
-    if (this.#passing) return outlet.data(chunk)
+    if (this.#state === 'passing') return outlet.data(chunk)
     this.#pieces.push(chunk)
-    const isHeld = faults.memory.take(chunk.length)
-    if (this.#asking) return false
+    const isHeld = faults.exchange.memory.take(chunk.length)
+    if (this.#state === 'asking') return false
     if (!isHeld) return this.#pass()
     if (this.#pieces.size <= faults.options.parts.maxBody) return true
     if (this.#isAlone && faults.all.some(({ mayReplace }) => mayReplace)) {
-      this.#asking = true
+      this.#state = 'asking'
       this.#timer?.stop()
-      void this.#ask().catch((error: unknown) => this.#handleError(error, this.#ended))
+      void this.#ask().catch(this.#failed)
       return false
     }
-    faults.leaveResponse('too_large')
+    leaveResponse(faults, 'too_large')
     return this.#pass()
   }
 
   end(trailers: HeaderLines): void {
     this.#timer?.stop()
     this.#context.faults.options.exchange.onResponded?.(undefined)
-    if (this.#passing) this.#context.outlet.end(trailers)
-    else if (this.#asking) this.#ended = trailers
-    else void this.#response(trailers).catch((error: unknown) => this.#handleError(error, trailers))
+    this.#trailers = trailers
+    if (this.#state === 'passing') this.#context.outlet.end(trailers)
+    else if (this.#state === 'held') void this.#response().catch(this.#failed)
   }
 
   fail(failure: Failure): void {
-    if (!this.#passing) this.#pass()
+    if (this.#state !== 'passing') this.#pass()
     this.#context.outlet.fail(failure)
   }
 
   resume(): void {
-    if (this.#passing) this.#context.upstream.resume()
+    if (this.#state === 'passing') this.#context.upstream.resume()
   }
 
   stop(): void {
@@ -88,78 +96,76 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Forwards the held bytes unchanged, and all further ones. */
-  #pass(whole = false): boolean {
-    const { outlet, head, replies } = this.#context
-    this.#passing = true
+  #pass(): boolean {
+    const { outlet, head, replies, faults } = this.#context
+    this.#state = 'passing'
     this.#timer?.stop()
     // The rest of a batch that is too large is not split: the faults' replies are put in front.
-    const [start] = this.#pieces.list
+    const chunks = [...this.#pieces.list]
     const front =
-      replies.length === 0 || start === undefined || head.status >= 300
+      replies.length === 0 || chunks.length === 0 || head.status >= 300
         ? undefined
         : withElementsInFront(
-            start,
+            chunks[0]!,
             replies.map((reply) => asJson(reply).bytes),
           )
-    const changed = front && { ...head, headers: headersForChangedBody(head.headers) }
-    outlet.head(changed ?? head, whole)
-    const chunks = [...this.#pieces.list]
-    this.#context.faults.memory.give(this.#pieces.size)
+    const sent =
+      front === undefined ? head : { ...head, headers: headersForChangedBody(head.headers) }
+    outlet.head(sent, this.#trailers !== undefined)
+    faults.exchange.memory.give(this.#pieces.size)
     this.#pieces.clear()
     if (front !== undefined) chunks[0] = front
-    return outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    const more = outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    if (this.#trailers !== undefined) outlet.end(this.#trailers)
+    return more
   }
 
-  /** Sends the held response unchanged. */
-  #passWhole(trailers: HeaderLines): void {
-    this.#pass(true)
-    this.#context.outlet.end(trailers)
-  }
-
-  #handleError(error: unknown, trailers: HeaderLines | undefined): void {
-    const { outlet, faults } = this.#context
+  readonly #failed = (error: unknown): void => {
+    const { outlet, faults, upstream } = this.#context
     if (outlet.ended) return
     if (error instanceof CutResponse) return outlet.cut(error.how)
     faults.options.listener.failed(NO_FAULT, error)
     if (!outlet.started) this.#pass()
-    if (trailers !== undefined) outlet.end(trailers)
-    else this.#context.upstream.resume()
+    else if (this.#trailers !== undefined) outlet.end(this.#trailers)
+    if (this.#trailers === undefined) upstream.resume()
   }
 
-  async #response(trailers: HeaderLines): Promise<void> {
+  /** Takes the whole response through its faults. */
+  async #response(): Promise<void> {
     const { faults, outlet, coding } = this.#context
+    const { options, exchange, calls, planned } = faults
+    const { memory } = exchange
     const { size } = this.#pieces
-    const { maxBody } = faults.options.parts
+    const { maxBody } = options.parts
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
     const heavy = heavyWork.wait(decoded)
     if (heavy !== undefined) await heavy
     if (outlet.ended) return
     const cost = readingCost(decoded)
-    if (!faults.memory.take(cost)) return this.#passWhole(trailers)
+    if (!memory.take(cost)) return void this.#pass()
     const original = this.#pieces.joined()
     const body = decodeWhole(coding, original, maxBody)
     if (body !== original) await heavyWork.wait(decoded)
     if (outlet.ended) return
     const read = body === undefined ? 'unreadable' : readMessages(body)
     if (body === undefined || typeof read === 'string') {
-      return this.#unread(original, read as NotApplicableReason, trailers)
+      return this.#unread(original, read as NotApplicableReason)
     }
     const whole = upstreamFrame('body', body, read.length === 1 ? read[0] : undefined, true)
-    faults.memory.give(cost)
-    faults.memory.take(body.length + jsonWeight(whole.message))
-    const asked = faults.planned.messagePlanner && (await pipeInputRequests(faults, whole))
+    memory.give(cost)
+    memory.take(body.length + jsonWeight(whole.message))
+    const asked = planned.messagePlanner && (await pipeInputRequests(faults, whole))
     let out = asked === undefined ? whole : this.#only(asked)
-    if (out !== undefined) out = await this.#taken(faults.exchange, out)
-    if (out === undefined) return
-    if (!this.#isAlone) {
-      const bytes = await this.#changedBatch(out.raw, out === whole ? read : undefined)
-      if (outlet.ended) return
-      if (bytes !== undefined) return this.#send(bytes, true)
-    } else if (faults.calls[0] !== undefined) {
-      out = await this.#ofCall(faults.calls[0], out)
-      if (out === undefined) return
+    for (const owner of this.#isAlone ? [exchange, ...calls] : [exchange]) {
+      if (out !== undefined && actsOnResponse(owner)) out = await this.#taken(owner, out)
     }
-    if (out === whole) this.#passWhole(trailers)
+    const parts =
+      out === undefined || this.#isAlone
+        ? undefined
+        : await this.#changedBatch(out.raw, out === whole ? read : undefined)
+    if (out === undefined || outlet.ended) return
+    if (parts !== undefined) this.#send(parts, true)
+    else if (out === whole) this.#pass()
     else this.#send(out.raw, false)
   }
 
@@ -173,41 +179,38 @@ export class BodyResponse implements ResponsePart {
   ): Promise<Uint8Array | undefined> {
     const { faults, replies, head } = this.#context
     const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
-    let changed = replies.length > 0 && head.status < 300
+    const own = head.status < 300 ? replies.map((reply) => asJson(reply).bytes) : []
+    let changed = own.length > 0
     // A batch of calls is never this long, so these are not all responses.
     const tooMany = elements.length > MAX_MESSAGES
-    if (tooMany) faults.leaveResponse('too_complex')
-    const parts = await Promise.all(
-      (tooMany ? [] : elements).map(async (raw, index): Promise<readonly Uint8Array[]> => {
-        const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
-        const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
-        const own = faults.calls.find(({ call }) => call!.id === id)
-        if (own === undefined || !actsOnResponse(own)) return [raw]
-        const frame = upstreamFrame('body', raw, message, true)
-        const out = await this.#through(own, frame)
-        if (out.length !== 1 || out[0] !== frame) changed = true
-        return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
-      }),
-    )
+    if (tooMany) leaveResponse(faults, 'too_complex')
+    const part = async (raw: Uint8Array, index: number): Promise<readonly Uint8Array[]> => {
+      const message = messages?.length === elements.length ? messages[index] : messageIn(raw)
+      const id = isResponse(message) ? message.id : undefined
+      const owner = faults.calls.find(({ call }) => call!.id === id)
+      if (owner === undefined || !actsOnResponse(owner)) return [raw]
+      const frame = upstreamFrame('body', raw, message, true)
+      const out = await this.#through(owner, frame)
+      if (out.length !== 1 || out[0] !== frame) changed = true
+      return out.map((piece) => replyBytes(owner, piece) ?? piece.raw)
+    }
+    const parts = await Promise.all(tooMany ? [] : elements.map(part))
     if (!changed) return undefined
-    const own = head.status < 300 ? replies.map((reply) => asJson(reply).bytes) : []
     const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
     return jsonArray(own.concat(rest))
   }
 
-  /** Takes the response to the only call through its faults; a batch of one stays a batch. */
-  async #ofCall(call: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
-    const elements = body.message === undefined ? undefined : jsonElements(body.raw)
-    if (elements === undefined) return this.#taken(call, body)
-    const element = { ...body, raw: elements[0]! }
-    const after = await this.#taken(call, element)
-    if (after === undefined || after === element) return after && body
-    return { ...after, raw: jsonArray(after.raw.length === 0 ? [] : [after.raw]) }
-  }
-
-  /** Pipes a body through one chain of faults; returns undefined when they ended the response. */
+  /**
+   * Pipes the body through one chain of faults; returns undefined when they ended the response. A
+   * call's batch of one stays a batch.
+   */
   async #taken(owner: CallInjection, body: UpstreamFrame): Promise<UpstreamFrame | undefined> {
-    return actsOnResponse(owner) ? this.#only(await this.#through(owner, body)) : body
+    const elements = owner.call && body.message && jsonElements(body.raw)
+    const frame = elements === undefined ? body : { ...body, raw: elements[0]! }
+    const after = this.#only(await this.#through(owner, frame))
+    if (after === undefined || after === frame) return after && body
+    if (elements === undefined) return after
+    return { ...after, raw: jsonArray(after.raw.length === 0 ? [] : [after.raw]) }
   }
 
   /** Returns the frames as one; undefined when the response has ended, or has been replaced. */
@@ -227,29 +230,21 @@ export class BodyResponse implements ResponsePart {
 
   /** Asks the faults that may replace a response without its whole body. */
   async #ask(): Promise<void> {
-    const { faults, outlet } = this.#context
+    const { faults, outlet, upstream } = this.#context
     for (const owner of faults.all) {
-      if (!owner.mayReplace || this.#passing) continue
-      const out = await this.#through(owner, { kind: 'unread', raw: NOTHING })
       // The upstream may have failed meanwhile, and the client has the held bytes.
-      if (this.#passing || outlet.ended) return
-      if (this.#replaced(out)) {
-        this.#context.upstream.drop()
-        return
-      }
+      if (!owner.mayReplace || this.#state === 'passing') continue
+      const out = await this.#through(owner, { kind: 'unread', raw: NOTHING })
+      if (outlet.ended) return
+      if (this.#state === 'asking' && this.#replaced(out)) return upstream.drop()
     }
-    faults.leaveResponse('too_large')
-    const more = this.#pass()
-    if (this.#ended !== undefined) outlet.end(this.#ended)
-    else if (more) this.#context.upstream.resume()
+    if (this.#state === 'passing') return
+    leaveResponse(faults, 'too_large')
+    if (this.#pass() && this.#trailers === undefined) upstream.resume()
   }
 
   /** Handles an unreadable body: only faults that do not need its content act on it. */
-  async #unread(
-    original: Uint8Array,
-    reason: NotApplicableReason,
-    trailers: HeaderLines,
-  ): Promise<void> {
+  async #unread(original: Uint8Array, reason: NotApplicableReason): Promise<void> {
     const { faults, outlet, head } = this.#context
     // Faults that act on a whole body do not act on a stream.
     const whole = isStream(head)
@@ -259,8 +254,8 @@ export class BodyResponse implements ResponsePart {
       const out = actsOnResponse(owner) ? await this.#through(owner, whole) : []
       if (outlet.ended || this.#replaced(out)) return
     }
-    faults.leaveResponse(reason)
-    this.#passWhole(trailers)
+    leaveResponse(faults, reason)
+    this.#pass()
   }
 
   /** Pipes one frame through one chain; frames before a cut are sent at once. */

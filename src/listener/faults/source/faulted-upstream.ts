@@ -5,21 +5,27 @@ import { internalFailure } from '../../rejection.ts'
 import type { Outgoing, Service } from '../../layers/service.ts'
 import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
-import { CallTexts, postOf } from '../request/call-texts.ts'
+import { CallTexts, type SentRequest, postOf } from '../request/call-texts.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import { leave } from '../call-injection.ts'
-import { actsOnRequest, type ExchangeFaults, hasMarkers, readsAny } from '../exchange-faults.ts'
+import {
+  type ExchangeFaults,
+  hasMarkers,
+  leaveResponse,
+  readsAny,
+  responseBegins,
+} from '../exchange-faults.ts'
 import { outputsOf } from '../chain/output-stage.ts'
-import { emptyResponse, httpResponse, messageResponse } from '../emit/injected-response.ts'
-import { Outlet } from '../emit/outlet.ts'
+import {
+  emptyResponse,
+  httpResponse,
+  isStream,
+  messageResponse,
+} from '../emit/injected-response.ts'
+import { Outlet, type OutletEvents } from '../emit/outlet.ts'
 import { mayAskForInput } from './input-requests.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import {
-  isStream,
-  type UpstreamControl,
-  type ResponseContext,
-  type ResponsePart,
-} from './response-part.ts'
+import { type ResponseContext, type ResponsePart } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { SseResponse } from './sse-response.ts'
 
@@ -31,24 +37,18 @@ export interface Services {
 }
 
 /** Takes the request through the faults to the upstream, and the response back to the client. */
-export class FaultedTransfer implements Transfer, ResponseSink {
+export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   readonly #services: Services
   readonly #faults: ExchangeFaults
   readonly #request: Outgoing
+  readonly #sink: ResponseSink
   readonly #outlet: Outlet
-  readonly #control: UpstreamControl = {
-    resume: () => this.#transfer?.resume(),
-    drop: () => this.#drop(),
-    post: (text) => {
-      const { closing, memory } = this.#faults.options.parts
-      const upstream = this.#services.alone
-      sendAlone(postOf(this.#request.head, text), { upstream, closing, memory })
-    },
-  }
   /** The faults' replies to calls of a batch whose rest was sent. */
   #replies: readonly Reply[] = []
   #transfer: Transfer | undefined
+  /** Takes the response through faults; undefined where none acts on its messages. */
   #part: ResponsePart | undefined
+  #isStaged = false
   /** True when no more data of the upstream is needed. */
   #dropped = false
 
@@ -56,17 +56,12 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     this.#services = services
     this.#faults = faults
     this.#request = request
-    this.#outlet = new Outlet(sink, faults, {
-      onDrain: () => this.#part?.resume(),
-      done: (upstreamHasEnded) => {
-        if (!upstreamHasEnded) this.#drop()
-        this.#stop()
-      },
-    })
+    this.#sink = sink
+    this.#outlet = new Outlet(sink, faults, this)
   }
 
   begin(): void {
-    if (actsOnRequest(this.#faults)) {
+    if (this.#faults.request.isActedOn) {
       void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
@@ -88,7 +83,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
   }
 
   info(head: ResponseHead): void {
-    this.#outlet.info(head)
+    if (!this.#outlet.ended) this.#sink.info(head)
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -97,23 +92,39 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     if (this.#faults.options.facts.session !== undefined) {
       for (const own of this.#faults.posted) copiesRespond(own, head.status === 404)
     }
-    this.#faults.responseBegins(head)
+    responseBegins(this.#faults, head)
     this.#part = this.#partFor(head, whole)
+    // Only the head of a response on which no fault acts may carry markers.
+    if (this.#part === undefined) this.#outlet.head(head, whole)
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#outlet.ended || this.#part === undefined) return true
-    return this.#part.data(chunk)
+    return this.#outlet.ended || (this.#part ?? this.#outlet).data(chunk)
   }
 
   end(trailers: HeaderLines): void {
-    if (!this.#outlet.ended) this.#part?.end(trailers)
+    if (this.#outlet.ended) return
+    // The time of the HTTP faults is not the upstream's.
+    if (this.#part === undefined && this.#isStaged)
+      this.#faults.options.exchange.onResponded?.(undefined)
+    const to = this.#part ?? this.#outlet
+    to.end(trailers)
   }
 
   fail(failure: Failure): void {
     if (this.#outlet.ended) return
-    if (this.#part === undefined) this.#outlet.fail(failure)
-    else this.#part.fail(failure)
+    const to = this.#part ?? this.#outlet
+    to.fail(failure)
+  }
+
+  onDrain(): void {
+    if (this.#part === undefined) this.#transfer?.resume()
+    else this.#part.resume()
+  }
+
+  done(upstreamHasEnded: boolean): void {
+    if (!upstreamHasEnded) this.#drop()
+    this.#stop()
   }
 
   async #decide(): Promise<void> {
@@ -123,7 +134,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     const heavy = heavyWork.wait(exchange.weight ?? 0)
     if (heavy !== undefined) await heavy
     const texts = new CallTexts(this.#request.head, this.#request.body, parts.maxBody)
-    const outcome = await this.#faults.request(texts)
+    const outcome = await this.#faults.request.ask(texts)
     if (this.#outlet.ended) return
     const marked = hasMarkers(this.#faults)
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
@@ -149,8 +160,7 @@ export class FaultedTransfer implements Transfer, ResponseSink {
         this.#forward(sent.head, sent.body)
         const upstream = this.#services.alone
         for (const [own, text] of copied) sendCopies(own, text, { upstream, texts })
-        const { closing, memory } = parts
-        for (const text of repeated) sendAlone(texts.alone(text, []), { upstream, closing, memory })
+        for (const text of repeated) this.#sendAlone(texts.alone(text, []))
       }
     }
   }
@@ -175,48 +185,47 @@ export class FaultedTransfer implements Transfer, ResponseSink {
     this.#part?.stop()
   }
 
-  #partFor(head: ResponseHead, whole: boolean): ResponsePart {
+  #partFor(head: ResponseHead, whole: boolean): ResponsePart | undefined {
     const faults = this.#faults
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const outlet = this.#outlet
     const replies = this.#replies
-    const context = { faults, outlet, head, whole, coding, replies, upstream: this.#control }
-    if (faults.passesRedirect) return unreadResponse(context)
+    if (faults.request.redirect !== undefined) return undefined
     for (const own of faults.calls) {
       // With responses on another connection this response only accepts the calls.
       if (own.isElsewhere) continue
       own.response = head
       if (faults.shared) leave(own, 'output', 'shared_exchange')
     }
-    if (outputsOf(faults).length > 0) {
-      outlet.addStage()
-    }
+    this.#isStaged = outputsOf(faults).length > 0
+    if (this.#isStaged) this.#outlet.addStage()
     const isPlanned = faults.planned.messagePlanner !== undefined
     const isRead = readsAny(faults) || (isPlanned && (isStream(head) || mayAskForInput(faults)))
-    if (!isRead && replies.length === 0) return unreadResponse(context)
+    if (!isRead && replies.length === 0) return undefined
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const context: ResponseContext = {
+      faults,
+      outlet: this.#outlet,
+      head,
+      whole,
+      coding,
+      replies,
+      upstream: {
+        resume: () => this.#transfer?.resume(),
+        drop: () => this.#drop(),
+        post: (text) => this.#sendAlone(postOf(this.#request.head, text)),
+      },
+    }
     if (!isStream(head) || faults.options.exchange.head.method === 'HEAD')
       return new BodyResponse(context)
     if (coding !== 'unknown') return new SseResponse(context)
     const alone = !faults.shared && replies.length === 0
     if (alone && faults.all.some(({ mayReplace }) => mayReplace)) return new BodyResponse(context)
-    faults.leaveResponse('unreadable')
-    return unreadResponse(context)
+    leaveResponse(faults, 'unreadable')
+    return undefined
   }
-}
 
-/** Forwards a response on which no fault acts; only its head may carry markers. */
-function unreadResponse({ faults, outlet, head, whole, upstream }: ResponseContext): ResponsePart {
-  outlet.head(head, whole)
-  return {
-    data: (chunk) => outlet.data(chunk),
-    end(trailers) {
-      // The time of the HTTP faults is not the upstream's.
-      if (outlet.isStaged) faults.options.exchange.onResponded?.(undefined)
-      outlet.end(trailers)
-    },
-    fail: (failure) => outlet.fail(failure),
-    resume: () => upstream.resume(),
-    // Nothing is held.
-    stop: () => undefined,
+  /** Sends a request of Squall itself. */
+  #sendAlone(request: SentRequest): void {
+    const { closing, memory } = this.#faults.options.parts
+    sendAlone(request, { upstream: this.#services.alone, closing, memory })
   }
 }

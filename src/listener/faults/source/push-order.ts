@@ -1,11 +1,8 @@
-import { Fifo } from '../../../base/fifo.ts'
-
-interface QueuedEvent {
+interface HeldEvent {
   readonly raw: Uint8Array
   readonly owner: object | undefined
   /** Set while the event only waits for earlier ones. */
   go: (() => void) | undefined
-  left: boolean
 }
 
 /**
@@ -15,45 +12,38 @@ interface QueuedEvent {
  * of one POST only.
  */
 export class PushOrder {
-  /** In order; sent events are removed when they are first. */
-  readonly #order = new Fifo<QueuedEvent>()
-  readonly #events = new Map<Uint8Array, QueuedEvent>()
-  #waiting = 0
+  /** The bytes that wait for earlier events. */
+  waiting = 0
+  /** In order. */
+  readonly #events = new Map<Uint8Array, HeldEvent>()
 
   /** True while an event with an id is held. */
   get holds(): boolean {
     return this.#events.size > 0
   }
 
-  /** The bytes that wait for earlier events. */
-  get waiting(): number {
-    return this.#waiting
-  }
-
   /** Adds an event that the chain of `owner` holds. */
-  hold(raw: Uint8Array, owner: object): void {
-    this.#add({ raw, owner, go: undefined, left: false })
+  hold(raw: Uint8Array, owner: object | undefined): void {
+    this.#events.set(raw, { raw, owner, go: undefined })
   }
 
   /** Runs `go` for an event without a chain when the earlier events are sent. */
   follow(raw: Uint8Array, go: () => void): void {
     if (!this.holds) return go()
-    const event = { raw, owner: undefined, go: undefined, left: false }
-    this.#add(event)
-    this.#markWaiting(event, go)
+    this.hold(raw, undefined)
+    this.#wait(this.#events.get(raw)!, go)
   }
 
   /** Resolves when the events before one that left its chain are sent. */
   wait(raw: Uint8Array): Promise<void> | undefined {
     const event = this.#events.get(raw)
-    if (event === undefined || event === this.#order.first) return undefined
-    return new Promise((resolve) => this.#markWaiting(event, resolve))
+    if (event === undefined || event === this.#first) return undefined
+    return new Promise((resolve) => this.#wait(event, resolve))
   }
 
   /** Removes an event that was sent. */
   out(raw: Uint8Array): void {
-    const event = this.#events.get(raw)
-    if (event !== undefined) this.#leave(event)
+    this.#leave(this.#events.get(raw))
     this.#advance()
   }
 
@@ -63,34 +53,32 @@ export class PushOrder {
     this.#advance()
   }
 
-  #add(event: QueuedEvent): void {
-    this.#order.push(event)
-    this.#events.set(event.raw, event)
+  get #first(): HeldEvent | undefined {
+    return this.#events.values().next().value
   }
 
-  #markWaiting(event: QueuedEvent, go: () => void): void {
+  #wait(event: HeldEvent, go: () => void): void {
     event.go = go
-    this.#waiting += event.raw.length
+    this.waiting += event.raw.length
   }
 
-  #takeGo(event: QueuedEvent): (() => void) | undefined {
-    const { go } = event
-    if (go !== undefined) this.#waiting -= event.raw.length
+  #go(event: HeldEvent): (() => void) | undefined {
+    const { go, raw } = event
+    if (go !== undefined) this.waiting -= raw.length
     event.go = undefined
     return go
   }
 
-  #leave(event: QueuedEvent): void {
-    this.#takeGo(event)
-    event.left = true
+  #leave(event: HeldEvent | undefined): void {
+    if (event === undefined) return
+    this.#go(event)
     this.#events.delete(event.raw)
-    while (this.#order.first?.left === true) this.#order.shift()
   }
 
   /** Releases the first events that only wait for earlier ones. */
   #advance(): void {
-    for (let first = this.#order.first; first !== undefined; first = this.#order.first) {
-      const go = this.#takeGo(first)
+    for (let first = this.#first; first !== undefined; first = this.#first) {
+      const go = this.#go(first)
       if (go === undefined) return
       // An event of a chain is removed by `out`, the others here.
       if (first.owner === undefined) this.#leave(first)

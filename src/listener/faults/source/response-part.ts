@@ -1,24 +1,15 @@
 import type { Coding } from '../../../http/content-coding.ts'
-import {
-  type HeaderLines,
-  type ResponseHead,
-  headerValue,
-  mediaType,
-} from '../../../http/headers.ts'
-import type { Failure } from '../../../http/transfer.ts'
+import type { ResponseHead } from '../../../http/headers.ts'
+import type { ResponseSink } from '../../../http/transfer.ts'
 import type { Reply } from '../../../mcp/reply.ts'
 import type { Outlet } from '../emit/outlet.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
 
-/** Receives a response of one kind; the outlet reports its end. */
-export interface ResponsePart {
-  /** Receives a part of the body; false asks the upstream to pause until `resume`. */
-  data(chunk: Uint8Array): boolean
-  end(trailers: HeaderLines): void
-  /**
-   * Handles a cut by the upstream: held bytes are sent unchanged, then the failure is passed on.
-   */
-  fail(failure: Failure): void
+/**
+ * Receives a response of one kind; the outlet reports its end. After a cut by the upstream, held
+ * bytes are sent unchanged before the failure.
+ */
+export interface ResponsePart extends Pick<ResponseSink, 'data' | 'end' | 'fail'> {
   resume(): void
   /** Stops without sending more. */
   stop(): void
@@ -44,9 +35,4 @@ export interface UpstreamControl {
   drop(): void
   /** Sends the upstream a message as if the client had posted it. */
   post(text: string): void
-}
-
-/** Returns true for an event stream. */
-export function isStream({ headers, status }: ResponseHead): boolean {
-  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
 }
