@@ -168,7 +168,7 @@ test('jitter is the same for the same seed', async () => {
   const rules = [connectionRule({ latency: 1, jitter: 300 }, { host: '127.0.0.1' })]
   const times = async (each: Carried): Promise<number[]> => {
     const sockets: Socket[] = []
-    while (sockets.length < 8) sockets.push(await each.open())
+    while (sockets.length < 16) sockets.push(await each.open())
     const started = performance.now()
     return Promise.all(
       sockets.map((socket) => echoed(socket, 'x').then(() => performance.now() - started)),
@@ -178,7 +178,9 @@ test('jitter is the same for the same seed', async () => {
   const other = await startCarried(rules)
   try {
     const [one, again] = await Promise.all([times(carried), times(other)])
-    for (const [at, time] of one.entries()) expect(Math.abs(time - again[at]!)).toBeLessThan(75)
+    const apart = one.map((time, at) => Math.abs(time - again[at]!)).sort((a, b) => a - b)
+    // A busy machine delays some of them. With another seed, half of them are 90 ms apart or more.
+    expect(apart[8]).toBeLessThan(30)
     expect(Math.max(...one) - Math.min(...one)).toBeGreaterThan(100)
   } finally {
     await other.close()
