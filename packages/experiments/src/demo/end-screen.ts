@@ -1,6 +1,6 @@
 import { asStarted, integerText, percentage, plainNumber } from '#base'
 import { endingsOf } from '../report/endings.ts'
-import type { DemoRun, Phase, PhaseResult } from './phase.ts'
+import { type DemoRun, faultsSeen, type Phase, type PhaseResult } from './phase.ts'
 import type { Screen, Tone } from './screen.ts'
 
 /** A phase that was played. */
@@ -74,7 +74,7 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   { name: 'calls', shown: ({ result }) => integerText(result.counts.calls) },
-  { name: 'faults injected', shown: ({ faults }) => integerText(faults) },
+  { name: 'faults injected', shown: ({ result }) => integerText(faultsSeen(result)) },
   {
     name: 'calls failed: injected',
     tone: 'injected',
