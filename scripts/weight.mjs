@@ -16,11 +16,11 @@ const PARTS = [
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4222 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
   { name: 'listener', directories: ['src/listener'], budget: 16042 },
-  { name: 'admin', directories: ['src/admin'], budget: 6933 },
+  { name: 'admin', directories: ['src/admin'], budget: 6957 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28480 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27845 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]
 
