@@ -10,7 +10,7 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8450 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8484 },
   { name: 'filters', directories: ['src/filters'], budget: 5831 },
   { name: 'rules', directories: ['src/rules'], budget: 12265 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4222 },
@@ -18,10 +18,10 @@ const PARTS = [
   { name: 'listener', directories: ['src/listener'], budget: 16042 },
   { name: 'admin', directories: ['src/admin'], budget: 6957 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
-  { name: 'cli', directories: ['src/cli'], budget: 3015 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27845 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
+  { name: 'cli', directories: ['src/cli'], budget: 2998 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14097 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27819 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2177 },
 ]
 
 function filesBelow(directory) {

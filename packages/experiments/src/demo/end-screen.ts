@@ -1,7 +1,7 @@
-import { asStarted, integerText, percentage, plainNumber } from '#base'
+import { asStarted, integerText, percentage, plainNumber, type Tone } from '#base'
 import { endingsOf } from '../report/endings.ts'
 import { type DemoRun, faultsSeen, type Phase, type PhaseResult } from './phase.ts'
-import type { Screen, Tone } from './screen.ts'
+import type { Screen } from './screen.ts'
 
 /** A phase that was played. */
 export interface Played {
@@ -82,7 +82,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: '              real',
-    tone: 'real',
+    tone: 'bad',
     shown: ({ result }) => {
       const { real, unattributed } = endingsOf(result)
       return integerText(real + unattributed)

@@ -1,18 +1,5 @@
-import { styleText } from 'node:util'
-import { CLEAR_LINE, redraw } from '#base'
+import { CLEAR_LINE, paint, redraw, type Tone } from '#base'
 import { progressBar } from '../load/load-progress.ts'
-
-const STYLES = {
-  strong: 'bold',
-  good: 'green',
-  bad: 'red',
-  quiet: 'dim',
-  // Injected errors are purple everywhere, and real errors red.
-  injected: 'magenta',
-  real: 'red',
-} as const
-/** The meaning of a text, which selects its colour. */
-export type Tone = keyof typeof STYLES
 
 const WIDTH = 80
 const BAR = 30
@@ -31,7 +18,7 @@ export class Screen {
 
   /** Returns the text in the colour of its meaning where the output shows colours. */
   paint(tone: Tone, text: string): string {
-    return this.#out === undefined ? text : styleText(STYLES[tone], text, { stream: this.#out })
+    return paint(tone, text, this.#out ?? false)
   }
 
   /** Returns a check mark or a cross. */
