@@ -105,14 +105,6 @@ export interface PhaseSpec {
   readonly beginWithinMs: number
 }
 
-export interface PhaseOutcome {
-  readonly result: PhaseResult
-  readonly end: EarlyEnd | undefined
-  readonly tools: readonly ToolInfo[]
-  /** The names of the called tools. */
-  readonly called: readonly string[]
-}
-
 const TICK_MS = 100
 const POLL_MS = 300
 const RETRY_MS = 250
@@ -120,7 +112,7 @@ const RETRY_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export async function runPhase(context: PhaseContext, spec: PhaseSpec): Promise<PhaseOutcome> {
+export async function runPhase(context: PhaseContext, spec: PhaseSpec) {
   const { plan, stop, probe, samplers } = context
   const { label, durationMs } = spec
   const options = phaseLoad(plan, context, durationMs)

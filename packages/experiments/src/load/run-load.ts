@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Baseline, BaselineRecorder } from './baseline.ts'
+import { BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
@@ -17,7 +17,7 @@ import {
   taskRunner,
 } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
-import type { LoadResult, Shard } from './results/result.ts'
+import type { Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
 import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
@@ -45,14 +45,8 @@ export interface RunningLoad {
   readonly recorder: Recorder
 }
 
-export interface LoadRun {
-  readonly result: LoadResult
-  /** The shapes of results, if recorded. */
-  readonly baseline: Baseline | undefined
-}
-
 /** Runs a load. Throws a `LoadError` when the load cannot begin. */
-export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
+export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
   const { sidecars = [] } = target
   const pace = shardOf(options.pace, options.shard)
