@@ -1,5 +1,5 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, resilienceOf } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
@@ -59,14 +59,7 @@ function phaseLoad(
       durationMs,
       ...(load.rate !== undefined && { rate: load.rate }),
     },
-    resilience: {
-      ...LOAD_DEFAULTS.resilience,
-      timeoutMs: load.timeout,
-      retries: load.retries,
-      degrade: load.degrade,
-      ...(load.retryBudget !== undefined && { retryBudget: load.retryBudget / 100 }),
-      ...(load.deadline !== undefined && { deadlineMs: load.deadline }),
-    },
+    resilience: resilienceOf(load),
     checks: { expectations, slo },
     seed,
     version,

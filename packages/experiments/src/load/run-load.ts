@@ -3,6 +3,7 @@ import { BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
+import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
@@ -70,12 +71,12 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
-    const runner = new CallRunner(shared)
+    const runner = new CallRunner({ ...shared, clock })
     const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     ending.begin(pace.durationMs)
-    await runModel(pace, { clients, callsPerTask: work.fanOut, stop }, runTask, recorder)
+    await runModel(pace, { clients, callsPerTask: work.fanOut, stop, clock }, runTask, recorder)
     const ended = {
       startedAt,
       durationMs: recorder.elapsedMs,
@@ -98,9 +99,10 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   }
 }
 
-async function runModel(
+/** Runs the tasks of a load: at a rate, or one after another on each client. */
+export async function runModel(
   { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
-  fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop'>,
+  fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop' | 'clock'>,
   runTask: RunTask,
   recorder: Recorder,
 ): Promise<void> {
