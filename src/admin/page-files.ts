@@ -50,11 +50,10 @@ const OWN = [
   'history.js',
   'plot.js',
   'reload-card.js',
-  'rows.js',
   'rule-filter.js',
   'rules-table.js',
-  'sorting.js',
   'state-card.js',
+  'table.js',
   'tasks-card.js',
   'tools-table.js',
 ] as const
