@@ -24,7 +24,7 @@ interface Load {
   readonly counts: IndicatorCounts
   readonly indicators: Indicators
   readonly errors: readonly ErrorCount[]
-  readonly squall: Readonly<Record<string, Account>>
+  readonly squall: Account
 }
 
 interface Report {
@@ -46,10 +46,6 @@ interface Report {
     readonly editedLive: Load & { readonly script: Readonly<Record<string, number>> }
     readonly life: { readonly restart: { readonly asked: number; readonly rejected: number } }
   }
-}
-
-function sum(rows: Readonly<Record<string, Account>>, column: keyof Account): number {
-  return Object.values(rows).reduce((total, row) => total + row[column], 0)
 }
 
 function errorsOf({ errors }: Load, origin: string): number {
@@ -99,18 +95,18 @@ it('sees the same bytes on both ways', () => {
 it('has numbers that fit together', () => {
   const { clean, twoPercent, withRetries, editedLive, life } = results.phases
   expect(clean.indicators.tcsr).toBe(1)
-  expect(sum(clean.squall, 'injected')).toBe(0)
+  expect(clean.squall.injected).toBe(0)
   const { counts, indicators } = twoPercent
   expect(errorsOf(twoPercent, 'injected')).toBe(counts.calls - counts.success)
-  expect(sum(twoPercent.squall, 'injected')).toBe(counts.calls - counts.success)
+  expect(twoPercent.squall.injected).toBe(counts.calls - counts.success)
   expect(indicators.blastRadius).toBeCloseTo(counts.failedTasks / counts.tasks, 3)
   expect(withRetries.counts.retries).toBeGreaterThan(0)
   expect(withRetries.counts.failedTasks).toBeLessThan(counts.failedTasks)
   const { script, squall } = editedLive
   const failed = Object.values(script).reduce((total, count) => total + count, 0)
   expect(failed).toBeGreaterThan(0)
-  expect(sum(squall, 'real')).toBe(failed)
-  expect(sum(squall, 'injected')).toBeGreaterThan(errorsOf(editedLive, 'injected'))
+  expect(squall.real).toBe(failed)
+  expect(squall.injected).toBeGreaterThan(errorsOf(editedLive, 'injected'))
   const { restart } = life
   expect(restart.rejected).toBe(restart.asked)
 })

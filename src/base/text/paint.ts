@@ -18,5 +18,7 @@ export type Tone = keyof typeof STYLES
 export function paint(tone: Tone, text: string, output: NodeJS.WriteStream | boolean): string {
   if (output === false || tone === 'plain') return text
   const where = output === true ? { validateStream: false } : { stream: output }
-  return styleText([...STYLES[tone]], text, where)
+  // One style after another: for a list, Node 20 ignores what the output shows.
+  const styles: readonly Parameters<typeof styleText>[0][] = STYLES[tone]
+  return styles.reduceRight((shown, style) => styleText(style, shown, where), text)
 }

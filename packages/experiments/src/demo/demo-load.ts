@@ -14,7 +14,7 @@ export const FAN_OUT = 8
 const CLIENTS = 4
 const SETTLE_MS = 1_000
 
-/** The calls of a tool that a sidecar counted, and its errors by origin. */
+/** The calls that a sidecar counted, and their errors by origin. */
 export type Counts = Readonly<Record<'calls' | 'injected' | 'real', number>>
 
 /** Configures a load of the demo. */
@@ -30,8 +30,8 @@ export interface DemoLoad {
 export interface Loaded {
   /** Without unattributed errors where the sidecar's counts attribute them. */
   readonly result: LoadResult
-  /** The sidecar's counts of the load and of the calls beside it, by tool. */
-  readonly squall: Readonly<Record<string, Counts>>
+  /** The sidecar's counts of the load and of the calls beside it. */
+  readonly squall: Counts
   /** The sidecar's counts of the load alone. */
   readonly counted: Counts
 }
@@ -56,7 +56,7 @@ export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): P
   screen.clearBar()
   const calls = beside.calls + result.counts.calls + result.counts.retries
   const squall = await settled(stage, before, calls)
-  const counted = difference(total(squall), beside)
+  const counted = difference(squall, beside)
   return { result: attributed(result, counted), squall, counted }
 }
 
@@ -97,18 +97,17 @@ export function optionsOf(
   }
 }
 
-function countsOf({ sidecar }: Stage): Record<string, Counts> {
-  const tools = sidecar.metrics.tools().filter(({ tool }) => tool !== '')
+/** Returns the sidecar's counts of calls of tools. */
+function countsOf({ sidecar }: Stage): Counts {
   const sum = (counts: object): number =>
     Object.values(counts).reduce((all, count) => all + count, 0)
-  const rows = tools.map(({ tool, calls, errors }) => {
-    const { injected } = errors
-    return [tool, { calls: sum(calls), injected, real: sum(errors) - injected }]
-  })
-  return Object.fromEntries(rows) as Record<string, Counts>
+  const tools = sidecar.metrics.tools().filter(({ tool }) => tool !== '')
+  const calls = sum(tools.map((tool) => sum(tool.calls)))
+  const injected = sum(tools.map(({ errors }) => errors.injected))
+  return { calls, injected, real: sum(tools.map(({ errors }) => sum(errors))) - injected }
 }
 
-function difference(one: Counts, other: Counts = NOTHING): Counts {
+function difference(one: Counts, other: Counts): Counts {
   return {
     calls: one.calls - other.calls,
     injected: one.injected - other.injected,
@@ -116,27 +115,13 @@ function difference(one: Counts, other: Counts = NOTHING): Counts {
   }
 }
 
-function total(counts: Readonly<Record<string, Counts>>): Counts {
-  const rows = Object.values(counts)
-  return rows.reduce((all, { calls, injected, real }) => {
-    return { calls: all.calls + calls, injected: all.injected + injected, real: all.real + real }
-  }, NOTHING)
-}
-
 /** A client can see the end of a call before the sidecar has counted it. */
-async function settled(
-  stage: Stage,
-  before: Readonly<Record<string, Counts>>,
-  calls: number,
-): Promise<Readonly<Record<string, Counts>>> {
+async function settled(stage: Stage, before: Counts, calls: number): Promise<Counts> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
     const isLast = performance.now() > until
-    const now = Object.entries(countsOf(stage))
-    const counted = Object.fromEntries(
-      now.map(([tool, counts]) => [tool, difference(counts, before[tool])]),
-    )
-    if (total(counted).calls >= calls || isLast) return counted
+    const counted = difference(countsOf(stage), before)
+    if (counted.calls >= calls || isLast) return counted
     await nextTurn()
   }
 }

@@ -138,11 +138,10 @@ function checksOf({ result, squall, counted }: Loaded, edits: Edits, script: Err
   const { during, stillDuring, after, mistaken } = edits
   const endings = endingsOf(result)
   const own = Object.values(script).reduce((sum, count) => sum + count, 0)
-  const real = Object.values(squall).reduce((sum, counts) => sum + counts.real, 0)
   return [
     {
       what: 'real errors are those of the server’s script, by tool and kind',
-      ok: sameJson(realErrors(result, edits), script) && real === own && own > 0,
+      ok: sameJson(realErrors(result, edits), script) && squall.real === own && own > 0,
     },
     {
       what: 'injected errors carry the marker, and real ones do not',
