@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8450 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8486 },
   { name: 'filters', directories: ['src/filters'], budget: 5831 },
   { name: 'rules', directories: ['src/rules'], budget: 12251 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4222 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4212 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 15971 },
-  { name: 'admin', directories: ['src/admin'], budget: 6933 },
+  { name: 'listener', directories: ['src/listener'], budget: 15921 },
+  { name: 'admin', directories: ['src/admin'], budget: 6849 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
-  { name: 'cli', directories: ['src/cli'], budget: 3015 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28480 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
+  { name: 'cli', directories: ['src/cli'], budget: 2960 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14097 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27727 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2163 },
 ]
 
 function filesBelow(directory) {

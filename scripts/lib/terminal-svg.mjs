@@ -88,7 +88,7 @@ function partsOf(line) {
     // oxlint-disable-next-line no-control-regex
     const code = /^\u001b\[(\d*)m$/.exec(piece)?.[1]
     if (code === '0' || code === '') weight = colour = undefined
-    else if (code in WEIGHTS) weight = WEIGHTS[code]
+    else if (code in WEIGHTS || code === '22') weight = WEIGHTS[code]
     else if (code in COLOURS || code === '39') colour = COLOURS[code]
     else if (code === undefined)
       for (const text of piece.split(/(?<=\S)(?= {2,})/))

@@ -12,12 +12,6 @@ export interface Controlled {
   upstreamAccepts(): Promise<boolean>
 }
 
-/** The socket for hooks in the sidecar's container. */
-export interface ControlSocket {
-  listen(path: string): Promise<void>
-  close(): void
-}
-
 const MAX_HEADER_BYTES = 4 * 1024
 const MAX_CONNECTIONS = 8
 const MAX_WAIT_MS = 3_600_000
@@ -27,7 +21,7 @@ const POLL_MS = 200
  * Creates the socket. It needs no token: only the sidecar's user may open the file, no other
  * container mounts the volume, and no network leads there.
  */
-export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
+export function createControlSocket(controlled: Controlled, logger: Logger) {
   const closing = new AbortController()
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     response.on('error', () => undefined)
@@ -38,7 +32,7 @@ export function createControlSocket(controlled: Controlled, logger: Logger): Con
   })
   server.maxConnections = MAX_CONNECTIONS
   return {
-    listen: async (path) => {
+    listen: async (path: string) => {
       await bind(server, { kind: 'unix', path })
       chmodSync(path, 0o600)
     },

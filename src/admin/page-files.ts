@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -32,6 +33,7 @@ const HEADERS = {
 
 /** The files of the page; no other file is served. */
 const OWN = [
+  'base.css',
   'style.css',
   'cards.css',
   'tables.css',
@@ -46,12 +48,12 @@ const OWN = [
   'faults-table.js',
   'format.js',
   'history.js',
+  'plot.js',
   'reload-card.js',
-  'rows.js',
   'rule-filter.js',
   'rules-table.js',
-  'sorting.js',
   'state-card.js',
+  'table.js',
   'tasks-card.js',
   'tools-table.js',
 ] as const
@@ -73,6 +75,12 @@ export function pageRoutes(): Routes {
 function route(name: string, file: () => string | URL): Routes[number] {
   const type = name.endsWith('.css') ? CSS : JS
   return [`/page/${name}`, { read: () => response(file(), type) }]
+}
+
+/** Reads a file that reports share with the page. */
+export function sharedFile(name: 'base.css' | 'plot.js' | keyof typeof LIBRARY): string {
+  const isOwn = name === 'base.css' || name === 'plot.js'
+  return readFileSync(isOwn ? own(name) : ofLibrary(LIBRARY[name]), 'utf8')
 }
 
 function own(name: string): URL {

@@ -20,6 +20,7 @@ export {
 export { interruption, onSignals, onStopSignals } from './signals.ts'
 export { NoSmallFileError, readSmallFile } from './small-file.ts'
 export { asStarted, startWords } from './started-as.ts'
+export { alignedLines } from './text/aligned-lines.ts'
 export {
   foreign,
   foreignCell,
@@ -31,6 +32,7 @@ export {
   quoted,
   shortened,
 } from './text/foreign-text.ts'
+export { paint, type Tone } from './text/paint.ts'
 export {
   duration,
   gateValue,

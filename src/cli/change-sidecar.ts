@@ -9,20 +9,11 @@ export interface SidecarChange {
   readonly timeout: number
 }
 
-export interface SidecarOutcome {
-  readonly address: string
-  /** True when the sidecar has the wanted state. */
-  readonly ok: boolean
-  readonly armed?: boolean
-  readonly changed?: boolean
-  readonly text: string
-}
-
 /** Arms or disarms a sidecar; returns the outcome. */
 export async function changeSidecar(
   endpoint: AdminEndpoint,
   { what, token, reason, timeout }: SidecarChange,
-): Promise<SidecarOutcome> {
+) {
   const { AdminError, askAdmin } = await import('../admin/contract/api-client.ts')
   const { API } = await import('../admin/contract/api.ts')
   const address = endpointText(endpoint)

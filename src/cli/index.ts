@@ -71,7 +71,6 @@ export {
   span,
   type Span,
   textLine,
-  type Tone,
 } from './terminal/line.ts'
 export { type Input, onStopSignal, openTerminal, type Output } from './terminal/terminal.ts'
 export { readVersion } from '../sidecar/version.ts'

@@ -30,5 +30,6 @@ export {
 export { type AdminEndpoint, endpointText } from './endpoint.ts'
 export { openEvents } from './event-client.ts'
 export { type Guard, originGuard, type ReadAccess, readGuard } from '../guards.ts'
+export { sharedFile } from '../page-files.ts'
 export { createAdmin, endServer } from '../server.ts'
 export { parseVerdictFilter } from '../show-tasks.ts'

@@ -1,9 +1,10 @@
 import { byId, make, setAttribute, setText } from './dom.js'
 import { rate, seconds } from './format.js'
 
+/** @type {any} */
+const { squallPlot } = globalThis
 const HEIGHT = 190
 const LEAST_SECONDS = 60
-const FONT = '12px system-ui, sans-serif'
 
 // Dashes distinguish the series as colours do.
 const ERRORS = {
@@ -67,11 +68,10 @@ class Chart {
     this.#data = [[], ...spec.series.map(() => [])]
     this.#values = spec.series.map(() => make('b'))
     byId(`${spec.name}-legend`).append(
-      ...spec.series.map(({ label, column }, i) =>
-        make('li', {}, make('span', { class: `key ${column}` }), `${label} `, this.#values[i]),
-      ),
+      ...spec.series.map((each, i) => squallPlot.item(each, this.#values[i])),
     )
-    const resize = () => this.#plot?.setSize({ width: this.#width(), height: HEIGHT })
+    const resize = () =>
+      this.#plot?.setSize({ width: squallPlot.widthOf(this.#box), height: HEIGHT })
     new ResizeObserver(resize).observe(this.#box)
   }
 
@@ -92,59 +92,31 @@ class Chart {
 
   #draw() {
     this.#plot?.destroy()
-    const style = getComputedStyle(this.#box)
-    // A variable may hold a pair of colours: only a computed style has one colour.
-    const probe = make('span')
-    this.#box.append(probe)
-    const color = (name) => {
-      probe.style.color = `var(${name})`
-      return getComputedStyle(probe).color
-    }
     const { tick, series } = this.#spec
-    const axis = {
-      stroke: color('--muted'),
-      font: FONT,
-      grid: { stroke: color('--grid'), width: 1 },
-      ticks: { show: false },
-    }
-    this.#plot = new globalThis.uPlot(
-      {
-        width: this.#width(),
-        height: HEIGHT,
-        legend: { show: false },
-        cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: {
-          x: { range: () => this.#times() },
-          y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
-        },
-        axes: [
-          { ...axis, size: 28, space: 70, values: (_, times) => times.map(clock) },
-          { ...axis, size: 58, space: 36, values: (_, values) => values.map(tick) },
-        ],
-        series: [
-          {},
-          ...series.map((each) => ({
-            ...each,
-            stroke: color(each.color),
-            spanGaps: false,
-            points: { show: false },
-          })),
-        ],
-        hooks: {
-          setCursor: [
-            ({ cursor }) => {
-              this.#pointed = cursor.idx ?? undefined
-              this.#showValues()
-            },
-          ],
-        },
-        padding: [8, 28, 0, 0],
+    this.#plot = squallPlot.draw(this.#box, HEIGHT, this.#data, {
+      scales: {
+        x: { range: () => this.#times() },
+        y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
       },
-      this.#data,
-      this.#box,
-    )
-    probe.remove()
-    setAttribute(this.#box, 'data-drawn', style.colorScheme)
+      axes: [
+        { size: 28, space: 70, values: (_, times) => times.map(clock) },
+        { size: 58, space: 36, values: (_, values) => values.map(tick) },
+      ],
+      series: (color) =>
+        series.map((each) => ({
+          ...each,
+          stroke: color(each.color),
+          spanGaps: false,
+          points: { show: false },
+        })),
+      points: { size: 6 },
+      pointed: (index) => {
+        this.#pointed = index
+        this.#showValues()
+      },
+      padding: [8, 28, 0, 0],
+    })
+    setAttribute(this.#box, 'data-drawn', getComputedStyle(this.#box).colorScheme)
   }
 
   /** Returns the first and the last time, at least a minute apart. */
@@ -152,10 +124,6 @@ class Chart {
     const [times] = this.#data
     const to = times.at(-1) ?? Date.now() / 1000
     return [Math.min(times[0] ?? to, to - LEAST_SECONDS), to]
-  }
-
-  #width() {
-    return Math.max(200, Math.floor(this.#box.clientWidth))
   }
 
   /** Shows the newest values, or those under the pointer; screen readers read the same. */

@@ -1,34 +1,41 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign } from './format.js'
-import { Rows } from './rows.js'
+import { nameCell, Table } from './table.js'
 
-const COLUMNS = ['open', 'ok', 'real', 'injected', 'sent', 'received']
+const COUNTS = [
+  ['open', 'Open'],
+  ['ok', 'Ended OK'],
+  ['real', 'Real failures'],
+  ['injected', 'Injected failures'],
+  ['sent', 'Bytes sent'],
+  ['received', 'Bytes received'],
+]
 
 /** Shows the connections to dependencies. */
 export function createDestinationsCard() {
-  const rows = new Rows(byId('destinations-rows'), {
+  const counts = COUNTS.map(([id, title]) => ({ id, title, number: true }))
+  const table = new Table('destinations', {
+    columns: [{ id: 'destination', title: 'Dependency' }, ...counts],
     key: ({ destination }) => destination,
     create: createRow,
-    columns: COLUMNS.length + 1,
     empty: 'No dependency is configured.',
   })
   return {
     /** @param {import('../contract/api.ts').LiveEvent} event */
     show: ({ destinations }) => {
       byId('destinations').hidden = destinations === undefined
-      if (destinations !== undefined) rows.show(destinations)
+      if (destinations !== undefined) table.show(destinations)
     },
   }
 }
 
 /** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} destination */
 function createRow({ destination }) {
-  const cells = COLUMNS.map((column) => make('td', { class: `number ${column}` }))
-  const name = make('span', { class: 'name' }, foreign(destination))
-  const row = make('tr', {}, make('th', { scope: 'row' }, name), ...cells)
+  const cells = COUNTS.map(([id]) => make('td', { class: `number ${id}` }))
+  const row = make('tr', {}, nameCell(foreign(destination)), ...cells)
   /** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} now */
   const update = (now) => {
-    for (const [i, column] of COLUMNS.entries()) setText(cells[i], count(now[column]))
+    for (const [i, [id]] of COUNTS.entries()) setText(cells[i], count(now[id]))
   }
   return { row, update }
 }

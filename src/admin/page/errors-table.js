@@ -1,7 +1,6 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, moment } from './format.js'
-import { Rows } from './rows.js'
-import { Sorting } from './sorting.js'
+import { nameCell, note, Table } from './table.js'
 
 const SHOWN = 50
 const AGAIN_MS = 2_000
@@ -17,29 +16,25 @@ export function createErrorsTable(filter) {
   /** @type {import('../contract/api.ts').Errors} */
   let errors = { total: 0, dropped: 0, errors: [] }
   let askedAt = -Infinity
-  const rows = new Rows(byId('errors-rows'), {
-    key: (kind) => keyOf(kind),
-    create: createRow,
-    columns: 5,
-    empty: 'No error has happened yet.',
-  })
   const show = () => {
     const { rule } = filter
     const kinds = errors.errors.filter((kind) => rule === undefined || kind.rule === rule)
-    rows.show(sorting.sorted(kinds).slice(0, SHOWN))
+    table.show(kinds, SHOWN)
     setText(byId('errors-about'), about(kinds, errors))
   }
-  const sorting = new Sorting(
-    byId('errors'),
-    {
-      call: ({ tool, method }) => tool ?? method,
-      message: ({ samples }) => samples[0]?.message ?? '',
-      origin: ({ origin }) => ORIGINS[origin],
-      count: (kind) => kind.count,
-      last: ({ last }) => last,
-    },
-    show,
-  )
+  const table = new Table('errors', {
+    columns: [
+      { id: 'call', title: 'Call', by: ({ tool, method }) => tool ?? method },
+      { id: 'message', title: 'Message', by: ({ samples }) => samples[0]?.message ?? '' },
+      { id: 'origin', title: 'Origin', by: ({ origin }) => ORIGINS[origin] },
+      { id: 'count', title: 'Count', by: (kind) => kind.count, number: true },
+      { id: 'last', title: 'Last', by: ({ last }) => last },
+    ],
+    key: (kind) => keyOf(kind),
+    create: createRow,
+    empty: 'No error has happened yet.',
+    sorted: show,
+  })
   return {
     /**
      * Asks for the errors when there are new ones, but not each time.
@@ -84,12 +79,7 @@ function createRow({ method, tool, outcome, origin, status, code, rule, fault })
   const row = make(
     'tr',
     { 'data-origin': origin },
-    make(
-      'th',
-      { scope: 'row' },
-      make('span', { class: 'name' }, foreign(tool ?? method)),
-      make('small', { class: 'muted' }, foreign(kind, 60)),
-    ),
+    nameCell(foreign(tool ?? method), note(foreign(kind, 60))),
     make('td', {}, message, details),
     make('td', {}, make('span', { class: 'origin' }, ORIGINS[origin] ?? foreign(origin)), ...by),
     number_,
@@ -128,6 +118,6 @@ function showSample(sample) {
     'li',
     {},
     make('span', { class: 'message' }, said(sample)),
-    make('small', { class: 'muted' }, [moment(at), ...facts].join(' · ')),
+    note([moment(at), ...facts].join(' · ')),
   )
 }

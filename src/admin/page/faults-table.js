@@ -1,7 +1,6 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, seconds, timeOfDay } from './format.js'
-import { Rows } from './rows.js'
-import { Sorting } from './sorting.js'
+import { nameCell, note, Table } from './table.js'
 
 const KEPT = 200
 const SHOWN = 50
@@ -11,30 +10,26 @@ export function createFaultsTable(filter) {
   /** @type {(import('../contract/api.ts').Fault & { number: number })[]} */
   let faults = []
   let total = 0
-  const rows = new Rows(byId('faults-rows'), {
-    key: ({ number }) => number,
-    create: createRow,
-    columns: 4,
-    empty: 'No fault has taken effect yet.',
-  })
   const show = () => {
     const { rule } = filter
     const fitting = faults.filter((fault) => rule === undefined || fault.rule === rule)
-    const shown = sorting.sorted(fitting).slice(0, SHOWN)
-    rows.show(shown)
-    const text = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
+    table.show(fitting, SHOWN)
+    const shown = Math.min(fitting.length, SHOWN)
+    const text = shown < total ? `The last ${shown} of ${count(total)}.` : ''
     setText(byId('faults-about'), text === '' ? `${many(total, 'fault')} so far.` : text)
   }
-  const sorting = new Sorting(
-    byId('faults'),
-    {
-      time: ({ at }) => at,
-      rule: ({ rule }) => rule,
-      call: ({ tool, method }) => tool ?? method ?? '',
-      effect: ({ delayMs }) => delayMs,
-    },
-    show,
-  )
+  const table = new Table('faults', {
+    columns: [
+      { id: 'time', title: 'Time', by: ({ at }) => at },
+      { id: 'rule', title: 'Rule', by: ({ rule }) => rule },
+      { id: 'call', title: 'Call', by: ({ tool, method }) => tool ?? method ?? '' },
+      { id: 'effect', title: 'Effect', by: ({ delayMs }) => delayMs },
+    ],
+    key: ({ number }) => number,
+    create: createRow,
+    empty: 'No fault has taken effect yet.',
+    sorted: show,
+  })
   return {
     /**
      * Keeps new faults, also while the page is paused.
@@ -65,17 +60,12 @@ function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs
     'tr',
     {},
     make('td', { class: 'time' }, make('time', { datetime: at ?? '' }, timeOfDay(at))),
-    make(
-      'th',
-      { scope: 'row' },
-      make('span', { class: 'name' }, foreign(rule)),
-      make('small', {}, foreign(fault, 40)),
-    ),
+    nameCell(foreign(rule), make('small', {}, foreign(fault, 40))),
     make(
       'td',
       {},
       make('span', { class: 'name' }, called === undefined ? 'HTTP' : foreign(called)),
-      ...markers.map((marker) => make('small', { class: 'muted' }, marker)),
+      ...markers.map(note),
     ),
     make('td', { class: 'effect' }, effects.join(', ') || '–'),
   )

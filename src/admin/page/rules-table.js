@@ -1,8 +1,7 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, moment } from './format.js'
-import { Rows } from './rows.js'
 import { ruleLink } from './rule-filter.js'
-import { Sorting } from './sorting.js'
+import { note, Table } from './table.js'
 
 // In the order of evaluation.
 const WHY_NOT = [
@@ -28,12 +27,6 @@ export function createRulesTable() {
   let version
   /** The text of each rule, by its key. */
   let texts = new Map()
-  const rows = new Rows(byId('rules-rows'), {
-    key: keyOf,
-    create: createRow,
-    columns: 6,
-    empty: 'No rule is active.',
-  })
   const show = () => {
     const { state, rules } = event
     const shown = rules.rules.map((rule) => ({
@@ -41,21 +34,23 @@ export function createRulesTable() {
       armed: state.armed,
       text: texts.get(keyOf(rule)) ?? '',
     }))
-    rows.show(sorting.sorted(shown))
+    table.show(shown)
     setText(byId('rules-about'), about(rules.rules, rules.count))
   }
-  const sorting = new Sorting(
-    byId('rules'),
-    {
-      rule: ({ name }) => name,
-      share: ({ percent }) => percent,
-      matched: ({ counts }) => counts.matched ?? 0,
-      sampled: ({ sampled }) => sampled,
-      active: ({ active }) => active,
-      status: (rule) => statusOf(rule).text,
-    },
-    show,
-  )
+  const table = new Table('rules', {
+    columns: [
+      { id: 'rule', title: 'Rule', by: ({ name }) => name },
+      { id: 'share', title: 'Share', by: ({ percent }) => percent, number: true },
+      { id: 'matched', title: 'Matched', by: ({ counts }) => counts.matched ?? 0, number: true },
+      { id: 'sampled', title: 'Sampled', by: ({ sampled }) => sampled, number: true },
+      { id: 'active', title: 'Active', by: ({ active }) => active, number: true },
+      { id: 'status', title: 'Status', by: (rule) => statusOf(rule).text },
+    ],
+    key: keyOf,
+    create: createRow,
+    empty: 'No rule is active.',
+    sorted: show,
+  })
   /** Asks for the texts of the rules, which events leave out. */
   const askTexts = async () => {
     const response = await fetch('api/rules').catch(() => undefined)
@@ -109,11 +104,11 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
   ]
   const known = details.filter((each) => each !== '').join(' · ')
   const summary = make('small')
-  const whyNot = make('small', { class: 'muted' })
+  const whyNot = note('')
   const [share, matched, sampled, active] = [1, 2, 3, 4].map(() => make('td', { class: 'number' }))
   const text = make('code', { class: 'muted' })
   const badge = make('span', { class: 'badge' })
-  const until = make('small', { class: 'muted' })
+  const until = note('')
   const row = make(
     'tr',
     {},

@@ -1,7 +1,6 @@
 import { byId, make, setAttribute, setFacts, setText } from './dom.js'
 import { count, foreign, many, percent } from './format.js'
-import { Rows } from './rows.js'
-import { Sorting } from './sorting.js'
+import { nameCell, note, Table } from './table.js'
 
 const SHOWN = 50
 const AGAIN_MS = 2_000
@@ -12,12 +11,6 @@ export function createTasksCard() {
   /** @type {import('../contract/api.ts').Tasks | undefined} */
   let tasks
   let askedAt = -Infinity
-  const rows = new Rows(byId('tasks-rows'), {
-    key: ({ by, task, beganAt }) => JSON.stringify([by, task, beganAt]),
-    create: createRow,
-    columns: 6,
-    empty: 'No fault or error has met a task yet.',
-  })
   const show = () => {
     byId('tasks').hidden = tasks === undefined
     if (tasks === undefined) return
@@ -32,22 +25,24 @@ export function createTasksCard() {
       ['Wasted calls', count(wasted)],
     ])
     const met = tasks.tasks.filter(({ events }) => events > 0)
-    rows.show(sorting.sorted(met).slice(0, SHOWN))
+    table.show(met, SHOWN)
     const about = `The last ${many(Math.min(met.length, SHOWN), 'task')} with faults or errors, by what agents did within ${windowSeconds} s.`
     setText(byId('tasks-about'), met.length === 0 ? '' : about)
   }
-  const sorting = new Sorting(
-    byId('tasks'),
-    {
-      task: ({ task }) => task,
-      verdicts: ({ verdicts }) => verdicts.at(-1)?.verdict ?? '',
-      calls: ({ calls }) => calls,
-      retries: ({ retries }) => retries,
-      wasted: ({ wasted }) => wasted,
-      result: ({ result }) => result,
-    },
-    show,
-  )
+  const table = new Table('tasks', {
+    columns: [
+      { id: 'task', title: 'Task', by: ({ task }) => task },
+      { id: 'verdicts', title: 'Verdicts', by: ({ verdicts }) => verdicts.at(-1)?.verdict ?? '' },
+      { id: 'calls', title: 'Calls', by: ({ calls }) => calls, number: true },
+      { id: 'retries', title: 'Retries', by: ({ retries }) => retries, number: true },
+      { id: 'wasted', title: 'Wasted', by: ({ wasted }) => wasted, number: true },
+      { id: 'result', title: 'Result', by: ({ result }) => result },
+    ],
+    key: ({ by, task, beganAt }) => JSON.stringify([by, task, beganAt]),
+    create: createRow,
+    empty: 'No fault or error has met a task yet.',
+    sorted: show,
+  })
   return {
     /**
      * Asks for the tasks where calls are grouped, but not each time.
@@ -73,12 +68,7 @@ function createRow({ task, by }) {
   const row = make(
     'tr',
     {},
-    make(
-      'th',
-      { scope: 'row' },
-      make('span', { class: 'name' }, foreign(task)),
-      make('small', { class: 'muted' }, foreign(by, 40)),
-    ),
+    nameCell(foreign(task), note(foreign(by, 40))),
     make('td', {}, list),
     ...numbers,
     result,
@@ -107,9 +97,7 @@ function showVerdict({ faults, tool, method, verdict, retries }) {
     'li',
     {},
     make('strong', {}, `${foreign(verdict, 40).replaceAll('_', ' ')}${times}`),
-    make(
-      'small',
-      { class: 'muted' },
+    note(
       `after ${faults.map((fault) => foreign(fault, 40)).join(', ')} on ${foreign(tool ?? method)}`,
     ),
   )

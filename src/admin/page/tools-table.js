@@ -1,8 +1,7 @@
 import { byId, make, setText } from './dom.js'
 import { count, foreign, many, seconds } from './format.js'
 import { key } from './history.js'
-import { Rows } from './rows.js'
-import { Sorting } from './sorting.js'
+import { nameCell, Table } from './table.js'
 
 /** Returns the name of a tool; calls of other methods have none. */
 export function toolName({ tool }) {
@@ -13,32 +12,29 @@ export function toolName({ tool }) {
 export function createToolsTable() {
   /** @type {readonly import('../contract/api.ts').Tool[]} */
   let tools = []
-  const rows = new Rows(byId('tools-rows'), {
-    key,
-    create: createRow,
-    columns: 9,
-    empty: 'No call has ended yet.',
-  })
   const show = () => {
-    rows.show(sorting.sorted(tools.toSorted(byName)))
+    table.show(tools.toSorted(byName))
     const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
     setText(byId('tools-about'), `${many(all, 'call')} since the start. Latency: last 10 s.`)
   }
-  const sorting = new Sorting(
-    byId('tools'),
-    {
-      tool: toolName,
-      calls,
-      real: ({ errors }) => errors.real,
-      injected: ({ errors }) => errors.injected,
-      elsewhere: ({ errors }) => errors.injected_elsewhere,
-      own: ({ errors }) => errors.squall,
-      p50: ({ client }) => client?.p50,
-      p95: ({ client }) => client?.p95,
-      upstream: ({ upstream }) => upstream?.p95,
-    },
-    show,
-  )
+  const number = (id, title, by) => ({ id, title, by, number: true })
+  const table = new Table('tools', {
+    columns: [
+      { id: 'tool', title: 'Tool', by: toolName },
+      number('calls', 'Calls', calls),
+      number('real', 'Real errors', ({ errors }) => errors.real),
+      number('injected', 'Injected', ({ errors }) => errors.injected),
+      number('elsewhere', 'Injected elsewhere', ({ errors }) => errors.injected_elsewhere),
+      number('own', 'Squall’s own', ({ errors }) => errors.squall),
+      number('p50', 'p50', ({ client }) => client?.p50),
+      number('p95', 'p95', ({ client }) => client?.p95),
+      number('upstream', 'Upstream p95', ({ upstream }) => upstream?.p95),
+    ],
+    key,
+    create: createRow,
+    empty: 'No call has ended yet.',
+    sorted: show,
+  })
   return {
     /** @param {import('../contract/api.ts').LiveEvent} event */
     show: (event) => {
@@ -52,12 +48,7 @@ export function createToolsTable() {
 function createRow(tool) {
   const kinds = ['', 'real', 'injected', 'injected', 'own', '', '', '']
   const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
-  const row = make(
-    'tr',
-    {},
-    make('th', { scope: 'row' }, make('span', { class: 'name' }, toolName(tool))),
-    ...cells,
-  )
+  const row = make('tr', {}, nameCell(toolName(tool)), ...cells)
   /** @param {import('../contract/api.ts').Tool} now */
   const update = (now) => {
     const { errors, client, upstream } = now

@@ -50,19 +50,6 @@ export interface ExplainOptions extends RuleBounds {
   readonly protocolVersion: string | undefined
 }
 
-/** The effect of the rules on one call, or on a request without one. */
-interface Explained extends Pick<Explanation, 'rules'> {
-  readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
-}
-
-/** The effect of the rules on a request, and on its connection to a dependency. */
-interface ExplainedRequest {
-  readonly disarmed: string | undefined
-  readonly explained: readonly Explained[]
-  readonly connection: Pick<Explanation, 'rules'> | undefined
-  readonly hasConnectionRules: boolean
-}
-
 /** Prints the predicted effect of rules on one request; returns the exit code. */
 export async function explainCommand(
   asked: ExplainRequest,
@@ -133,7 +120,7 @@ function explainAll(
   asked: ExplainOptions,
   { facts: known, calls, unread }: ExplainedExchange,
   version: RulesVersion,
-): ExplainedRequest {
+) {
   const now = Date.now()
   const clock = (): number => now
   const { outbound, seed = '0' } = asked

@@ -18,14 +18,6 @@ export interface Skipped {
   readonly reason: string
 }
 
-/** The rules files below a directory. */
-export interface RulesDirectory {
-  readonly texts: readonly RulesText[]
-  readonly skipped: readonly Skipped[]
-  /** Files that cannot be read, and limits that are exceeded. */
-  readonly problems: readonly FileProblems[]
-}
-
 const MAX_DEPTH = 5
 /** Limits the names that are looked at. */
 const MAX_ENTRIES = 10_000
@@ -37,7 +29,7 @@ const SCHEMA_LINE = /^# yaml-language-server: .*rules\.schema\.json/m
 const RULES_LINE = /^(?:rules:|[ {]{0,2}"rules":)/m
 
 /** Reads the rules files in a directory and those below it, each by itself. */
-export async function readRulesDirectory(path: string): Promise<RulesDirectory> {
+export async function readRulesDirectory(path: string) {
   const skipped: Skipped[] = []
   const problems: FileProblems[] = []
   const texts: RulesText[] = []

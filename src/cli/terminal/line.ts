@@ -1,3 +1,5 @@
+import { paint, type Tone } from '../../base/text/paint.ts'
+
 const ASCII = /^[\u0020-\u007e]*$/
 // Emoji and East Asian scripts take two cells.
 const WIDE =
@@ -30,9 +32,6 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   const space = ' '.repeat(Math.max(0, width - cells(shown)))
   return align === 'left' ? shown + space : space + shown
 }
-
-/** The meaning of a span. The tone selects the colour; colour alone carries no information. */
-export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet' | 'injected'
 
 export interface Span {
   readonly text: string
@@ -76,22 +75,7 @@ export function plainText(lines: readonly Line[]): string {
     .join('')
 }
 
-const CODES: Readonly<Record<Tone, string>> = {
-  plain: '',
-  strong: '1',
-  good: '32',
-  bad: '1;31',
-  warn: '33',
-  quiet: '2',
-  // Injected errors are purple everywhere, and real errors red.
-  injected: '35',
-}
-
 /** Formats a line with ANSI colour codes. */
 export function paintLine(line: Line, colours: boolean): string {
-  return line
-    .map(({ text, tone }) =>
-      colours && tone !== 'plain' ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text,
-    )
-    .join('')
+  return line.map(({ text, tone }) => paint(tone, text, colours)).join('')
 }

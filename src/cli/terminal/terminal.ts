@@ -21,15 +21,6 @@ export interface Input {
   off(event: 'data', listener: (data: Buffer | string) => void): unknown
 }
 
-/** Draws on the alternate screen of a terminal. */
-export interface Terminal {
-  readonly width: number
-  readonly height: number
-  draw(lines: readonly Line[]): void
-  /** Restores the previous screen. */
-  close(): void
-}
-
 export interface TerminalListener {
   readonly onKeys: (sent: string) => void
   readonly onResize: () => void
@@ -50,7 +41,7 @@ export function openTerminal(
   input: Input,
   colours: boolean,
   { onKeys, onResize }: TerminalListener,
-): Terminal {
+) {
   let open = true
   const onData = (data: Buffer | string): void => onKeys(data.toString())
   const close = (): void => {
@@ -82,7 +73,7 @@ export function openTerminal(
     get height() {
       return output.rows ?? 24
     },
-    draw: (lines) => {
+    draw: (lines: readonly Line[]) => {
       // A slow terminal skips this onData and gets the next one.
       if (!open || output.writableNeedDrain === true) return
       const text = lines.map((line) => paintLine(line, colours) + CLEAR_REST_OF_LINE).join('\r\n')

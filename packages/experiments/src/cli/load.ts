@@ -10,7 +10,7 @@ import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
 import type { LoadRequest } from './load-flags.ts'
 import { loadSuite } from '../report/junit.ts'
-import { type Paint, loadTable } from '../report/load-table.ts'
+import { loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign, onStopSignals } from '#base'
 
@@ -44,8 +44,6 @@ function loadSignals(onStop: () => void): LoadSignals {
   })
   return { stop: stop.signal, cut: cut.signal, begun: (run) => void (running = run), forget }
 }
-
-const CODES = { strong: '1', good: '32', bad: '31' } as const
 
 const GATE_FAILED = 1
 
@@ -126,7 +124,7 @@ async function writeResult(
   if (request.out !== undefined) await writeText(request.out, '--out', json)
   if (request.report !== undefined) await writeReport?.(request.report, result)
   await writeJunit(request.junit, loadSuite(result))
-  const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
+  const text = request.json ? json : loadTable(result, process.stdout)
   await print(text)
 }
 
@@ -155,15 +153,6 @@ function goalOf({ pace, shard, work }: LoadOptions): {
 } {
   const { tasks, durationMs } = shardOf(pace, shard)
   return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
-}
-
-/** Returns a painter that colours text on a terminal, unless NO_COLOR or TERM=dumb is set. */
-function painter(
-  output: { readonly isTTY?: boolean | undefined },
-  env: Readonly<Record<string, string | undefined>>,
-): Paint {
-  const plain = output.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-  return (tone, text) => (plain ? text : `\u001b[${CODES[tone]}m${text}\u001b[0m`)
 }
 
 type WriteReport = (path: string, result: LoadResult) => Promise<void>

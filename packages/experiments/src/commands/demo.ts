@@ -1,4 +1,4 @@
-import { asText, defineCommand, group, one, toggle } from '#cli'
+import { asText, defineCommand, group, one, readVersion, toggle } from '#cli'
 
 export const DEMO = defineCommand({
   name: 'demo',
@@ -21,8 +21,5 @@ export const DEMO = defineCommand({
   },
   fromEnvironment: false,
   parse: (options) => options,
-  start: async (options) => {
-    const { DEMO_PROGRAM } = await import('../cli/demo-program.ts')
-    return (await import('../demo/demo.ts')).demo(options, DEMO_PROGRAM)
-  },
+  start: async (options) => (await import('../demo/demo.ts')).demo(options, readVersion()),
 })

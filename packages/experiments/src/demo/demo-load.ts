@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { integerText } from '#base'
 import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/load-options.ts'
 import type { ErrorCount, LoadResult } from '../load/results/result.ts'
 import { endingsOf } from '../report/endings.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
-import { noCounts, type OriginCounts, originCounts } from './counts.ts'
 import { DEMO_TOOLS } from './demo-tools.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
@@ -13,54 +14,59 @@ export const FAN_OUT = 8
 const CLIENTS = 4
 const SETTLE_MS = 1_000
 
+/** The calls that a sidecar counted, and their errors by origin. */
+export type Counts = Readonly<Record<'calls' | 'injected' | 'real', number>>
+
 /** Configures a load of the demo. */
 export interface DemoLoad {
   readonly seed: number
   readonly durationMs: number
   readonly resilience?: Partial<LoadResilience>
-  /** Goes on beside the load; resolves with the counts of its own calls. */
-  readonly beside?: () => Promise<OriginCounts>
+  /** Goes on beside the load; resolves with the number of its own calls, by origin of errors. */
+  readonly beside?: () => Promise<Counts>
 }
 
-/** A load, and what else was counted while it ran. */
+/** A load, and what the sidecar counted while it ran. */
 export interface Loaded {
   /** Without unattributed errors where the sidecar's counts attribute them. */
   readonly result: LoadResult
-  /** The sidecar's counts of the same calls. */
-  readonly counted: OriginCounts
-  /** The same with the calls beside the load. */
-  readonly countedAll: OriginCounts
+  /** The sidecar's counts of the load and of the calls beside it. */
+  readonly squall: Counts
+  /** The sidecar's counts of the load alone. */
+  readonly counted: Counts
 }
+
+const NOTHING: Counts = { calls: 0, injected: 0, real: 0 }
 
 /** Runs `squall load` against the sidecar, as its command does. */
 export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): Promise<Loaded> {
-  const before = await countsOf(stage)
+  const before = countsOf(stage)
   const startedAt = performance.now()
   let drawing: NodeJS.Timeout | undefined
   const begun = ({ recorder }: RunningLoad): void => {
     drawing = setInterval(() => {
       const share = (performance.now() - startedAt) / asked.durationMs
-      screen.progress(share, recorder.counts.calls, 'calls')
+      screen.progress(share, `${integerText(recorder.counts.calls)} calls`)
     }, 60)
   }
   const [{ result }, beside] = await Promise.all([
     runLoad(optionsOf(stage, asked), { begun }),
-    asked.beside?.() ?? noCounts(),
+    asked.beside?.() ?? NOTHING,
   ]).finally(() => clearInterval(drawing))
   screen.clearBar()
-  const calls = beside.total().calls + result.counts.calls + result.counts.retries
-  const countedAll = await settled(stage, before, calls)
-  const counted = countedAll.since(beside)
-  return { result: attributed(result, counted), counted, countedAll }
+  const calls = beside.calls + result.counts.calls + result.counts.retries
+  const squall = await settled(stage, before, calls)
+  const counted = difference(squall, beside)
+  return { result: attributed(result, counted), squall, counted }
 }
 
 /**
  * Makes unattributed errors real ones where the sidecar counted as many: a broken connection
  * carries no marker, and only the sidecar knows that no fault broke it.
  */
-function attributed(result: LoadResult, counted: OriginCounts): LoadResult {
+function attributed(result: LoadResult, counted: Counts): LoadResult {
   const { real, unattributed } = endingsOf(result)
-  if (counted.total().real !== real + unattributed) return result
+  if (counted.real !== real + unattributed) return result
   const known = (errors: readonly ErrorCount[]): readonly ErrorCount[] =>
     errors.map((error) => (error.origin === 'unattributed' ? { ...error, origin: 'real' } : error))
   const points = result.timeline.points.map(({ errors, ...point }) => ({
@@ -75,15 +81,14 @@ function attributed(result: LoadResult, counted: OriginCounts): LoadResult {
   }
 }
 
-/** The options of a load against the sidecar. */
+/** Returns the options of a load against the sidecar. */
 export function optionsOf(
   stage: Stage,
   { seed, durationMs, resilience = {} }: DemoLoad,
 ): LoadOptions {
-  const url = new URL(`http://127.0.0.1:${stage.sidecar.port}/mcp`)
   return {
     ...LOAD_DEFAULTS,
-    target: { url, client: 'lean', headers: {} },
+    target: stage.target,
     work: { ...LOAD_DEFAULTS.work, tools: DEMO_TOOLS.map(({ name }) => name), fanOut: FAN_OUT },
     pace: { ...LOAD_DEFAULTS.pace, clients: CLIENTS, durationMs },
     resilience: { ...LOAD_DEFAULTS.resilience, ...resilience },
@@ -92,16 +97,31 @@ export function optionsOf(
   }
 }
 
-async function countsOf({ sidecar }: Stage): Promise<OriginCounts> {
-  return originCounts(await sidecar.metrics())
+/** Returns the sidecar's counts of calls of tools. */
+function countsOf({ sidecar }: Stage): Counts {
+  const sum = (counts: object): number =>
+    Object.values(counts).reduce((all, count) => all + count, 0)
+  const tools = sidecar.metrics.tools().filter(({ tool }) => tool !== '')
+  const calls = sum(tools.map((tool) => sum(tool.calls)))
+  const injected = sum(tools.map(({ errors }) => errors.injected))
+  return { calls, injected, real: sum(tools.map(({ errors }) => sum(errors))) - injected }
+}
+
+function difference(one: Counts, other: Counts): Counts {
+  return {
+    calls: one.calls - other.calls,
+    injected: one.injected - other.injected,
+    real: one.real - other.real,
+  }
 }
 
 /** A client can see the end of a call before the sidecar has counted it. */
-async function settled(stage: Stage, before: OriginCounts, calls: number): Promise<OriginCounts> {
+async function settled(stage: Stage, before: Counts, calls: number): Promise<Counts> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
     const isLast = performance.now() > until
-    const counted = (await countsOf(stage)).since(before)
-    if (counted.total().calls >= calls || isLast) return counted
+    const counted = difference(countsOf(stage), before)
+    if (counted.calls >= calls || isLast) return counted
+    await nextTurn()
   }
 }

@@ -1,24 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
-import { respondToCall, responseMethod, type Request } from './demo-responses.ts'
-import { plannedEnding } from './demo-tools.ts'
-import { Counts, ENDING_KEYS, type EndingCounts } from './counts.ts'
+import { json } from 'node:stream/consumers'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { fieldsOf } from '#base'
+import { DEMO_TOOLS, type Ending, listed, plannedEnding } from './demo-tools.ts'
 
-const MAX_BODY = 1024 * 1024
 const REBIND_TRIES = 40
 const REBIND_PAUSE = 50
 
 /** A small MCP server: Streamable HTTP at /mcp, with tools that fail by a known script. */
 export class DemoServer {
-  /** The server's own counts: the truth that other counts are compared with. */
-  readonly truth: EndingCounts = new Counts(ENDING_KEYS)
+  /** Calls by tool and ending while the server fails: the truth that other counts are compared with. */
+  readonly truth = new Map<string, Partial<Record<Ending, number>>>()
   /** True when calls fail by the script. */
   failing = false
   #server: Server | undefined
   #port = 0
-  readonly #nth = new Map<string, number>()
-  readonly #pushes = new Set<ServerResponse>()
 
   get port(): number {
     return this.#port
@@ -47,18 +44,15 @@ export class DemoServer {
       server.close(() => resolve())
       server.closeAllConnections()
     })
-    this.#pushes.clear()
-  }
-
-  /** Sends a notification on every stream that clients hold open. */
-  push(data: string): void {
-    const params = { level: 'info', data }
-    const message = { jsonrpc: '2.0', method: 'notifications/message', params }
-    for (const stream of this.#pushes) stream.write(`data: ${JSON.stringify(message)}\n\n`)
   }
 
   async #listen(): Promise<void> {
-    const server = createServer((request, response) => this.#handle(request, response))
+    const server = createServer((request, response) => {
+      // A clock in the response would make two equal responses differ.
+      response.sendDate = false
+      response.on('error', () => {})
+      this.#handle(request, response).catch(() => response.writeHead(400).end())
+    })
     server.keepAliveTimeout = 60_000
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -68,50 +62,98 @@ export class DemoServer {
     this.#server = server
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    // A clock in the response would make two equal responses differ.
-    response.sendDate = false
-    response.on('error', () => {})
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url !== '/mcp') response.writeHead(404).end()
-    else if (request.method === 'GET') this.#stream(response)
+    else if (request.method === 'GET') response.writeHead(200, EVENT_STREAM).flushHeaders()
     else if (request.method !== 'POST') response.writeHead(405, { Allow: 'GET, POST' }).end()
-    else this.#read(request, response)
+    else {
+      const message = fieldsOf(await json(request)) as Message
+      if (message.method !== 'tools/call') respond(response, message.id, replyTo(message.method))
+      else await respondToCall(message, this.#ending(String(message.params?.name)), response)
+    }
   }
 
-  #stream(response: ServerResponse): void {
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    response.flushHeaders()
-    this.#pushes.add(response)
-    response.on('close', () => this.#pushes.delete(response))
+  #ending(tool: string): Ending {
+    if (!this.failing) return 'ok'
+    const row = this.truth.get(tool) ?? {}
+    const calls = Object.values(row).reduce((sum, count) => sum + count, 1)
+    const ending = plannedEnding(tool, calls)
+    this.truth.set(tool, { ...row, [ending]: (row[ending] ?? 0) + 1 })
+    return ending
   }
+}
 
-  #read(request: IncomingMessage, response: ServerResponse): void {
-    const chunks: Buffer[] = []
-    let size = 0
-    request.on('error', () => {})
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size > MAX_BODY) request.destroy()
-      else chunks.push(chunk)
-    })
-    request.on('end', () => {
-      let message: Request
-      try {
-        message = JSON.parse(Buffer.concat(chunks).toString()) as Request
-      } catch {
-        response.writeHead(400).end()
-        return
-      }
-      if (message?.method !== 'tools/call') {
-        responseMethod(message ?? {}, response)
-        return
-      }
-      const tool = String(message.params?.name)
-      const nth = (this.#nth.get(tool) ?? 0) + 1
-      if (this.failing) this.#nth.set(tool, nth)
-      const ending = this.failing ? plannedEnding(tool, nth) : 'ok'
-      this.truth.add(tool, { calls: 1, [ending]: 1 })
-      respondToCall(message, ending, response)
-    })
+/** The fields of a message that the server reads; any of them may be missing. */
+interface Message {
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: {
+    readonly name?: string
+    readonly arguments?: Readonly<Record<string, unknown>>
+    readonly _meta?: { readonly progressToken?: string | number }
   }
+}
+
+const EVENT_STREAM = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' }
+const FAILED = { content: [{ type: 'text', text: 'nothing could be done' }], isError: true }
+
+/** Returns the response to everything that is not a tool call. */
+function replyTo(method: string | undefined): object {
+  switch (method) {
+    case 'initialize': {
+      const serverInfo = { name: 'squall-demo-server', version: '1.0.0' }
+      const capabilities = { tools: {}, logging: {} }
+      return { result: { protocolVersion: '2025-11-25', capabilities, serverInfo } }
+    }
+    case 'tools/list':
+      return { result: { tools: DEMO_TOOLS.map(listed) } }
+    case 'ping':
+      return { result: {} }
+    case undefined:
+    default:
+      return { error: { code: -32601, message: 'Method not found' } }
+  }
+}
+
+/** Responds to a tool call with its planned ending. */
+async function respondToCall(
+  { id, params }: Message,
+  ending: Ending,
+  response: ServerResponse,
+): Promise<void> {
+  const tool = DEMO_TOOLS.find(({ name }) => name === params?.name)
+  await nextTurn()
+  // Before the first byte: bytes and a reset that are read at once look like an orderly end.
+  if (ending === 'reset') response.socket?.resetAndDestroy()
+  else if (ending === 'http') {
+    response.writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '1' }).end('busy\n')
+  } else if (ending === 'rpc') {
+    respond(response, id, { error: { code: -32603, message: 'the database is down' } })
+  } else if (tool === undefined) {
+    respond(response, id, { error: { code: -32602, message: 'Unknown tool' } })
+  } else {
+    const text = String(params?.arguments?.[tool.argument])
+    const result = ending === 'tool' ? FAILED : tool.response(text)
+    if (tool.steps === undefined) return respond(response, id, { result })
+    response.writeHead(200, EVENT_STREAM)
+    for (let step = 1; step <= tool.steps; step++) {
+      const progressToken = params?._meta?.progressToken ?? id
+      const progress = { progressToken, progress: step, total: tool.steps }
+      response.write(event({ method: 'notifications/progress', params: progress }))
+      await nextTurn()
+    }
+    response.end(event({ id, result }))
+  }
+}
+
+function event(message: object): string {
+  return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`
+}
+
+/** Sends a response; a notification has no id, and gets none. */
+function respond(response: ServerResponse, id: Message['id'], reply: object): void {
+  if (id === undefined) return void response.writeHead(202).end()
+  const body = JSON.stringify({ jsonrpc: '2.0', id, ...reply })
+  const head = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
+  response.writeHead(200, head).end(body)
 }

@@ -1,4 +1,4 @@
-import { asStarted } from '#base'
+import { asStarted, interruption } from '#base'
 import type { Check, Phase } from './phase.ts'
 import { clean, twoPercent, withRetries } from './phases/load-phases.ts'
 import { editedLive } from './phases/edited-live.ts'
@@ -11,8 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Played, showEnd } from './end-screen.ts'
 import { Screen } from './screen.ts'
-import { type DemoProgram, Stage } from './stage.ts'
-import { stopSignal } from './stop-signal.ts'
+import { Stage } from './stage.ts'
 import { writeReport } from '../report/write-report.ts'
 import { runLoad } from '../load/run-load.ts'
 import { optionsOf } from './demo-load.ts'
@@ -38,17 +37,20 @@ export const PHASES: readonly Phase[] = [
   life,
 ]
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const TOO_LONG_MS = 60_000
 
 /** Runs the demo; resolves to the exit code, which is 1 when a check failed. */
-export async function demo(options: DemoOptions, program: DemoProgram): Promise<number> {
+export async function demo(options: DemoOptions, version: string): Promise<number> {
   const { stdout } = process
   // A reader such as head closes the pipe early.
   stdout.on('error', () => {})
-  const screen = new Screen(options.json ? undefined : stdout, process.env)
-  const stopped = stopSignal()
+  const screen = new Screen(options.json ? undefined : stdout)
+  const stopped = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
+    interruption(1, SIGNALS, (signal) => resolve(signal as (typeof SIGNALS)[number]))
+  })
   const startedAt = performance.now()
-  const stage = await Stage.open(program)
+  const stage = await Stage.open(version)
   try {
     const played = await Promise.race([play(stage, screen), stopped, tooLong()])
     if (typeof played === 'string') {
@@ -171,13 +173,13 @@ type Addresses = Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules'
 const PER_SECOND = 40
 
 /** Returns the addresses and files that stay in use. */
-function addressesOf({ server, sidecar, rulesFile }: Stage): Addresses {
+function addressesOf({ server, sidecar, target, rulesFile }: Stage): Addresses {
   const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`
   return {
     app: at(server.port, '/mcp'),
-    squall: at(sidecar.port, '/mcp'),
-    page: at(sidecar.adminPort, '/'),
-    metrics: at(sidecar.adminPort, '/metrics'),
+    squall: target.url.href,
+    page: at(sidecar.admin!.port, '/'),
+    metrics: at(sidecar.admin!.port, '/metrics'),
     rules: rulesFile,
   }
 }

@@ -1,7 +1,7 @@
-import { asStarted, integerText, percentage, plainNumber } from '#base'
+import { asStarted, integerText, percentage, plainNumber, type Tone } from '#base'
 import { endingsOf } from '../report/endings.ts'
-import type { DemoRun, Phase, PhaseResult } from './phase.ts'
-import type { Screen, Tone } from './screen.ts'
+import { type DemoRun, faultsSeen, type Phase, type PhaseResult } from './phase.ts'
+import type { Screen } from './screen.ts'
 
 /** A phase that was played. */
 export interface Played {
@@ -74,7 +74,7 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   { name: 'calls', shown: ({ result }) => integerText(result.counts.calls) },
-  { name: 'faults injected', shown: ({ faults }) => integerText(faults) },
+  { name: 'faults injected', shown: ({ result }) => integerText(faultsSeen(result)) },
   {
     name: 'calls failed: injected',
     tone: 'injected',
@@ -82,7 +82,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: '              real',
-    tone: 'real',
+    tone: 'bad',
     shown: ({ result }) => {
       const { real, unattributed } = endingsOf(result)
       return integerText(real + unattributed)

@@ -15,8 +15,11 @@ export interface DemoRun {
   readonly column: string
   readonly about: string
   readonly result: LoadResult
-  /** The number of injections by the sidecar's counters. */
-  readonly faults: number
+}
+
+/** Returns the number of injections, by the markers of the responses. */
+export function faultsSeen({ faults }: LoadResult): number {
+  return faults.reduce((sum, { seen }) => sum + seen, 0)
 }
 
 /** A line of the end screen. */

@@ -1,41 +1,24 @@
-import { CLEAR_LINE, integerText, type LineOutput, redraw } from '#base'
+import { CLEAR_LINE, paint, redraw, type Tone } from '#base'
 import { progressBar } from '../load/load-progress.ts'
 
-/** The meaning of a text, which selects its colour. */
-export type Tone = 'strong' | 'good' | 'bad' | 'quiet' | 'injected' | 'real'
-
-const CODES: Readonly<Record<Tone, string>> = {
-  strong: '1',
-  good: '32',
-  bad: '31',
-  quiet: '2',
-  // Injected errors are purple everywhere, and real errors red.
-  injected: '35',
-  real: '31',
-}
 const WIDTH = 80
 const BAR = 30
 const REDRAW_MS = 60
 
 /** Shows the demo: with colours and a moving bar on a terminal, in plain lines elsewhere. */
 export class Screen {
-  readonly #out: LineOutput | undefined
-  readonly #colours: boolean
+  readonly #out: NodeJS.WriteStream | undefined
   #barShown = false
   #drawnAt = 0
 
   /** Shows nothing without an output. */
-  constructor(out: LineOutput | undefined, env: Readonly<Record<string, string | undefined>>) {
+  constructor(out: NodeJS.WriteStream | undefined) {
     this.#out = out
-    const plain = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-    // A recorder has no terminal, and requests colours by this variable.
-    const wanted = !['', '0'].includes(env['FORCE_COLOR'] ?? '')
-    this.#colours = (out?.isTTY === true || wanted) && !plain
   }
 
-  /** Returns the text in the colour of its meaning, or unchanged without colours. */
+  /** Returns the text in the colour of its meaning where the output shows colours. */
   paint(tone: Tone, text: string): string {
-    return this.#colours ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text
+    return paint(tone, text, this.#out ?? false)
   }
 
   /** Returns a check mark or a cross. */
@@ -54,17 +37,16 @@ export class Screen {
   }
 
   rule(): void {
-    this.line(this.paint('quiet', '─'.repeat(Math.min(this.#columns, WIDTH))))
+    this.line(this.paint('quiet', '─'.repeat(Math.min(this.#out?.columns ?? WIDTH, WIDTH))))
   }
 
   /** Shows progress on a terminal, replaced by the next line. */
-  progress(share: number, done: number, note: string): void {
+  progress(share: number, done: string): void {
     if (this.#out?.isTTY !== true) return
     const now = performance.now()
     if (share < 1 && now - this.#drawnAt < REDRAW_MS) return
     this.#drawnAt = now
-    const text = `   ${progressBar(share, BAR)} ${integerText(done)} ${note}`
-    redraw(this.#out, text)
+    redraw(this.#out, `   ${progressBar(share, BAR)} ${done}`)
     this.#barShown = true
   }
 
@@ -72,9 +54,5 @@ export class Screen {
     if (!this.#barShown) return
     this.#out?.write(CLEAR_LINE)
     this.#barShown = false
-  }
-
-  get #columns(): number {
-    return this.#out?.columns ?? WIDTH
   }
 }

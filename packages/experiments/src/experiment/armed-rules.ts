@@ -4,13 +4,6 @@ import type { Plan, Stage, WrittenRule } from './plan.ts'
 /** Begins the name of the rule that claims a sidecar for one experiment. */
 export const CLAIM_PREFIX = 'squall-experiment.'
 
-/** The content of the rules file during an experiment. */
-export interface ArmedText {
-  readonly text: string
-  /** SHA-256 of the text, which the sidecar reports when the rules are active. */
-  readonly digest: string
-}
-
 /**
  * Returns the rules of a stage; without a stage only the claim, which injects nothing. Every rule
  * expires at `until`, in milliseconds since the epoch by the clock of the sidecar, and counts its
@@ -22,7 +15,7 @@ export function armedText(
   stage: Stage | undefined,
   until: number,
   appliedAt?: number,
-): ArmedText {
+) {
   const { rules: source, by } = plan
   const share = stage?.share
   const end = new Date(until).toISOString()

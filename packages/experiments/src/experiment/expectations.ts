@@ -3,17 +3,10 @@ import type { EarlyEnd } from './experiment-result.ts'
 import { FAILURES, type Failure } from './expectation-schema.ts'
 import { fails, type Gate, gatesOf, type Measured } from './gate.ts'
 import { conditionsOf } from './monitor/conditions.ts'
-import type { SamplerSpec } from './monitor/samplers.ts'
 import type { PlanFile } from './plan-schema.ts'
 
-/** The conditions of `expect.during`, and the measurements that they need. */
-export interface Expected {
-  readonly gates: readonly Gate[]
-  readonly samplers: readonly SamplerSpec[]
-}
-
 /** Returns the conditions that must pass at least once. */
-export function expectedDuring({ expect }: PlanFile): Expected {
+export function expectedDuring({ expect }: PlanFile) {
   const { during = {} } = expect ?? {}
   const sampled = conditionsOf(during)
   const latencies = gatesOf(['p50', 'p95', 'p99'], during).map((gate): Gate => {

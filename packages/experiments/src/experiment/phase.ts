@@ -1,5 +1,5 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, resilienceOf } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
@@ -59,14 +59,7 @@ function phaseLoad(
       durationMs,
       ...(load.rate !== undefined && { rate: load.rate }),
     },
-    resilience: {
-      ...LOAD_DEFAULTS.resilience,
-      timeoutMs: load.timeout,
-      retries: load.retries,
-      degrade: load.degrade,
-      ...(load.retryBudget !== undefined && { retryBudget: load.retryBudget / 100 }),
-      ...(load.deadline !== undefined && { deadlineMs: load.deadline }),
-    },
+    resilience: resilienceOf(load),
     checks: { expectations, slo },
     seed,
     version,
@@ -105,14 +98,6 @@ export interface PhaseSpec {
   readonly beginWithinMs: number
 }
 
-export interface PhaseOutcome {
-  readonly result: PhaseResult
-  readonly end: EarlyEnd | undefined
-  readonly tools: readonly ToolInfo[]
-  /** The names of the called tools. */
-  readonly called: readonly string[]
-}
-
 const TICK_MS = 100
 const POLL_MS = 300
 const RETRY_MS = 250
@@ -120,7 +105,7 @@ const RETRY_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export async function runPhase(context: PhaseContext, spec: PhaseSpec): Promise<PhaseOutcome> {
+export async function runPhase(context: PhaseContext, spec: PhaseSpec) {
   const { plan, stop, probe, samplers } = context
   const { label, durationMs } = spec
   const options = phaseLoad(plan, context, durationMs)

@@ -9,6 +9,7 @@ import type { Gate } from './gate.ts'
 import type { AlertSpec } from './monitor/alert-source.ts'
 import type { SamplerSpec } from './monitor/samplers.ts'
 import type { Victim } from './kill.ts'
+import { LOAD_DEFAULTS, type LoadResilience } from '../load/load-options.ts'
 import type { PlanFile } from './plan-schema.ts'
 
 type Kubernetes = NonNullable<PlanFile['sidecar']['kubernetes']>
@@ -120,4 +121,16 @@ export interface Plan {
   readonly production: ProductionCheck
   /** Undefined without a policy. */
   readonly policy: Policy | undefined
+}
+
+/** Returns how the load of a plan handles errors. */
+export function resilienceOf(load: PlanFile['load']): LoadResilience {
+  return {
+    ...LOAD_DEFAULTS.resilience,
+    timeoutMs: load.timeout,
+    retries: load.retries,
+    degrade: load.degrade,
+    ...(load.retryBudget !== undefined && { retryBudget: load.retryBudget / 100 }),
+    ...(load.deadline !== undefined && { deadlineMs: load.deadline }),
+  }
 }

@@ -28,14 +28,8 @@ async function beganOf(pid: number): Promise<string | undefined> {
   return (await statOf(pid))?.began
 }
 
-export interface ProcessStat {
-  readonly state: string
-  readonly parent: number
-  readonly began: string
-}
-
 /** Reads state, parent and start time of a process; undefined when it ended, or not on Linux. */
-export async function statOf(pid: number): Promise<ProcessStat | undefined> {
+export async function statOf(pid: number) {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')
     // The preceding name may contain brackets and blanks.

@@ -40,18 +40,7 @@ export async function runStages(context: Context): Promise<Stages> {
   return { results, end: { ...INTERRUPTED, stage }, rollbackMs: null }
 }
 
-interface StageOutcome {
-  readonly result: StageResult | undefined
-  readonly end: EarlyEnd | undefined
-  readonly rollbackMs: number | null
-}
-
-async function runStage(
-  context: Context,
-  stage: Stage,
-  index: number,
-  aborts: AbortWatch,
-): Promise<StageOutcome> {
+async function runStage(context: Context, stage: Stage, index: number, aborts: AbortWatch) {
   const { plan, stop, onEvent, steadiness, alerts } = context
   const { arming, sidecars, names } = context
   const { hold } = plan.file

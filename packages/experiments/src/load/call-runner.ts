@@ -1,8 +1,8 @@
 import { isRecord, type RandomSource, seededRandom } from '#base'
 import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
+import type { Clock } from './clock.ts'
 import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder, RequestCounts } from './results/recorder.ts'
 import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
@@ -65,6 +65,7 @@ export interface CallContext {
   readonly signal: AbortSignal
   readonly seed: number
   readonly faults: FaultLookup | undefined
+  readonly clock: Clock
 }
 
 interface Attempt {
@@ -75,12 +76,14 @@ interface Attempt {
 
 /** Sends calls with retries, circuit breakers and deadlines. */
 export class CallRunner {
+  readonly clock: Clock
   readonly #context: CallContext
   readonly #budget: ReturnType<typeof createRetryBudget>
   readonly #breakers = new Map<string, Breaker>()
   readonly #jitter: RandomSource
 
   constructor(context: CallContext) {
+    this.clock = context.clock
     this.#context = context
     this.#budget = createRetryBudget(context.resilience.retryBudget)
     this.#jitter = seededRandom(context.seed, 'jitter')
@@ -121,14 +124,15 @@ export class CallRunner {
     number: number,
   ): Promise<Attempt> {
     const { resilience, recorder, signal, baseline } = this.#context
+    const { clock } = this
     const breaker = this.#breakerOf(call.tool)
-    if (breaker?.allows(performance.now()) === false) {
+    if (breaker?.allows(clock.now()) === false) {
       const message = 'not sent: too many calls failed before'
       const response: CallResponse = { kind: 'breaker', markers: [], message }
-      return { response, checks: FAILED, endedAt: performance.now() }
+      return { response, checks: FAILED, endedAt: clock.now() }
     }
     times.requests[number === 1 ? 'calls' : 'retries']++
-    const sentAt = performance.now()
+    const sentAt = clock.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
     const unattributed = await client.call(call.tool, call.args, {
@@ -136,7 +140,7 @@ export class CallRunner {
       signal,
       task: times.task,
     })
-    const endedAt = performance.now()
+    const endedAt = clock.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)
     const checks = checkResponse(call, unattributed, baseline)
@@ -164,10 +168,10 @@ export class CallRunner {
     const { resilience, signal } = this.#context
     if (attempt > resilience.retries || !isRetryable(response)) return false
     const wait = backoffMs(attempt, response, this.#jitter)
-    const then = performance.now() + wait
+    const then = this.clock.now() + wait
     if (resilience.skipLate && then + this.#medianLatency(tool) > times.deadlineAt) return false
     if (!this.#budget.spend()) return false
-    await sleep(wait, undefined, { signal }).catch(() => {})
+    await this.clock.sleep(wait, signal)
     return !signal.aborted
   }
 
@@ -179,10 +183,13 @@ export class CallRunner {
   ): CallOutcome {
     const { recorder, recording } = this.#context
     if (checks.responded) recording?.add(call.key, response.result)
-    const correct = checks.responded && checks.schemaOk && checks.usable
+    const { responded, schemaOk, usable } = checks
+    const correct = responded && schemaOk && usable
     const inTime = response.kind !== 'timeout' && endedAt <= times.deadlineAt
     const outcome: CallOutcome = {
-      ...checks,
+      responded,
+      schemaOk,
+      usable,
       response,
       origin: originOf(response),
       injected,
@@ -197,7 +204,7 @@ export class CallRunner {
 
   #isTooLate(tool: string, { deadlineAt }: CallTimes): boolean {
     if (!this.#context.resilience.skipLate) return false
-    return performance.now() + this.#medianLatency(tool) > deadlineAt
+    return this.clock.now() + this.#medianLatency(tool) > deadlineAt
   }
 
   /** Returns the median latency of a tool, at least a millisecond. */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from './clock.ts'
 import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { CallPlan } from './call-plan.ts'
@@ -18,6 +18,7 @@ export interface LoadModel extends Pacing {
   readonly clients: readonly LoadClient[]
   readonly callsPerTask: number
   readonly stop: AbortSignal
+  readonly clock: Clock
 }
 
 /**
@@ -29,24 +30,24 @@ export async function runOpenModel(
   runTask: RunTask,
   recorder: Recorder,
 ): Promise<void> {
-  const { clients, callsPerTask, maxInFlight, stop } = model
-  const startedAt = performance.now()
+  const { clients, callsPerTask, maxInFlight, stop, clock } = model
+  const startedAt = clock.now()
   const total = arrivalCount(model)
   const running = new Set<Promise<void>>()
   // Sequential tasks count with all the calls that they may still send.
   let inFlight = 0
   for (let task = 0; task < total && !stop.aborted; task++) {
     const dueAt = startedAt + arrivalTime(task, model)
-    const wait = dueAt - performance.now()
-    if (wait > 0) await sleep(wait, undefined, { signal: stop }).catch(() => {})
+    const wait = dueAt - clock.now()
+    if (wait > 0) await clock.sleep(wait, stop)
     if (stop.aborted) break
     if (inFlight + callsPerTask > Math.max(maxInFlight, callsPerTask)) {
       recorder.dropped(callsPerTask)
       // Lets responses arrive between starts, or all due tasks would be dropped at once.
-      await new Promise((resolve) => setImmediate(resolve))
+      await clock.turn()
       continue
     }
-    const now = performance.now()
+    const now = clock.now()
     recorder.arrived(callsPerTask, now - dueAt)
     inFlight += callsPerTask
     // A timer may fire up to a millisecond early, by which the calls would look faster.
@@ -88,18 +89,20 @@ export function arrivalCount(plan: ArrivalPlan): number {
 
 /** Runs tasks in a loop on each client; the clients begin evenly spaced over the ramp. */
 export async function runClosedModel(
-  { clients, callsPerTask, rampMs, durationMs = Infinity, tasks = Infinity, stop }: LoadModel,
+  model: LoadModel,
   runTask: RunTask,
   recorder: Recorder,
 ): Promise<void> {
-  const endsAt = performance.now() + durationMs
+  const { clients, callsPerTask, rampMs, stop, clock } = model
+  const { durationMs = Infinity, tasks = Infinity } = model
+  const endsAt = clock.now() + durationMs
   let next = 0
   const work = async (client: LoadClient, index: number): Promise<void> => {
     const begin = (rampMs * index) / clients.length
-    if (begin > 0) await sleep(begin, undefined, { signal: stop }).catch(() => {})
-    while (!stop.aborted && next < tasks && performance.now() < endsAt) {
+    if (begin > 0) await clock.sleep(begin, stop)
+    while (!stop.aborted && next < tasks && clock.now() < endsAt) {
       recorder.arrived(callsPerTask, 0)
-      await runTask(client, next++, performance.now())
+      await runTask(client, next++, clock.now())
     }
   }
   await Promise.all(clients.map(work))
@@ -126,7 +129,7 @@ export function taskRunner(
     if (sequential) {
       for (const call of calls) {
         // The first call is due with the task, a later call when the previous call has ended.
-        const due = ends.length === 0 ? intendedAt : performance.now()
+        const due = ends.length === 0 ? intendedAt : runner.clock.now()
         const times = { intendedAt: due, deadlineAt, task: id, requests }
         ends.push(await runner.run(client, call, times))
       }

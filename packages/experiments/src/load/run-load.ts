@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type Baseline, BaselineRecorder } from './baseline.ts'
+import { BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
+import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
@@ -17,7 +18,7 @@ import {
   taskRunner,
 } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
-import type { LoadResult, Shard } from './results/result.ts'
+import type { Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
 import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
@@ -45,14 +46,8 @@ export interface RunningLoad {
   readonly recorder: Recorder
 }
 
-export interface LoadRun {
-  readonly result: LoadResult
-  /** The shapes of results, if recorded. */
-  readonly baseline: Baseline | undefined
-}
-
 /** Runs a load. Throws a `LoadError` when the load cannot begin. */
-export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
+export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
   const { sidecars = [] } = target
   const pace = shardOf(options.pace, options.shard)
@@ -76,12 +71,12 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
-    const runner = new CallRunner(shared)
+    const runner = new CallRunner({ ...shared, clock })
     const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     ending.begin(pace.durationMs)
-    await runModel(pace, { clients, callsPerTask: work.fanOut, stop }, runTask, recorder)
+    await runModel(pace, { clients, callsPerTask: work.fanOut, stop, clock }, runTask, recorder)
     const ended = {
       startedAt,
       durationMs: recorder.elapsedMs,
@@ -104,9 +99,10 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   }
 }
 
-async function runModel(
+/** Runs the tasks of a load: at a rate, or one after another on each client. */
+export async function runModel(
   { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
-  fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop'>,
+  fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop' | 'clock'>,
   runTask: RunTask,
   recorder: Recorder,
 ): Promise<void> {

@@ -30,15 +30,6 @@ export interface VerdictWait {
   readonly begins: ((limitMs: number) => void) | undefined
 }
 
-/** Reads what sidecars count about tasks during a load. */
-export interface TaskWatch {
-  /**
-   * Returns the counts since the start. With gates on verdicts, waits until each fault and error
-   * has its verdict. Never rejects.
-   */
-  ended(sent: SentCounts | undefined, wait: VerdictWait): Promise<AgentResult>
-}
-
 export const NAME_SIDECAR =
   'add --sidecar with the admin port of a sidecar, such as http://127.0.0.1:15390'
 export const START_WITH_TASKS =
@@ -88,16 +79,19 @@ export function withoutTasks(readings: readonly TaskReading[]): string | undefin
  * Begins to count; undefined when the sidecars do not group calls into tasks. Throws a `LoadError`
  * when they cannot be read, or when a gate could not be measured.
  */
-export async function watchTasks(
-  read: ReadTasks | undefined,
-  gates: readonly SloGate[],
-): Promise<TaskWatch | undefined> {
+export async function watchTasks(read: ReadTasks | undefined, gates: readonly SloGate[]) {
   const gate = verdictGate(gates)
   const beganAt = Date.now()
   const before = await readBefore(read, gate)
   const without = withoutTasks(before)
   if (read !== undefined && before.length > 0 && without === undefined) {
-    return { ended: (sent, wait) => readEnd(read, { beganAt, before }, sent, gate && wait) }
+    /**
+     * Returns the counts since the start. With gates on verdicts, waits until each fault and error
+     * has its verdict. Never rejects.
+     */
+    const ended = (sent: SentCounts | undefined, wait: VerdictWait): Promise<AgentResult> =>
+      readEnd(read, { beganAt, before }, sent, gate && wait)
+    return { ended }
   }
   if (gate === undefined) return undefined
   if (without === undefined) throw new LoadError('NO_VERDICTS', needsVerdicts(gate), NAME_SIDECAR)

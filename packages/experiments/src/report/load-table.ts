@@ -1,20 +1,30 @@
-import { foreign, gateValue, integerText, latency, oneLine, percentage, plainNumber } from '#base'
+import {
+  foreign,
+  gateValue,
+  integerText,
+  latency,
+  oneLine,
+  paint as painted,
+  percentage,
+  plainNumber,
+  type Tone,
+} from '#base'
 import { comparedText, duplicatesText, tasksText, verdictsText } from './agent-text.ts'
 import { errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
 import { beyondText, marginText } from './margin-text.ts'
 
-/** Paints a text that is good or bad news. */
-export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string
+type Paint = (tone: Tone, text: string) => string
 
 const MAX_TOOLS = 30
 const MAX_FAULTS = 20
 const MAX_ERRORS = 10
 const NAME = 26
 
-/** The result of a load for people, in 80 columns. */
-export function loadTable(result: LoadResult, paint: Paint): string {
+/** The result of a load for people, in 80 columns; in colour where the output shows colours. */
+export function loadTable(result: LoadResult, output: NodeJS.WriteStream | false): string {
+  const paint: Paint = (tone, text) => painted(tone, text, output)
   const lines = [
     ...headLines(result, paint),
     '',

@@ -1,4 +1,4 @@
-import { oneLine } from '#base'
+import { alignedLines, oneLine } from '#base'
 import type { Cell, ReportTable } from './report-table.ts'
 
 /** Limits the width of all columns but the last. */
@@ -14,17 +14,6 @@ export function textTable({ title, columns, rows }: ReportTable): string {
   ]
   const texts = alignedLines(lines, (column) => columns[column]!.number === true)
   return `${title}\n${texts.join('\n')}\n`
-}
-
-/** Aligns the columns of rows: numbers to the right, others to the left. */
-export function alignedLines(
-  rows: readonly (readonly string[])[],
-  isNumber: (column: number) => boolean,
-): readonly string[] {
-  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
-  const pad = (text: string, i: number): string =>
-    isNumber(i) ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
-  return rows.map((row) => row.map(pad).join('  ').trimEnd())
 }
 
 function cellText({ text, about = '' }: Cell, most: number): string {

@@ -1,3 +1,4 @@
+import { sharedFile } from '#admin-api'
 import { foreign } from '#base'
 import { chartsOf } from './chart-data.ts'
 import { embeddedJson, htmlText } from './foreign-text.ts'
@@ -5,8 +6,6 @@ import { headHtml, runHtml, togetherHtml, verdictsHtml } from './html-parts.ts'
 import type { ReportAbout, TitledRun } from './report-table.ts'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 
 /** Renders one or several runs as a self-contained HTML file that includes the results as JSON. */
 export function writeReport(runs: readonly TitledRun[], about: ReportAbout = {}): string {
@@ -53,8 +52,11 @@ const SCRIPTS = ['format.js', 'charts.js'] as const
 
 /** Reads the embedded parts of the page, and makes the policy that forbids all other code. */
 function pageParts() {
-  const style = [ofLibrary('uPlot.min.css'), ...STYLES.map(own)].join('\n')
-  const scripts = [ofLibrary('uPlot.iife.min.js'), ...SCRIPTS.map(own)]
+  const style = unix(
+    [sharedFile('uplot.css'), sharedFile('base.css'), ...STYLES.map(own)].join('\n'),
+  )
+  const shared = [sharedFile('uplot.js'), sharedFile('plot.js')]
+  const scripts = [...shared, ...SCRIPTS.map(own)].map(unix)
   for (const text of [style, ...scripts]) {
     // A part must not contain the end tag of its element.
     if (/<\/(script|style)|<!--/i.test(text)) throw new Error('a part of the page ends its element')
@@ -73,12 +75,7 @@ function pageParts() {
 }
 
 function own(name: string): string {
-  return unix(readFileSync(new URL(`../report/page/${name}`, import.meta.url), 'utf8'))
-}
-
-function ofLibrary(file: string): string {
-  const manifest = createRequire(import.meta.url).resolve('uplot/package.json')
-  return unix(readFileSync(join(dirname(manifest), 'dist', file), 'utf8'))
+  return readFileSync(new URL(`../report/page/${name}`, import.meta.url), 'utf8')
 }
 
 /** HTML parsers normalize line breaks, so the hash needs the normalized text. */

@@ -89,7 +89,7 @@ function tooFew(source: string, tool: string, calls: number): RejectedError {
 }
 
 /** A result that is no error and fails a check. */
-export const WRONG: CallResponse = { kind: 'ok', markers: [], message: 'wrong' }
+export const WRONG: CallResponse = { kind: 'ok', markers: [], result: 'wrong' }
 const RETRIED: CallResponse = { kind: 'http', code: 503, markers: [] }
 
 function valuesOf(source: string, { latency }: ToolResult): MeasuredTool['latencies'] {

@@ -11,17 +11,19 @@ import {
 } from '#rules'
 import type { PlanFile } from '../experiment/plan-schema.ts'
 import { type RejectedError, rejectionError } from '../experiment/rejection.ts'
-import { type CallResponse, originOf } from '../load/clients/load-client.ts'
-import { arrivalCount, arrivalTime } from '../load/load-models.ts'
+import { resilienceOf } from '../experiment/plan.ts'
+import type { PlannedCall } from '../load/call-plan.ts'
+import { CallRunner } from '../load/call-runner.ts'
+import type { CallResponse, LoadClient } from '../load/clients/load-client.ts'
+import { type RunTask, taskRunner } from '../load/load-models.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
-import { backoffMs, createRetryBudget, isRetryable } from '../load/resilience.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import { Recorder } from '../load/results/recorder.ts'
-import type { CallOutcome } from '../load/results/tool-recorder.ts'
+import { runModel } from '../load/run-load.ts'
 import { askFault, type Hook, injectedResponse } from './ask-fault.ts'
-import { EventQueue } from './event-queue.ts'
 import { WRONG } from './measured.ts'
 import { chosen, type ToolModel } from './tool-model.ts'
+import { VirtualTime } from './virtual-time.ts'
 
 /** Configures the load of a stage on one pod. */
 export interface PodSetup {
@@ -37,49 +39,31 @@ export interface PodSetup {
   readonly stop: AbortSignal
 }
 
-interface TaskCall {
-  readonly tool: ToolModel
-  readonly intendedAt: number
-  readonly deadlineAt: number
-  readonly facts: CallFacts
-  readonly done: (outcome: CallOutcome) => void
-  injected: boolean
-}
-
-interface Attempt {
-  readonly call: TaskCall
-  /** From 1. */
-  readonly number: number
-  readonly timeoutAt: number
-  readonly plan: CallPlan | undefined
-  readonly turns: readonly { readonly match: MatchedRule; readonly index: number }[]
-}
-
 const TIMEOUT: CallResponse = { kind: 'timeout', markers: [] }
 const OK: CallResponse = { kind: 'ok', markers: [] }
+/** On the response to a call with a fault, as a sidecar marks it. */
+const MARKERS = ['simulated/fault']
 /** Bounds the time and memory of a stage: clients of a closed load call faster when calls fail. */
 const MOST_ATTEMPTS = 1_000_000
-const NO_TURNS: Attempt['turns'] = []
+const NEVER = new AbortController().signal
 
-/** Runs the load of a stage against one pod in simulated time, as `squall load` does in real time. */
+/** Runs the load of a stage against one pod in simulated time. */
 export class PodRun {
   readonly recorder: Recorder
   /** From the start of a task to the end of its last call. */
   readonly latency = new Histogram()
-  readonly #queue = new EventQueue()
+  readonly #clock = new VirtualTime()
   readonly #states = new RuleStates()
-  readonly #budget: ReturnType<typeof createRetryBudget>
   readonly #setup: PodSetup
-  readonly #facts: ReadonlyMap<ToolModel, CallFacts>
+  readonly #models: ReadonlyMap<string, { readonly model: ToolModel; readonly facts: CallFacts }>
   #attempts = 0
 
   constructor(setup: PodSetup) {
-    const { retryBudget } = setup.load
     this.#setup = setup
-    this.recorder = new Recorder(() => this.#queue.now)
-    this.#budget = createRetryBudget(retryBudget === undefined ? undefined : retryBudget / 100)
+    this.recorder = new Recorder(() => this.#clock.now())
     this.#states.adopt(setup.rules, 0)
-    this.#facts = new Map(setup.tools.map((each) => [each, factsOf(each.tool)]))
+    const models = setup.tools.map((model) => [model.tool, { model, facts: factsOf(model.tool) }])
+    this.#models = new Map(models as [])
   }
 
   /** The calls and retries that a fault was injected into, once for each rule. */
@@ -90,154 +74,111 @@ export class PodRun {
     )
   }
 
+  /** Runs the tasks of `squall load`, which call modelled tools. */
   async run(): Promise<void> {
-    const { load, durationMs, tasks } = this.#setup
-    if (load.rate === undefined) this.#closed(load.clients, durationMs, tasks)
-    else this.#open(load.rate / load.fanOut, durationMs, tasks)
-    await this.#queue.run(this.#setup.stop)
-  }
-
-  #closed(clients: number, durationMs: number, tasks: number): void {
-    let next = 0
-    const work = (): void => {
-      if (next >= tasks || this.#queue.now >= durationMs) return
-      next++
-      this.#task(this.#queue.now, work)
-    }
-    for (let i = 0; i < clients; i++) this.#queue.at(0, work)
-  }
-
-  #open(tasksPerSecond: number, durationMs: number, tasks: number): void {
-    const arrivals = { tasksPerSecond, rampMs: 0, durationMs, tasks }
-    const total = durationMs === Infinity ? tasks : arrivalCount(arrivals)
-    const calls = this.#setup.load.fanOut
-    const most = Math.max(calls, LOAD_DEFAULTS.pace.maxInFlight)
-    let inFlight = 0
-    const arrive = (task: number): void => {
-      if (task >= total) return
-      const at = arrivalTime(task, arrivals)
-      this.#queue.at(at, () => {
-        if (inFlight + calls > most) this.recorder.dropped(calls)
-        else {
-          inFlight += calls
-          this.#task(at, () => void (inFlight -= calls))
-        }
-        arrive(task + 1)
-      })
-    }
-    arrive(0)
-  }
-
-  #task(intendedAt: number, done: () => void): void {
-    const { load, tools, weights, random } = this.#setup
-    const { fanOut, degrade, deadline = Infinity } = load
-    const ends: { critical: boolean; outcome: CallOutcome }[] = []
-    for (let i = 0; i < fanOut; i++) {
-      const tool = tools[chosen(weights, random)]!
-      const ended = (outcome: CallOutcome): void => {
-        ends.push({ critical: i < fanOut - degrade, outcome })
-        if (ends.length < fanOut) return
-        this.recorder.task(ends)
-        this.latency.add(this.#queue.now - intendedAt)
-        done()
-      }
-      const deadlineAt = intendedAt + deadline
-      const facts = this.#facts.get(tool)!
-      this.#budget.earn()
-      this.recorder.begin(tool.tool)
-      this.#attempt({ tool, intendedAt, deadlineAt, facts, done: ended, injected: false }, 1)
-    }
-  }
-
-  #attempt(call: TaskCall, number: number): void {
-    const { rules, load } = this.#setup
-    const { now } = this.#queue
-    if (++this.#attempts > MOST_ATTEMPTS) throw tooMany()
-    const plan = planCall(rules, call.facts, this.#states, () => now)
-    const turns = plan === undefined ? NO_TURNS : turnsOf(plan)
-    const attempt = { call, number, timeoutAt: now + load.timeout, plan, turns }
-    if (turns.length === 0) this.#upstream(attempt)
-    else this.#queue.at(now, () => this.#ask(attempt, 'request', OK))
-  }
-
-  /** Asks the faults in their order; `response` is that of the upstream. */
-  async #ask(attempt: Attempt, hook: Hook, response: CallResponse, from = 0): Promise<void> {
-    const { call, timeoutAt } = attempt
-    const { now } = this.#queue
-    for (const [i, { match, index }] of attempt.turns.entries()) {
-      if (i < from) continue
-      const { verdict, slept, acts } = await askFault(match, index, hook, call.facts, now)
-      const wait = verdict.kind === 'hang' ? Infinity : slept
-      if (wait > 0) {
-        this.#queue.at(Math.min(now + wait, timeoutAt), () => {
-          if (acts) match.end()
-          if (now + wait >= timeoutAt) return this.#end(attempt, TIMEOUT)
-          return this.#ask(attempt, hook, response, i + 1)
-        })
-        return
-      }
-      if (acts) match.end()
-      const injected = injectedResponse(verdict)
-      if (injected === undefined) continue
-      const took = hook === 'request' ? call.tool.least : 0
-      this.#queue.at(now + took, () => this.#end(attempt, injected))
-      return
-    }
-    if (hook === 'request') this.#upstream(attempt)
-    else this.#end(attempt, response)
-  }
-
-  #upstream(attempt: Attempt): void {
-    const { call, timeoutAt, turns } = attempt
-    const { random } = this.#setup
-    const failure = call.tool.fails(random)
-    const at = this.#queue.now + call.tool.latency(random)
-    if (failure?.kind === 'timeout' || at >= timeoutAt) {
-      this.#queue.at(timeoutAt, () => this.#end(attempt, TIMEOUT))
-      return
-    }
-    const response = failure ?? OK
-    const isLost = response.kind === 'reset' || response.kind === 'refused'
-    this.#queue.at(at, () =>
-      turns.length === 0 || isLost
-        ? this.#end(attempt, response)
-        : this.#ask(attempt, 'response', response),
-    )
-  }
-
-  #end({ call, number, plan }: Attempt, response: CallResponse): void {
-    const { load, random } = this.#setup
+    const { load, durationMs, tasks, tools, weights, random, stop } = this.#setup
+    const clock = this.#clock
     const { recorder } = this
-    const { now } = this.#queue
-    const { tool } = call.tool
-    if (plan !== undefined) {
-      finishPlan(plan)
-      call.injected ||= plan.matched.some(({ hasApplied }) => hasApplied)
+    const resilience = resilienceOf(load)
+    const none = { baseline: undefined, recording: undefined, faults: undefined, signal: NEVER }
+    const seed = Math.floor(random() * 2 ** 32)
+    const runner = new CallRunner({ ...none, resilience, recorder, seed, clock })
+    const calls = new Map(tools.map(({ tool }) => [tool, plannedCall(tool)]))
+    const plan = (): readonly PlannedCall[] =>
+      Array.from({ length: load.fanOut }, () => calls.get(tools[chosen(weights, random)]!.tool)!)
+    const work = LOAD_DEFAULTS.work
+    const runTask = taskRunner(plan, runner, recorder, work, resilience, undefined)
+    const client: LoadClient = {
+      call: (tool, _, { timeoutMs }) => this.#call(tool, clock.now() + timeoutMs),
+      hold: async () => undefined,
+      close: async () => {},
     }
-    if (number <= load.retries && isRetryable(response) && this.#budget.spend()) {
-      recorder.retried(tool)
-      const wait = backoffMs(number, response, random)
-      this.#queue.at(now + wait, () => this.#attempt(call, number + 1))
-      return
+    const clients = Array.from({ length: load.clients }, () => client)
+    const pace = {
+      ...LOAD_DEFAULTS.pace,
+      ...(load.rate !== undefined && { rate: load.rate }),
+      ...(durationMs !== Infinity && { durationMs }),
+      tasks,
     }
-    const responded = response.kind === 'ok'
-    const correct = responded && response !== WRONG
-    const inTime = response.kind !== 'timeout' && now <= call.deadlineAt
-    const outcome: CallOutcome = {
-      responded,
-      schemaOk: responded,
-      usable: correct,
-      response,
-      origin: originOf(response),
-      injected: call.injected,
-      correct,
-      inTime,
-      success: correct && inTime,
-      latencyMs: now - call.intendedAt,
+    const measured: RunTask = async (each, task, at) => {
+      await runTask(each, task, at)
+      this.latency.add(clock.now() - at)
     }
-    recorder.call(tool, outcome)
-    call.done(outcome)
+    const fixed = { clients, callsPerTask: load.fanOut, stop, clock }
+    const running = runModel(pace, fixed, measured, recorder)
+    await clock.run(stop)
+    if (this.#attempts > MOST_ATTEMPTS) throw tooMany()
+    if (!stop.aborted) await running
   }
+
+  #call(tool: string, timeoutAt: number): Promise<CallResponse> {
+    // No later call gets a response, and the time ends.
+    if (++this.#attempts > MOST_ATTEMPTS) return new Promise(() => {})
+    const { model, facts } = this.#models.get(tool)!
+    const now = this.#clock.now()
+    const plan = planCall(this.#setup.rules, facts, this.#states, () => now)
+    if (plan === undefined) return this.#upstream(model, timeoutAt)
+    return this.#faulted(plan, model, facts, timeoutAt).then((response) => {
+      finishPlan(plan)
+      const isInjected = plan.matched.some(({ hasApplied }) => hasApplied)
+      return isInjected ? { ...response, markers: MARKERS } : response
+    })
+  }
+
+  async #faulted(
+    { matched }: CallPlan,
+    model: ToolModel,
+    facts: CallFacts,
+    timeoutAt: number,
+  ): Promise<CallResponse> {
+    const turns = matched.flatMap((match) =>
+      match.dryRun ? [] : match.rule.faults.map((_, index) => ({ match, index })),
+    )
+    const asked = await this.#ask('request', turns, facts, timeoutAt)
+    if (asked !== undefined) {
+      if (asked !== TIMEOUT) await this.#clock.sleep(model.least)
+      return asked
+    }
+    const response = await this.#upstream(model, timeoutAt)
+    if (['reset', 'refused', 'timeout'].includes(response.kind)) return response
+    return (await this.#ask('response', turns, facts, timeoutAt)) ?? response
+  }
+
+  /** Asks the faults in their order; returns the response that one of them makes. */
+  async #ask(
+    hook: Hook,
+    turns: readonly { readonly match: MatchedRule; readonly index: number }[],
+    facts: CallFacts,
+    timeoutAt: number,
+  ): Promise<CallResponse | undefined> {
+    for (const { match, index } of turns) {
+      const now = this.#clock.now()
+      const { verdict, slept, acts } = await askFault(match, index, hook, facts, now)
+      const endsAt = verdict.kind === 'hang' ? Infinity : now + slept
+      if (endsAt > now) await this.#clock.sleep(Math.min(endsAt, timeoutAt) - now)
+      if (acts) match.end()
+      if (endsAt >= timeoutAt) return TIMEOUT
+      const injected = injectedResponse(verdict)
+      if (injected !== undefined) return injected
+    }
+    return undefined
+  }
+
+  async #upstream(model: ToolModel, timeoutAt: number): Promise<CallResponse> {
+    const { random } = this.#setup
+    const now = this.#clock.now()
+    const failure = model.fails(random)
+    const at = now + model.latency(random)
+    const isLate = failure?.kind === 'timeout' || at >= timeoutAt
+    await this.#clock.sleep((isLate ? timeoutAt : at) - now)
+    return isLate ? TIMEOUT : (failure ?? OK)
+  }
+}
+
+/** Returns a call whose result is wrong where the model says so. */
+function plannedCall(tool: string): PlannedCall {
+  const expect = [{ text: '', tool, holds: (result: unknown) => result !== WRONG.result }]
+  return { tool, args: {}, key: tool, expect, fitsSchema: undefined }
 }
 
 function tooMany(): RejectedError {
@@ -245,12 +186,6 @@ function tooMany(): RejectedError {
     'NOT_MODELLED',
     `a pod would make more than ${MOST_ATTEMPTS} calls and retries in a stage: the clients call again as fast as calls fail`,
     'bound the stages with --tasks, or give the load a rate',
-  )
-}
-
-function turnsOf({ matched }: CallPlan): Attempt['turns'] {
-  return matched.flatMap((match) =>
-    match.dryRun ? [] : match.rule.faults.map((_, index) => ({ match, index })),
   )
 }
 

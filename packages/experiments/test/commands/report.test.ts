@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DEMO_PROGRAM } from '../../src/cli/demo-program.ts'
 import { Stage } from '../../src/demo/stage.ts'
 import { sampleRuns } from '../report/sample-runs.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
@@ -37,9 +36,9 @@ describe('squall report html and markdown', () => {
   })
 
   it('is what squall load writes by --report', async () => {
-    const stage = await Stage.open(DEMO_PROGRAM)
+    const stage = await Stage.open('0.0.0')
     try {
-      const target = `http://127.0.0.1:${stage.sidecar.port}/mcp`
+      const target = stage.target.url.href
       const report = join(directory, 'load.html')
       const out = join(directory, 'load.json')
       const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]

@@ -42,7 +42,7 @@ test('errors of each tool keep their messages, without secrets, in result, termi
   const { message } = real.samples![0]!
   expect(real).toMatchObject({ origin: 'real', kind: 'rpc', code: expect.any(Number) })
   expect(message).toBe('it broke')
-  const table = loadTable(result, (_, text) => text)
+  const table = loadTable(result, false)
   expect(table).toMatch(
     new RegExp(
       `^work: JSON-RPC error ${real.code} +real +${real.count}  \\d\\d:\\d\\d:\\d\\d\\n  ${message}$`,

@@ -1,4 +1,5 @@
 // part: slow
+import { REAL_TIME } from '../../src/load/clock.ts'
 import { afterEach, expect, test } from 'vitest'
 import { arrivalCount, arrivalTime, runOpenModel } from '../../src/load/load-models.ts'
 import { Histogram } from '../../src/load/results/histogram.ts'
@@ -98,7 +99,7 @@ function released(): { readonly passed: Promise<Step>; open(): void } {
 
 test('no call is measured from a time after its start, although timers fire early', async () => {
   const pace = { tasksPerSecond: 300, rampMs: 0, durationMs: 500, tasks: undefined }
-  const model = { ...pace, clients: [], callsPerTask: 1, maxInFlight: 100 }
+  const model = { ...pace, clients: [], callsPerTask: 1, maxInFlight: 100, clock: REAL_TIME }
   const early: number[] = []
   const { signal } = new AbortController()
   await runOpenModel(

@@ -77,7 +77,7 @@ test('an agent that runs away fails the gate, and so does a call that is execute
   const [runaway, twice] = result.slo
   expect(runaway?.margin?.counted).toEqual({ unit: 'verdicts', total: 7, beyond: 2, allowed: 0 })
   expect(twice?.measured).toBe(1)
-  const text = loadTable(result, (_, each) => each)
+  const text = loadTable(result, false)
   expect(text).toContain('2 of 7 verdicts are runaway, 2 too many')
   expect(text).toContain('executed twice: book 1 (not declared idempotent)')
   const report = reportMarkdown([{ title: 'a', result }])
@@ -119,7 +119,7 @@ test('both sides count the same tasks, calls and retries', async () => {
   expect(sidecar).toEqual(load)
   expect(load).toEqual({ tasks: 12, calls: 36, retries: result.counts.retries })
   expect(load.retries).toBeGreaterThan(0)
-  const text = loadTable(result, (_, each) => each)
+  const text = loadTable(result, false)
   const same = `the sidecar counted the same 12 tasks, 36 calls and ${load.retries} retries`
   expect(text).toContain(same)
 })
@@ -127,7 +127,7 @@ test('both sides count the same tasks, calls and retries', async () => {
 test('where they differ, the report names both counts', async () => {
   const meanwhile = (ruled: RuledSquall) => callAgain(ruled, 'other', 3)
   const { result } = await loaded({ meanwhile })
-  const text = loadTable(result, (_, each) => each)
+  const text = loadTable(result, false)
   expect(text).toContain(
     'the sidecar counted otherwise: tasks 12 sent, 13 counted; calls 12 sent, 15 counted',
   )

@@ -142,7 +142,7 @@ describe('a report as a file', () => {
       hash(text!),
     )
     const styles = Array.from(html.matchAll(/<style>([^]*?)<\/style>/g), ([, text]) => hash(text!))
-    expect(inline).toHaveLength(3)
+    expect(inline).toHaveLength(4)
     expect(policy).toContain(`script-src ${inline.join(' ')};`)
     expect(policy).toContain(`style-src ${styles.join(' ')};`)
     expect(policy).toMatch(/^default-src 'none';/)

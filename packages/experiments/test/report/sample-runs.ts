@@ -1,9 +1,7 @@
-import { DEMO_PROGRAM } from '../../src/cli/demo-program.ts'
 import { Stage } from '../../src/demo/stage.ts'
 import type { LoadResult } from '../../src/load/results/result.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
 import { load } from '../load/load-run.ts'
-import { mountRules } from '../../../../test/live/rules-directory.ts'
 
 const RULES = `version: 1
 seed: 42
@@ -31,13 +29,12 @@ export interface SampleRuns {
 
 /** Runs both loads for some time each. */
 export async function sampleRuns(durationMs: number): Promise<SampleRuns> {
-  const stage = await Stage.open(DEMO_PROGRAM)
-  const mounted = await mountRules(RULES)
+  const stage = await Stage.open('0.0.0')
   try {
-    const sidecar = await stage.addSidecar({ rules: mounted.file, 'guard-error-rate': 'off' })
+    await stage.edit(RULES)
     stage.server.failing = true
     const asked = {
-      url: new URL(`http://127.0.0.1:${sidecar.port}/mcp`),
+      url: stage.target.url,
       work: { fanOut: 8 },
       pace: { clients: 4, rate: 200, durationMs },
       checks: { slo: GATES },
@@ -48,6 +45,5 @@ export async function sampleRuns(durationMs: number): Promise<SampleRuns> {
     return { plain, retried }
   } finally {
     await stage.close()
-    await mounted.remove()
   }
 }

@@ -1,4 +1,4 @@
-import { asStarted, plain, shortDigest } from '#base'
+import { alignedLines, asStarted, plain, shortDigest } from '#base'
 import { problemLine } from './progress-output.ts'
 import { armedText } from './await-rules.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
@@ -29,14 +29,7 @@ export function statusText(status: Status, namespace: string | undefined): strin
     const where = namespace === undefined ? 'any namespace' : namespace
     return `no pod in ${where} has a sidecar or asks for one; add the annotation squall.dev/inject: "true" to a pod template\n`
   }
-  const rows = reports.map(rowOf)
-  const widths = HEAD.map((head, i) => Math.max(head.length, ...rows.map((row) => row[i]!.length)))
-  const table = [HEAD, ...rows].map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i]!))
-      .join('  ')
-      .trimEnd(),
-  )
+  const table = alignedLines([HEAD, ...reports.map(rowOf)])
   const notes = statusNotes(status)
   return `${table.join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`
 }

@@ -1,6 +1,7 @@
 import { CallFilterError, parseCallFilter } from '#admin-api'
 import {
   asText,
+  type Context,
   count,
   defineCommand,
   type Given,
@@ -12,6 +13,7 @@ import {
   readTokenOf,
   toggle,
   UsageError,
+  type Values,
 } from '#cli'
 
 const FILTERS = group('Calls:', {
@@ -46,36 +48,40 @@ export const TAP = defineCommand({
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...FILTERS,
-    ...group('Output:', {
-      json: toggle('print each call as a line of JSON'),
-      limit: count('end after so many calls', { min: 1, max: 1_000_000_000 }),
-    }),
-    ...readTokenFlag('Reading:'),
+    ...followFlags('call'),
   },
   note: `
 Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). A call is shown that fits
 all options. Arguments, results and messages are never shown. Ctrl-C ends it.`,
   // A variable for a filter would hide calls without a trace.
   fromEnvironment: false,
-  parse: ({ json, limit = Infinity, adminReadTokenFile, ...filters }, { env, operands }) => ({
-    endpoints: parseEndpoints(operands),
-    readToken: readTokenOf(adminReadTokenFile, env),
-    query: queryOf(filters, parseCallFilter, 'tap'),
-    limit,
-    json,
-    colours: process.stdout.isTTY && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '',
-  }),
+  parse: (flags, context) => followed(flags, context, parseCallFilter, 'tap'),
   start: async (options) => (await import('../tap/tap.ts')).tap(options),
 })
 
+/** Declares the options of a command that follows lines of sidecars. */
+export function followFlags(what: string) {
+  return {
+    ...group('Output:', {
+      json: toggle(`print each ${what} as a line of JSON`),
+      limit: count(`end after so many ${what}s`, { min: 1, max: 1_000_000_000 }),
+    }),
+    ...readTokenFlag('Reading:'),
+  }
+}
+
 /**
- * Returns the query for filters, which `check` reads as the admin port does. Throws a `UsageError`.
+ * Returns what to follow, with a query for filters, which `check` reads as the admin port does.
+ * Throws a `UsageError`.
  */
-export function queryOf(
-  filters: object,
+export function followed(
+  flags: Values<ReturnType<typeof followFlags>>,
+  { env, operands }: Context,
   check: (query: URLSearchParams) => unknown,
   command: string,
-): string {
+) {
+  const { json, limit = Infinity, adminReadTokenFile, ...others } = flags
+  const filters: object = others
   const query = new URLSearchParams()
   for (const [key, value] of Object.entries(filters)) {
     const values = Array.isArray(value) ? (value as readonly string[]) : value ? [`${value}`] : []
@@ -87,7 +93,14 @@ export function queryOf(
     if (!(error instanceof CallFilterError)) throw error
     throw new UsageError('INVALID_VALUE', error.message, `see squall ${command} --help`)
   }
-  return query.toString()
+  return {
+    endpoints: parseEndpoints(operands),
+    readToken: readTokenOf(adminReadTokenFile, env),
+    query: query.toString(),
+    limit,
+    json,
+    colours: process.stdout.isTTY && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '',
+  }
 }
 
 export function texts(all: readonly Given[]): readonly string[] {

@@ -1,15 +1,6 @@
 import { parseVerdictFilter } from '#admin-api'
-import {
-  count,
-  defineCommand,
-  group,
-  many,
-  parseEndpoints,
-  readTokenFlag,
-  readTokenOf,
-  toggle,
-} from '#cli'
-import { queryOf, texts } from './tap.ts'
+import { defineCommand, group, many } from '#cli'
+import { followed, followFlags, texts } from './tap.ts'
 
 export const WATCH = defineCommand({
   name: 'watch',
@@ -25,24 +16,13 @@ export const WATCH = defineCommand({
       fault: many('glob', 'verdicts after this fault, or real; repeat it for more', texts),
       verdict: many('name', 'this verdict, such as gave_up or runaway; repeat it for more', texts),
     }),
-    ...group('Output:', {
-      json: toggle('print each verdict as a line of JSON'),
-      limit: count('end after so many verdicts', { min: 1, max: 1_000_000_000 }),
-    }),
-    ...readTokenFlag('Reading:'),
+    ...followFlags('verdict'),
   },
   note: `
 Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Each verdict
 appears when it is final, at most --task-window after the call. Ctrl-C ends it.`,
   // A variable for a filter would hide verdicts without a trace.
   fromEnvironment: false,
-  parse: ({ json, limit = Infinity, adminReadTokenFile, ...filters }, { env, operands }) => ({
-    endpoints: parseEndpoints(operands),
-    readToken: readTokenOf(adminReadTokenFile, env),
-    query: queryOf(filters, parseVerdictFilter, 'watch'),
-    limit,
-    json,
-    colours: process.stdout.isTTY && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '',
-  }),
+  parse: (flags, context) => followed(flags, context, parseVerdictFilter, 'watch'),
   start: async (options) => (await import('../tap/tap.ts')).watch(options),
 })

@@ -1,6 +1,6 @@
 import { isError, type TappedCall } from '#admin-api'
-import { latency } from '#base'
-import { type Line, pad, span, type Tone } from '#cli'
+import { latency, type Tone } from '#base'
+import { type Line, pad, span } from '#cli'
 
 const TIME = 12
 const NAME = 24

@@ -1,5 +1,6 @@
+import type { Tone } from '#base'
 import type { VerdictLine } from '#admin-api'
-import { type Line, pad, span, type Tone } from '#cli'
+import { type Line, pad, span } from '#cli'
 
 const TIME = 12
 const TASK = 18

@@ -1,5 +1,5 @@
 import { type AdminEndpoint, API, endpointText, openEvents } from '#admin-api'
-import { type Board, SidecarWatch } from './sidecar-view.ts'
+import { SidecarWatch } from './sidecar-view.ts'
 import { type Snapshot, readSnapshot } from './read-snapshot.ts'
 
 export interface FeedListener {
@@ -32,19 +32,12 @@ export function openFeed(
   return openEvents(admin, API.events.path, { onEvent, onLost }, options)
 }
 
-export interface Fleet {
-  board(): Board
-  /** Adds the rates of the last second to the trend. */
-  tick(): void
-  close(): void
-}
-
 /** Follows all sidecars; calls `changed` when the state of any sidecar changes. */
 export function watchFleet(
   endpoints: readonly AdminEndpoint[],
   changed: () => void,
   options?: FeedOptions,
-): Fleet {
+) {
   const watches = endpoints.map((endpoint) => new SidecarWatch(endpoint))
   const feeds = endpoints.map((endpoint, i) =>
     openFeed(

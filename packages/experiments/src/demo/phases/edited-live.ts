@@ -1,18 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { endingsOf } from '../../report/endings.ts'
-import { alignedLines } from '../../report/text-table.ts'
-import { integerText } from '#base'
-import { type Loaded, demoLoad } from '../demo-load.ts'
-import { FAILURES } from '../demo-tools.ts'
+import { alignedLines, integerText, sameJson } from '#base'
+import type { CallResponse } from '../../load/clients/load-client.ts'
+import type { LoadResult } from '../../load/results/result.ts'
+import { endingsOf, toolEndings } from '../../report/endings.ts'
+import { type Counts, type Loaded, demoLoad } from '../demo-load.ts'
 import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
 import { MISTAKEN, OUTAGE, SLOW_SEARCH } from '../rules-texts.ts'
 import type { Screen } from '../screen.ts'
-import type { Edit, Stage } from '../stage.ts'
-import { type EndingCounts, endingCounts, noCounts, type OriginCounts } from '../counts.ts'
-import { PlainClient } from '../plain-client.ts'
+import { bounds, type Edit, type Stage } from '../stage.ts'
 
 const DURATION_MS = 2_000
 const BETWEEN_MS = 400
+const CALLS = 10
 const PROBED = 'query_db'
 const SEED = 21
 const TITLE = 'The rules file is edited live, and the server has errors of its own'
@@ -26,195 +25,183 @@ export const editedLive: Phase = {
   title: TITLE,
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const armed = await stage.edit(SLOW_SEARCH)
-    const before = await endingsNow(stage)
-    const truthBefore = stage.server.truth.copy()
     stage.server.failing = true
     let made: Edits | undefined
-    const beside = async (): Promise<OriginCounts> => {
+    const beside = async (): Promise<Counts> => {
       made = await editing(stage, screen)
       return probeCounts(made)
     }
     const loaded = await demoLoad(stage, screen, { seed: SEED, durationMs: DURATION_MS, beside })
     const edits = made!
     stage.server.failing = false
-    const seen: Seen = {
-      ...loaded,
-      edits,
-      truth: stage.server.truth.since(truthBefore),
-      squall: (await endingsNow(stage)).since(before),
-    }
-    const checks = checksOf(seen)
+    const script = scriptOf(stage)
+    const checks = checksOf(loaded, edits, script)
     screen.line()
-    for (const line of report(loaded)) screen.line(`   ${line}`)
+    for (const line of tableOf(loaded.result)) screen.line(`   ${line}`)
     for (const { ok, what } of checks) screen.check(ok, what)
-    const live = checks.at(-1)!.ok
-    const apart = checks.slice(0, -1).every(({ ok }) => ok)
-    const endings = endingsOf(loaded.result)
-    const own = endings.real + endings.unattributed
     const takenMs = Math.max(armed.takenMs, edits.outage.takenMs, edits.emptied.takenMs)
+    const { result, squall } = loaded
+    const { counts, indicators, errors } = result
+    const rejectedAt = problemOf(edits.mistaken)
     return {
-      numbers: {
-        takenMs,
-        counts: loaded.result.counts,
-        indicators: loaded.result.indicators,
-        errors: loaded.result.errors,
-        script: seen.truth,
-        squall: loaded.countedAll,
-        rejectedAt: problemOf(edits.mistaken),
-      },
+      numbers: { takenMs, counts, indicators, errors, script, squall, rejectedAt },
       checks,
-      summary: [
-        {
-          ok: apart,
-          word: 'labelled',
-          text: `${integerText(endings.injected + own)} errors: ${integerText(endings.injected)} injected, ${integerText(own)} real, ${apart ? 'as the server’s script wants' : 'but the server’s script differs'}`,
-        },
-        {
-          ok: live,
-          word: 'live',
-          text: live
-            ? `an edit is active after ${millis(takenMs)} ms; an invalid file changes nothing`
-            : 'not every edit did what it should',
-        },
-      ],
+      summary: summaryOf(result, checks, takenMs),
       run: {
         column: 'edited live',
         about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, an error, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
-        result: loaded.result,
-        faults: loaded.counted.total().faults,
+        result,
       },
     }
   },
+}
+
+function summaryOf(result: LoadResult, checks: readonly Check[], takenMs: number) {
+  const { injected, real, unattributed } = endingsOf(result)
+  const own = real + unattributed
+  const live = checks.at(-1)!.ok
+  const apart = checks.slice(0, -1).every(({ ok }) => ok)
+  const asScript = apart ? 'as the server’s script wants' : 'but the server’s script differs'
+  return [
+    {
+      ok: apart,
+      word: 'labelled',
+      text: `${integerText(injected + own)} errors: ${integerText(injected)} injected, ${integerText(own)} real, ${asScript}`,
+    },
+    {
+      ok: live,
+      word: 'live',
+      text: live
+        ? `an edit is active after ${millis(takenMs)} ms; an invalid file changes nothing`
+        : 'not every edit did what it should',
+    },
+  ]
 }
 
 interface Edits {
   readonly outage: Edit
   readonly mistaken: Edit
   readonly emptied: Edit
-  /** The outcomes of calls to the database after each edit. */
-  readonly during: Probed
-  readonly stillDuring: Probed
-  readonly after: Probed
-}
-
-/** The counts of the same calls by all observers. */
-interface Seen extends Loaded {
-  readonly edits: Edits
-  readonly truth: EndingCounts
-  readonly squall: EndingCounts
+  /** Calls of the database after each edit. */
+  readonly during: readonly CallResponse[]
+  readonly stillDuring: readonly CallResponse[]
+  readonly after: readonly CallResponse[]
 }
 
 async function editing(stage: Stage, screen: Screen): Promise<Edits> {
-  const { port } = stage.sidecar
   await wait(BETWEEN_MS)
   const outage = await stage.edit(OUTAGE)
-  const during = await probe(port, PROBED)
+  const during = await probe(stage)
   screen.line(
-    `   saved: the database is down. ${during.marked} of ${during.calls} calls fail ${millis(outage.takenMs)} ms later`,
+    `   saved: the database is down. ${injectedOf(during)} of ${CALLS} calls fail ${millis(outage.takenMs)} ms later`,
   )
   await wait(BETWEEN_MS)
   const mistaken = await stage.edit(MISTAKEN)
-  const stillDuring = await probe(port, PROBED)
+  const stillDuring = await probe(stage)
   const problem = problemOf(mistaken)
   screen.line(
     `   saved: an invalid file. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
   )
   await wait(BETWEEN_MS)
   const emptied = await stage.edit('')
-  const after = await probe(port, PROBED)
+  const after = await probe(stage)
   screen.line(
-    `   saved: no rules. ${after.marked} of ${after.calls} calls carry a marker ${millis(emptied.takenMs)} ms later`,
+    `   saved: no rules. ${injectedOf(after)} of ${CALLS} calls carry a marker ${millis(emptied.takenMs)} ms later`,
   )
   return { outage, mistaken, emptied, during, stillDuring, after }
 }
 
-interface Problem {
-  readonly line?: number | undefined
-  readonly column?: number | undefined
-  readonly hint?: string | undefined
-  readonly message: string
+/** Calls a tool a few times, one call after another. */
+async function probe(stage: Stage): Promise<readonly CallResponse[]> {
+  const endpoint = await stage.endpoint()
+  const client = await endpoint.connect()
+  const responses: CallResponse[] = []
+  for (let i = 0; i < CALLS; i++) {
+    responses.push(await client.call(PROBED, { sql: 'select 1' }, bounds()))
+  }
+  await endpoint.close()
+  return responses
 }
 
-function problemOf({ version }: Edit): Problem | undefined {
+function injectedOf(responses: readonly CallResponse[]): number {
+  return responses.filter(({ markers }) => markers.length > 0).length
+}
+
+function problemOf({ version }: Edit) {
   if (version.kind !== 'rejected') return undefined
   return version.problems.flatMap(({ problems }) => problems)[0]
 }
 
-function checksOf({ result, counted, truth, squall, edits }: Seen): Check[] {
+type Errors = Readonly<Record<string, number>>
+
+function checksOf({ result, squall, counted }: Loaded, edits: Edits, script: Errors): Check[] {
   const { during, stillDuring, after, mistaken } = edits
-  const probes = probeCounts(edits).total()
   const endings = endingsOf(result)
-  const script = truth.total()
-  const own = script.calls - script.ok
-  const { injected, real } = counted.total()
-  const sameEndings = truth.tools.every((tool) =>
-    FAILURES.every((kind) => truth.of(tool)[kind] === squall.of(tool)[kind]),
-  )
+  const own = Object.values(script).reduce((sum, count) => sum + count, 0)
   return [
     {
       what: 'real errors are those of the server’s script, by tool and kind',
-      ok: sameEndings && real + probes.real === own && own > 0,
+      ok: sameJson(realErrors(result, edits), script) && squall.real === own && own > 0,
     },
     {
       what: 'injected errors carry the marker, and real ones do not',
-      ok: endings.injected === injected && endings.real + endings.unattributed === real,
+      ok:
+        endings.injected === counted.injected &&
+        endings.real + endings.unattributed === counted.real,
     },
     {
       what: 'edits take effect at once, and an invalid file changes nothing',
       ok:
-        during.marked === during.calls &&
-        stillDuring.marked === stillDuring.calls &&
-        after.marked === 0 &&
+        injectedOf(during) === CALLS &&
+        injectedOf(stillDuring) === CALLS &&
+        injectedOf(after) === 0 &&
         problemOf(mistaken) !== undefined,
     },
   ]
 }
 
-/** Counts the calls that were made beside the load. */
-function probeCounts({ during, stillDuring, after }: Edits): OriginCounts {
-  const counts = noCounts()
-  for (const { calls, marked, failed } of [during, stillDuring, after]) {
-    counts.add(PROBED, { calls, injected: marked, real: failed, faults: marked })
+/** Returns the failures of the server by its script, by tool and kind. */
+function scriptOf({ server }: Stage): Errors {
+  const rows = [...server.truth].flatMap(([tool, endings]) =>
+    Object.entries(endings).map(([kind, count]) => [`${tool} ${kind}`, count] as const),
+  )
+  return Object.fromEntries(rows.filter(([name]) => !name.endsWith(' ok')))
+}
+
+/** Returns the errors without a marker that clients saw, by tool and kind. */
+function realErrors({ tools }: LoadResult, edits: Edits): Errors {
+  const found: Record<string, number> = {}
+  const add = (tool: string, kind: string, count: number): void => {
+    found[`${tool} ${kind}`] = (found[`${tool} ${kind}`] ?? 0) + count
   }
-  return counts
+  for (const { tool, errors } of tools) {
+    for (const { kind, origin, count } of errors) {
+      if (origin !== 'injected') add(tool, kind, count)
+    }
+  }
+  for (const { kind } of realProbes(edits)) add(PROBED, kind, 1)
+  return found
 }
 
-async function endingsNow({ sidecar }: Stage): Promise<EndingCounts> {
-  return endingCounts(await sidecar.metrics())
+function realProbes({ during, stillDuring, after }: Edits): readonly CallResponse[] {
+  const all = [...during, ...stillDuring, ...after]
+  return all.filter(({ kind, markers }) => kind !== 'ok' && markers.length === 0)
 }
 
-function report({ counted }: Loaded): readonly string[] {
-  const rows = counted.tools.map((tool) => {
-    const { calls, injected, real, faults } = counted.of(tool)
-    return [tool, ...[calls, injected, real, faults - injected].map(integerText)]
+/** Counts the calls that were made beside the load. */
+function probeCounts(edits: Edits): Counts {
+  const all = [...edits.during, ...edits.stillDuring, ...edits.after]
+  return { calls: all.length, injected: injectedOf(all), real: realProbes(edits).length }
+}
+
+function tableOf({ tools, faults }: LoadResult): readonly string[] {
+  const rows = tools.map((row) => {
+    const { injected, real, unattributed } = toolEndings(row)
+    const delayed = faults
+      .filter(({ fault }) => fault === 'delay')
+      .reduce((sum, { tools: seen }) => sum + (seen[row.tool] ?? 0), 0)
+    return [row.tool, ...[row.calls, injected, real + unattributed, delayed].map(integerText)]
   })
   const head = ['', 'calls', 'injected errors', 'real errors', 'delayed']
   return alignedLines([head, ...rows], (column) => column > 0)
-}
-
-const CALLS = 10
-
-/** The outcomes of some calls of one tool. */
-interface Probed {
-  readonly calls: number
-  /** Failed with the marker of a fault. */
-  readonly marked: number
-  /** Failed without the marker. */
-  readonly failed: number
-}
-
-/** Calls a tool a few times, one call after another. */
-async function probe(port: number, tool: string): Promise<Probed> {
-  const client = new PlainClient(port, 1)
-  let marked = 0
-  let failed = 0
-  for (let id = 0; id < CALLS; id++) {
-    const params = { name: tool, arguments: { sql: 'select 1' } }
-    const response = await client.send({ id, method: 'tools/call', params })
-    if (response.ending === 'ok') continue
-    if (response.header('x-squall-fault') === undefined) failed++
-    else marked++
-  }
-  client.close()
-  return { calls: CALLS, marked, failed }
 }

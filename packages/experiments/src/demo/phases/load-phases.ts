@@ -2,7 +2,7 @@ import type { LoadResilience } from '../../load/load-options.ts'
 import { endingsOf } from '../../report/endings.ts'
 import { integerText, percentage } from '#base'
 import { FAN_OUT, type Loaded, demoLoad } from '../demo-load.ts'
-import type { Check, Phase, PhaseResult } from '../phase.ts'
+import { type Check, faultsSeen, type Phase, type PhaseResult } from '../phase.ts'
 import { binomialBounds } from '../../indicators/indicators.ts'
 import { TWO_PERCENT } from '../rules-texts.ts'
 
@@ -36,10 +36,9 @@ function loadPhase(spec: LoadPhase): Phase {
         await demoLoad(stage, screen, { seed: SEED, durationMs: warmUpMs })
       const load = { seed: SEED, durationMs: DURATION_MS, resilience }
       const loaded = await demoLoad(stage, screen, load)
-      const { result, counted } = loaded
+      const { result, squall } = loaded
       const { counts, indicators, errors } = result
       const { injected, real } = endingsOf(result)
-      const { faults } = counted.total()
       screen.line(
         `     ${integerText(counts.calls)} calls in ${integerText(counts.tasks)} tasks of ${FAN_OUT}; ` +
           `failed: ${injected} injected, ${real} real`,
@@ -51,9 +50,9 @@ function loadPhase(spec: LoadPhase): Phase {
       const checks = check(loaded)
       for (const { ok, what } of checks) screen.check(ok, what)
       return {
-        numbers: { counts, indicators, latency: result.latency.summary, errors, squall: counted },
+        numbers: { counts, indicators, latency: result.latency.summary, errors, squall },
         checks,
-        run: { column, about: `${title}. ${lines.join(' ')}`, result, faults },
+        run: { column, about: `${title}. ${lines.join(' ')}`, result },
       }
     },
   }
@@ -73,7 +72,7 @@ export const clean = loadPhase({
   checks: ({ result, counted }) => [
     {
       what: 'every call succeeded; Squall changed none',
-      ok: result.indicators.tcsr === 1 && counted.total().faults === 0,
+      ok: result.indicators.tcsr === 1 && counted.injected === 0 && result.faults.length === 0,
     },
   ],
 })
@@ -93,7 +92,7 @@ export const twoPercent = loadPhase({
     const predicted = blastRadiusPredicted ?? 0
     const { low, high } = binomialBounds(predicted, result.counts.tasks, DEVIATIONS)
     const endings = endingsOf(result)
-    const { faults, real } = counted.total()
+    const { injected, real } = counted
     return [
       {
         what: `as predicted: 1 - (1 - e)^8 = ${percentage(predicted)}, where e is the share of failed calls`,
@@ -102,7 +101,7 @@ export const twoPercent = loadPhase({
       {
         what: 'each error carries the rule’s marker, and Squall counted as many',
         ok:
-          endings.injected === faults &&
+          endings.injected === injected &&
           endings.injected === result.counts.calls - result.counts.success &&
           real === 0,
       },
@@ -119,12 +118,11 @@ export const withRetries = loadPhase({
   rules: TWO_PERCENT,
   resilience: { retries: 2, retryBudget: 0.2, degrade: 1 },
   checks: ({ result, counted }) => {
-    const seen = result.faults.reduce((sum, fault) => sum + fault.seen, 0)
-    const { faults, injected } = counted.total()
+    const seen = faultsSeen(result)
     return [
       {
-        what: `${faults} calls got an injected error and were retried`,
-        ok: seen === faults && injected === faults && faults > 0 && result.counts.retries > 0,
+        what: `${seen} calls got an injected error and were retried`,
+        ok: seen === counted.injected && seen > 0 && result.counts.retries > 0,
       },
       // Three consecutive failures happen to 8 of a million calls: more than two tasks are no
       // coincidence.

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { integerText } from '#base'
 import { millis, type Phase, type PhaseResult } from '../phase.ts'
-import { PlainClient, type WireResponse } from '../plain-client.ts'
+import { Histogram } from '../../load/results/histogram.ts'
 import type { Screen } from '../screen.ts'
 import { seededCalls } from '../demo-tools.ts'
 import type { Stage } from '../stage.ts'
@@ -11,6 +13,8 @@ const WARM_UP = 100
 // A loaded machine compares fewer calls, and reports how many.
 const BUDGET_MS = 1_000
 const CALLS = 1_000
+// These belong to one connection, and there are two where a proxy is between.
+const OF_THE_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const HANDSHAKE = [
   {
     id: 'hello',
@@ -25,36 +29,52 @@ const HANDSHAKE = [
   { id: 'list', method: 'tools/list', params: {} },
 ]
 
-interface Numbers {
-  readonly bytes: number
-  readonly sha256: string
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
-
 /** Sends messages to one port, and measures and hashes the responses. */
 class Route {
-  readonly client: PlainClient
-  readonly times: number[] = []
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #port: number
+  readonly #times = new Histogram()
   readonly #hash = createHash('sha256')
-  bytes = 0
+  #bytes = 0
 
   constructor(port: number) {
-    this.client = new PlainClient(port, 1)
+    this.#port = port
   }
 
-  async ask(message: object): Promise<WireResponse> {
-    const response = await this.client.send(message)
-    this.#hash.update(response.bytes)
-    this.bytes += response.bytes.length
-    this.times.push(response.milliseconds)
+  async ask(message: object): Promise<Buffer> {
+    const startedAt = performance.now()
+    const response = await this.#exchange(JSON.stringify({ jsonrpc: '2.0', ...message }))
+    this.#times.add(performance.now() - startedAt)
+    this.#hash.update(response)
+    this.#bytes += response.length
     return response
   }
 
-  numbers(): Numbers {
-    const { bytes, times } = this
-    const sha256 = this.#hash.digest('hex')
-    return { bytes, sha256, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) }
+  /** Ends the connection, and returns what was measured. */
+  close() {
+    this.#agent.destroy()
+    const [p50Ms, p99Ms] = [0.5, 0.99].map((share) => this.#times.quantile(share)!)
+    return { bytes: this.#bytes, sha256: this.#hash.digest('hex'), p50Ms: p50Ms!, p99Ms: p99Ms! }
+  }
+
+  /** Returns status, header lines in order and casing, and body, as they came off the wire. */
+  async #exchange(body: string): Promise<Buffer> {
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Content-Length': Buffer.byteLength(body),
+    }
+    const place = { agent: this.#agent, host: '127.0.0.1', port: this.#port, path: '/mcp' }
+    const outgoing = request({ ...place, method: 'POST', headers }).end(body)
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+    const { rawHeaders, statusCode, statusMessage } = incoming
+    const lines = rawHeaders.flatMap((name, i) =>
+      i % 2 === 1 || OF_THE_CONNECTION.has(name.toLowerCase())
+        ? []
+        : `${name}: ${rawHeaders[i + 1]}`,
+    )
+    const head = [`${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n')
+    return Buffer.concat([Buffer.from(head), ...((await incoming.toArray()) as Buffer[])])
   }
 }
 
@@ -68,7 +88,7 @@ export const nobodyNotices: Phase = {
     screen.line('   Then both responses are compared.')
     await compare(stage, calls.slice(0, WARM_UP), () => {})
     const { direct, through, sent, equal } = await compare(stage, calls, (done) =>
-      screen.progress(done / calls.length, done, 'messages'),
+      screen.progress(done / calls.length, `${done} messages`),
     )
     const same = equal === sent && sent > HANDSHAKE.length && direct.sha256 === through.sha256
     const added = { p50Ms: through.p50Ms - direct.p50Ms, p99Ms: through.p99Ms - direct.p99Ms }
@@ -107,20 +127,13 @@ export const nobodyNotices: Phase = {
   },
 }
 
-interface Compared {
-  readonly direct: Numbers
-  readonly through: Numbers
-  readonly sent: number
-  readonly equal: number
-}
-
 async function compare(
   stage: Stage,
   messages: readonly object[],
   progress: (done: number) => void,
-): Promise<Compared> {
+) {
   const direct = new Route(stage.server.port)
-  const through = new Route(stage.sidecar.port)
+  const through = new Route(Number(stage.target.url.port))
   const until = performance.now() + BUDGET_MS
   let sent = 0
   let equal = 0
@@ -128,27 +141,19 @@ async function compare(
     // The two alternate in being first, so that other load on the machine affects both equally.
     const order = i % 2 === 0 ? [direct, through] : [through, direct]
     const responses = [await order[0]!.ask(message), await order[1]!.ask(message)]
-    if (responses[0]!.status !== 0 && responses[0]!.bytes.equals(responses[1]!.bytes)) equal++
+    if (responses[0]!.equals(responses[1]!)) equal++
     sent++
     progress(sent)
     if (performance.now() > until && sent > HANDSHAKE.length) break
   }
-  direct.client.close()
-  through.client.close()
-  return { direct: direct.numbers(), through: through.numbers(), sent, equal }
+  return { direct: direct.close(), through: through.close(), sent, equal }
 }
 
-function shown({ bytes, sha256 }: Numbers): string {
+function shown({ bytes, sha256 }: ReturnType<Route['close']>): string {
   return `${integerText(bytes)} bytes   sha-256 ${sha256.slice(0, 24)}…`
 }
 
 function latency(direct: number, through: number): string {
   const added = through - direct
   return `${millis(direct)} → ${millis(through)} ms (${added < 0 ? '' : '+'}${millis(added)})`
-}
-
-/** Returns the smallest value that at least this share of the values does not exceed. */
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0
 }

@@ -161,16 +161,8 @@ const TIMEOUT_MS = 10_000
 /** The errors of stateless servers for requests that they understand and reject. */
 const MODERN_ERRORS = new Set([-32020, -32021, -32022])
 
-interface Handshake {
-  readonly server: string
-  readonly sessionState: SessionState
-}
-
 /** Negotiates the protocol version: the newest version is tried first, as clients do. */
-export async function findProtocolVersion(
-  wire: LeanWire,
-  wanted: string | undefined,
-): Promise<Handshake> {
+export async function findProtocolVersion(wire: LeanWire, wanted: string | undefined) {
   if (wanted === undefined || isModern(wanted)) {
     const version = wanted ?? FIRST_MODERN_PROTOCOL_VERSION
     const sessionState = { protocolVersion: version, session: undefined }
@@ -185,7 +177,7 @@ export async function findProtocolVersion(
 }
 
 /** Begins a session. Throws a `LoadError`. */
-async function openSession(wire: LeanWire, wanted: string): Promise<Handshake> {
+async function openSession(wire: LeanWire, wanted: string) {
   const params = { protocolVersion: wanted, capabilities: {}, clientInfo: wire.clientInfo }
   const response = await ask(wire, 'initialize', params, undefined)
   if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)

@@ -1,7 +1,7 @@
 // Draws what the element with the id charts holds. Everything else of the page stands without it.
 ;(() => {
   const { count, latency, tick, rarity, clock } = globalThis.squallFormat
-  const FONT = '12px system-ui, sans-serif'
+  const { draw, item, widthOf } = globalThis.squallPlot
   const HEIGHT = 200
   const TALL = 300
   // The shares that people name, as their rarity.
@@ -11,10 +11,10 @@
   // Steps of an axis of seconds that people count in.
   const TIMES = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200]
   const charts = JSON.parse(document.getElementById('charts').textContent)
-  const sampled = charts.map((chart) => createChart(chart))
+  const redraws = charts.map((chart) => createChart(chart))
 
   function redraw() {
-    for (const chart of sampled) chart.draw()
+    for (const each of redraws) each()
   }
 
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)
@@ -28,60 +28,40 @@
     const values = chart.series.map(() => document.createElement('b'))
     const place = document.createElement('span')
     const legend = document.getElementById(`${chart.id}-legend`)
-    legend.append(...chart.series.map((series, i) => key(series, values[i])), item(place))
+    const last = document.createElement('li')
+    last.append(place)
+    legend.append(...chart.series.map((series, i) => key(series, values[i])), last)
     let plot
     new ResizeObserver(() => {
-      if (plot !== undefined && plot.width !== width()) plot.setSize({ width: width(), height })
+      const width = widthOf(box)
+      if (plot !== undefined && plot.width !== width) plot.setSize({ width, height })
     }).observe(box)
     const height = box.classList.contains('tall') ? TALL : HEIGHT
-    const width = () => Math.max(200, Math.floor(box.clientWidth))
     const shown = chart.unit === 'ms' ? latency : count
 
     const point = (index) => {
-      const isPointed = index !== null && index !== undefined
+      const isPointed = index !== undefined
       const at = chart.x[index]
       const where = chart.form === 'curve' ? rarity : clock
       place.textContent = isPointed ? `at ${where(at)}` : ''
       for (const [i, series] of chart.series.entries()) {
-        values[i].textContent = isPointed ? ` ${shown(series.values[index])}` : ''
+        values[i].textContent = isPointed ? shown(series.values[index]) : ''
       }
     }
 
-    const draw = () => {
+    const redrawn = () => {
       plot?.destroy()
-      plot = new globalThis.uPlot(
-        {
-          width: width(),
-          height,
-          legend: { show: false },
-          cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-          scales: {
-            x: { time: false, range: () => [0, chart.to] },
-            y: yScale(chart),
-          },
-          axes: axes(chart, colourOf(box)),
-          series: [{}, ...seriesOf(chart, colourOf(box))],
-          hooks: { setCursor: [({ cursor }) => point(cursor.idx)] },
-          padding: [10, 14, 0, 0],
-        },
-        dataOf(chart),
-        box,
-      )
+      plot = draw(box, height, dataOf(chart), {
+        scales: { x: { time: false, range: () => [0, chart.to] }, y: yScale(chart) },
+        axes: axes(chart),
+        series: (colour) => seriesOf(chart, colour),
+        points: { show: false },
+        pointed: point,
+        padding: [10, 14, 0, 0],
+      })
     }
-    draw()
-    return { draw }
-  }
-
-  /** A colour of the sheet may be a pair of colours: only a drawn one is known to be one. */
-  function colourOf(box) {
-    return (name) => {
-      const probe = document.createElement('span')
-      probe.style.color = `var(${name})`
-      box.append(probe)
-      const { color } = getComputedStyle(probe)
-      probe.remove()
-      return color
-    }
+    redrawn()
+    return redrawn
   }
 
   function yScale({ form, top, series }) {
@@ -92,13 +72,7 @@
     return { distr: 3, range: () => [Math.max(0.001, low * 0.8), Math.max(0.01, top * 1.25)] }
   }
 
-  function axes({ form, unit, to }, colour) {
-    const axis = {
-      stroke: colour('--muted'),
-      font: FONT,
-      grid: { stroke: colour('--grid'), width: 1 },
-      ticks: { show: false },
-    }
+  function axes({ form, unit, to }) {
     const named = NAMED.filter((each) => each <= to + 1e-9)
     const x =
       form === 'curve'
@@ -113,10 +87,7 @@
       if (unit === 'count')
         y.incrs = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6]
     }
-    return [
-      { ...axis, size: 30, ...x },
-      { ...axis, ...y },
-    ]
+    return [{ size: 30, ...x }, y]
   }
 
   /** The ticks of an axis with decades: 1, 2 and 5 of each. */
@@ -171,19 +142,9 @@
     return [...bars.toReversed(), ...series.filter(({ line }) => line === true)]
   }
 
-  function key({ label, colour, dash = [], line }, value) {
-    const sign = document.createElement('span')
+  function key({ label, colour: color, dash = [], line }, value) {
     const isLine =
-      line === true || dash.length > 0 || colour.startsWith('--run') || colour === '--client'
-    sign.className = isLine ? 'key' : 'swatch'
-    sign.style.setProperty('--of', `var(${colour})`)
-    if (dash.length > 0) sign.style.borderTopStyle = dash[0] > 5 ? 'dashed' : 'dotted'
-    return item(sign, ` ${label}`, value)
-  }
-
-  function item(...parts) {
-    const li = document.createElement('li')
-    li.append(...parts)
-    return li
+      line === true || dash.length > 0 || color.startsWith('--run') || color === '--client'
+    return item({ label, color, dash, area: !isLine }, value)
   }
 })()

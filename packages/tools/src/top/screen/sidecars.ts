@@ -1,8 +1,8 @@
-import { shortDigest } from '#base'
+import { shortDigest, type Tone } from '#base'
 import { count, rate, sampledCalls, timeOfDay } from '../figures.ts'
 import type { SidecarView } from '../sidecar-view.ts'
 import type { Snapshot } from '../read-snapshot.ts'
-import { type Line, span, type Span, type Tone } from '#cli'
+import { type Line, span, type Span } from '#cli'
 import { type Column, table } from './table.ts'
 
 const COLUMNS: readonly Column[] = [

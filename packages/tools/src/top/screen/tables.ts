@@ -1,5 +1,5 @@
-import { latency } from '#base'
-import { type Line, span, type Span, type Tone } from '#cli'
+import { latency, type Tone } from '#base'
+import { type Line, span, type Span } from '#cli'
 import { type Column, type Table, table } from './table.ts'
 import type { Combined, CombinedRule, CombinedTool } from '../combined.ts'
 import { count, rate, sparkline, timeOfDay } from '../figures.ts'
@@ -149,16 +149,8 @@ export function faultLines(faults: readonly Fault[], width: number): Table {
   return table(FAULT_COLUMNS, faults.map(faultRow), width)
 }
 
-function faultRow({
-  at,
-  rule,
-  fault,
-  called,
-  id,
-  session,
-  effect,
-  delayMs,
-}: Fault): readonly Span[] {
+function faultRow({ at, rule, fault, called, ...more }: Fault): readonly Span[] {
+  const { id, session, effect, delayMs } = more
   const effects = [
     ...(delayMs === null ? [] : [`${Math.round(delayMs)} ms late`]),
     ...(effect === '' ? [] : [effect]),

@@ -1,6 +1,4 @@
-import { setImmediate as nextLoop } from 'node:timers/promises'
-
-type Act = () => void | Promise<void>
+import type { Clock } from '../load/clock.ts'
 
 /** Events between two looks at `stop`: a signal arrives only between turns of the event loop. */
 const TURN = 4_096
@@ -9,18 +7,28 @@ interface Event {
   readonly at: number
   /** Events of the same time keep their order. */
   readonly number: number
-  readonly act: Act
+  readonly act: () => void
 }
 
-/** Keeps what is to happen in simulated time, as a binary heap. */
-export class EventQueue {
+/** Passes simulated time: from one event to the next, which a binary heap keeps. */
+export class VirtualTime implements Clock {
   readonly #heap: Event[] = []
   #number = 0
-  /** Milliseconds. */
-  now = 0
+  #now = 0
 
-  at(at: number, act: Act): void {
-    const event = { at, number: this.#number++, act }
+  now(): number {
+    return this.#now
+  }
+
+  turn(): Promise<void> {
+    return this.sleep(0)
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((act) => this.#add({ at: this.#now + ms, number: this.#number++, act }))
+  }
+
+  #add(event: Event): void {
     const heap = this.#heap
     let place = heap.length
     while (place > 0) {
@@ -32,16 +40,22 @@ export class EventQueue {
     heap[place] = event
   }
 
-  /** Runs all events in the order of their times, until it is stopped. */
-  async run(stop: AbortSignal): Promise<void> {
-    let acted = 0
-    for (let event = this.#take(); event !== undefined; event = this.#take()) {
-      if (++acted % TURN === 0) await nextLoop()
-      if (stop.aborted) return
-      this.now = event.at
-      const acting = event.act()
-      if (acting !== undefined) await acting
-    }
+  /** Passes the time until nothing waits any more, or until it is stopped. */
+  run(stop: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let acted = 0
+      const step = (): void => {
+        const event = this.#take()
+        if (event === undefined) return resolve()
+        this.#now = event.at
+        event.act()
+        if (++acted % TURN !== 0) queueMicrotask(next)
+        else setImmediate(() => (stop.aborted ? resolve() : step()))
+      }
+      // A tick runs when all promises have settled: what the event wakes goes on before the next.
+      const next = (): void => process.nextTick(step)
+      queueMicrotask(next)
+    })
   }
 
   #take(): Event | undefined {
