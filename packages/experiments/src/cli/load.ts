@@ -8,7 +8,7 @@ import { INTERRUPTED, missing, print, readVersion, UsageError, writeText } from 
 import { withJunit, writeJunit } from './junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
-import type { LoadRequest } from './load-flags.ts'
+import type { LoadRequest } from '../commands/load.ts'
 import { loadSuite } from '../report/junit.ts'
 import { type Paint, loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'

@@ -2,7 +2,6 @@ import {
   asText,
   atMost,
   count,
-  defineCommand,
   duration,
   type Given,
   group,
@@ -13,6 +12,7 @@ import {
   one,
   percent,
 } from '#cli'
+import { operation } from './operation.ts'
 import { readPercent } from '#base'
 import { ACCESS_FLAGS, accessOf, POLICY } from './experiment.ts'
 import { JSON_OUT } from './past-experiments.ts'
@@ -64,7 +64,7 @@ const FLAGS = {
   ...JSON_OUT,
 }
 
-export const EXPERIMENT_SEARCH = defineCommand({
+export const EXPERIMENT_SEARCH = operation({
   name: 'experiment search',
   examples: [
     'experiment search plan.yaml --vary percent=1%..50% --until "success<99%"',
@@ -107,7 +107,6 @@ for a usage error or an invalid plan, 130 when it was interrupted.`,
     }
     return { search: { kind: 'new' as const, path, settings }, ...rest }
   },
-  start: async (request) => (await import('../operations/search.ts')).searchLimit(request),
 })
 
 function asRanges(given: readonly Given[]): readonly string[] {

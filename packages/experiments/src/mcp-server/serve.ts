@@ -7,20 +7,11 @@ import { INTERRUPTED, ownHosts, print, UsageError } from '#cli'
 import { interruption } from '#base'
 import { readPolicyFile } from '../cli/policy.ts'
 import { openAudit } from './audit.ts'
-import type { Control } from './control.ts'
+import type { ControlRequest } from '../commands/mcp.ts'
 import { controlServers } from './control-server.ts'
 import { listenHttp, PATH } from './http-front.ts'
 import { Proposals } from './proposals.ts'
 import { RunningExperiments } from './running.ts'
-
-/** The options of `squall mcp`. */
-export interface ControlRequest extends Omit<Control, 'proposals' | 'running'> {
-  /** Undefined for standard input and output. */
-  readonly listen: ListenAddress | undefined
-  readonly token: string | undefined
-  /** The path of the audit log. */
-  readonly audit: string | undefined
-}
 
 /** Serves MCP until the client leaves or a signal arrives, and rolls running experiments back. */
 export async function serveControl(request: ControlRequest): Promise<number> {

@@ -1,22 +1,13 @@
 import { nearestName, plain, quoted, shortDigest } from '#base'
-import {
-  type HistoryEntry,
-  readHistory,
-  type RunChoice,
-  selectedRuns,
-} from '../experiment/history.ts'
+import type { EXPERIMENT_LIST } from '../commands/past-experiments.ts'
+import type { RequestOf } from '../commands/operation.ts'
+import { type HistoryEntry, readHistory, selectedRuns } from '../experiment/history.ts'
 import { READY_PLANS } from '../experiment/ready-plans.ts'
 import { schemaLine, UsageError } from '#cli'
 
-/** The options of `squall experiment list`. */
-interface ListRequest extends RunChoice {
-  readonly experiments: string
-  readonly json: boolean
-}
-
 /** Lists the history, the newest run last. */
 export async function listExperiments(
-  { experiments, name, verdict, last, json }: ListRequest,
+  { experiments, name, verdict, last, json }: RequestOf<typeof EXPERIMENT_LIST>,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const all = await readHistory(experiments)

@@ -1,34 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
+import { AdminError, API, askAdmin, endpointText } from '#admin-api'
 import { plain, shownUrl } from '#base'
+import type { EXPERIMENT_NEXT } from '../commands/next.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import { MonitorError } from '../experiment/monitor/ask.ts'
 import { BaselinesError } from '../next/baselines.ts'
 import { planFor, type PlanSetting } from '../next/next-plan.ts'
 import type { Rank } from '../next/rank.ts'
 import { allowedRanks, whatNext } from '../next/what-next.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import type { SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { print, schemaLine } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
-import { monitorHeadersOf, type RunAccess } from './run-here.ts'
+import { monitorHeadersOf } from './run-here.ts'
 
-/** The options of `squall experiment next`. */
-export interface NextRequest extends Pick<
-  RunAccess,
-  'experiments' | 'readToken' | 'monitorToken' | 'monitorTokenFile'
-> {
-  readonly target: URL
-  readonly admin: AdminEndpoint
-  readonly rulesFile: string
-  /** The path of a policy that limits the plans. */
-  readonly policy: string | undefined
-  readonly prometheus: Omit<SeriesChoice, 'headers'> | undefined
-  readonly top: number
-  /** The directory for the plans. */
-  readonly plans: string | undefined
-  readonly json: boolean
-}
+type NextRequest = RequestOf<typeof EXPERIMENT_NEXT>
 
 /** The file of the learned behaviour, in the directory of the history. */
 export const BASELINES = 'baselines.json'

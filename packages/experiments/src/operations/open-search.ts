@@ -1,4 +1,6 @@
 import { fieldsOf, quoted } from '#base'
+import type { RequestOf } from '../commands/operation.ts'
+import type { EXPERIMENT_SEARCH } from '../commands/search.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
@@ -11,23 +13,9 @@ import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
 import { invalidFile } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
-import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
-import type { RunAccess } from './run-here.ts'
+import { complaints, readAsked } from './read-plans.ts'
 
-/** Limits a search. */
-export interface SearchBudget {
-  readonly maxRuns: number
-  readonly maxTimeMs: number
-  readonly maxCalls: number
-}
-
-/** The options of `squall experiment search`. */
-export interface SearchRequest extends Omit<AskedPlan, 'plan'>, RunAccess, SearchBudget {
-  readonly search:
-    | { readonly kind: 'new'; readonly path: string; readonly settings: SearchSettings }
-    | { readonly kind: 'resume'; readonly id: string }
-  readonly json: boolean
-}
+export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
 
 /** A plan to search, and the plan as it is stored. */
 export interface OpenedSearch extends SearchPlan {

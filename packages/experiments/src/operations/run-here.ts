@@ -6,6 +6,7 @@ import {
   metadataOf,
   NAMESPACES,
 } from '#kubernetes'
+import type { accessOf } from '../commands/experiment.ts'
 import type { ExperimentOptions } from '../experiment/context.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { nextTests, type PolicyOfRun } from '../next/next-tests.ts'
@@ -20,26 +21,12 @@ import type { Sidecars } from '../experiment/sidecars.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { SourcedName } from '#rules'
-import { type Environment, readVersion } from '#cli'
+import { readVersion } from '#cli'
 import { tokenIn, withToken } from '../cli/server-flags.ts'
 import { PodSidecars } from './pods/pod-sidecars.ts'
 
 /** The directories of a run, and its access to target, sidecars and monitoring. */
-export interface RunAccess {
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
-  readonly monitorTokenFile: string | undefined
-  /** The token of the environment. */
-  readonly monitorToken: string | undefined
-  /** The read token of the sidecar, if it requires one. */
-  readonly readToken: string | undefined
-  readonly cluster: LabelSource
-  /** The prefix of the injector's annotations. */
-  readonly prefix: string
-  readonly stateDirectory: string
-  /** The directory of the history and of the reports. */
-  readonly experiments: string
-}
+export type RunAccess = Omit<ReturnType<typeof accessOf>, 'production'>
 
 /**
  * Opens the sidecars of a plan, and closes the client of the cluster, if there is one, after the
@@ -137,19 +124,11 @@ export function monitorHeadersOf({
   return withToken(own, file, '--monitor-token-file')
 }
 
-/** The cluster that has the namespace, and the label that names its environment. */
-export interface LabelSource {
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
-  readonly environmentLabel: string
-  readonly env: Environment
-}
-
 const ASK_MS = 3_000
 
 /** Returns a function that reads the label of a namespace with the permissions of the user. */
 export function namespaceLabels(
-  { kubeconfig, context, environmentLabel, env }: LabelSource,
+  { kubeconfig, context, environmentLabel, env }: RunAccess['cluster'],
   warn: (text: string) => void,
 ): (namespace: string) => Promise<SourcedName | undefined> {
   return async (namespace) => {

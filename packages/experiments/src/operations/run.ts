@@ -1,4 +1,5 @@
 import { fieldsOf, interruption, plain, quoted } from '#base'
+import type { RunRequest } from '../commands/experiment.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { experimentSuite, noteLines, rejectedSuite } from '../experiment/experiment-report.ts'
 import { RejectedError } from '../experiment/rejection.ts'
@@ -10,44 +11,20 @@ import { experimentProgress } from '../experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../experiment/read-plan.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { Sidecars } from '../experiment/sidecars.ts'
-import {
-  type AskedPlan,
-  complaints,
-  complaintsOf,
-  printRejected,
-  readAsked,
-  rejectedLines,
-} from './read-plans.ts'
+import { complaints, complaintsOf, printRejected, readAsked, rejectedLines } from './read-plans.ts'
 import type { KubeClient } from '#kubernetes'
 import type { Plan, PodsSpec } from '../experiment/plan.ts'
-import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
-import {
-  checksOf,
-  type RunAccess,
-  runHere,
-  storeResult,
-  tooManyRuns,
-  withSidecars,
-} from './run-here.ts'
+import { runInCluster } from './in-cluster/run-in-cluster.ts'
+import { checksOf, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 const FAILED = 1
 
-/** The options of `squall experiment run`. */
-interface ExperimentRunRequest extends AskedPlan, RunAccess {
-  readonly junit: string | undefined
-  readonly json: boolean
-  /** Shows the progress beside JSON. */
-  readonly progress: boolean
-  /** Runs the plan as a Job; undefined for a run in this process. */
-  readonly inCluster: Pick<InCluster, 'image' | 'serviceAccount'> | undefined
-}
-
 /** Runs a plan; returns the exit code. */
-export function runPlan(request: ExperimentRunRequest): Promise<number> {
+export function runPlan(request: RunRequest): Promise<number> {
   return withJunit(request.junit, 'squall experiment', () => runToReport(request))
 }
 
-async function runToReport(request: ExperimentRunRequest): Promise<number> {
+async function runToReport(request: RunRequest): Promise<number> {
   const { read, kept, policy, again } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
@@ -72,7 +49,7 @@ async function runToReport(request: ExperimentRunRequest): Promise<number> {
 }
 
 async function runWith(
-  request: ExperimentRunRequest,
+  request: RunRequest,
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
   { again, ...kept }: KeptPlan & { readonly again: string | undefined },
   sidecars: Sidecars,
@@ -98,7 +75,7 @@ async function runWith(
 
 /** Runs until a signal, and reports the result unless there is only an exit code, which it returns. */
 async function toReport(
-  request: ExperimentRunRequest,
+  request: RunRequest,
   kept: KeptPlan,
   { policy }: Plan,
   run: (stop: AbortSignal) => Promise<ExperimentResult | number>,
@@ -122,8 +99,8 @@ async function toReport(
 
 /** Runs the plan as a Job; its reports and its history are those of this machine. */
 async function runAsJob(
-  request: ExperimentRunRequest,
-  { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
+  request: RunRequest,
+  { image, serviceAccount }: NonNullable<RunRequest['inCluster']>,
   client: KubeClient,
   plan: Plan & { readonly sidecar: PodsSpec },
   { again, ...kept }: KeptPlan & { readonly again: string | undefined },
@@ -155,7 +132,7 @@ function withSeed(text: string, seed: number): string {
 
 /** Writes the reports of a result; returns the exit code. */
 async function reported(
-  { experiments, json, junit, policy: file }: ExperimentRunRequest,
+  { experiments, json, junit, policy: file }: RunRequest,
   result: ExperimentResult,
   kept: KeptPlan,
   policy: Policy | undefined,
@@ -169,7 +146,7 @@ async function reported(
 
 async function rejected(
   rejections: RejectedError['rejections'],
-  { json, junit }: ExperimentRunRequest,
+  { json, junit }: RunRequest,
   text?: string,
 ): Promise<number> {
   await writeJunit(junit, rejectedSuite(rejections))

@@ -1,3 +1,4 @@
+import type { accessOf } from '../commands/experiment.ts'
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
 import { percentage } from '#base'
 import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
@@ -8,15 +9,7 @@ import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
 import type { Measurement } from '../search/limit-search.ts'
 import { filesOf } from './open-search.ts'
-import type { AskedPlan } from './read-plans.ts'
-import {
-  checksOf,
-  type RunAccess,
-  runHere,
-  storeResult,
-  tooManyRuns,
-  withSidecars,
-} from './run-here.ts'
+import { checksOf, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 /** One run of a search. */
 export interface PointRun {
@@ -45,7 +38,7 @@ const DECIDE_MS = 1000
 
 /** Runs the plan at one magnitude. Throws a `RejectedError` when the run may not begin. */
 export async function runPoint(
-  request: RunAccess & Pick<AskedPlan, 'production'>,
+  request: ReturnType<typeof accessOf>,
   {
     text,
     kept: stored,
