@@ -7,16 +7,15 @@ import {
 import { readVersion } from '#cli'
 import type { Audit } from './audit.ts'
 import type { Control } from './control.ts'
-import { toolAdder } from './control-tool.ts'
-import { experimentTools } from './experiment-tools.ts'
+import { type Asked, toolAdder } from './control-tool.ts'
+import { EXPERIMENT_TOOLS } from './experiment-tools.ts'
 import { addGuidance } from './guidance.ts'
-import { historyTools } from './history-tools.ts'
-import { nextTool } from './next-tool.ts'
-import { observeTool } from './observe-tool.ts'
+import { HISTORY_TOOLS } from './history-tools.ts'
+import { WHAT_NEXT } from './next-tool.ts'
+import { OBSERVE } from './observe-tool.ts'
 import { REFERENCE_TOOLS } from './reference-tools.ts'
-import type { Asked } from './run-proposal.ts'
-import { sloTool } from './slo-tool.ts'
-import { targetTools } from './target-tools.ts'
+import { SUGGEST_SLO } from './slo-tool.ts'
+import { DISARM, LIST_TARGETS } from './target-tools.ts'
 
 const MAX_ELEMENTS = 20_000
 const ANSWER_MS = 600_000
@@ -33,16 +32,17 @@ export function controlServers(control: Control, audit: Audit): () => McpServer 
     ttlSeconds: ANSWER_MS / 1000,
   })
   const tools = [
-    ...targetTools(control),
-    observeTool(control),
-    sloTool(control),
-    nextTool(control),
+    LIST_TARGETS,
+    ...(control.adminToken === undefined ? [] : [DISARM]),
+    OBSERVE,
+    SUGGEST_SLO,
+    WHAT_NEXT,
     ...REFERENCE_TOOLS,
-    ...experimentTools(control, states),
-    ...historyTools(control),
+    ...EXPERIMENT_TOOLS,
+    ...HISTORY_TOOLS,
   ]
   // Each session, and from 2026-07-28 on each request, has a server of its own.
-  const adders = tools.map((tool) => toolAdder(tool, audit))
+  const adders = tools.map((tool) => toolAdder(tool, { control, states, audit }))
   return () => {
     const server = new McpServer(
       { name: 'squall', title: 'Squall', version: readVersion() },

@@ -2,9 +2,8 @@ import * as Type from 'typebox'
 import { API, type ErrorKind } from '#admin-api'
 import { matchesGlob, oneLine } from '#base'
 import { NEWEST_MISSING, trafficIn, type Traffic } from '../slo/traffic.ts'
-import type { Control } from './control.ts'
-import { type ControlTool, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
-import { adminUrl, askSidecar, chosenSidecar, SIDECAR } from './open-sidecars.ts'
+import { defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
+import { chosenSidecar, SIDECAR } from './open-sidecars.ts'
 import { closed, listOf, maybeInteger, maybeText, numberOrNull } from './shapes.ts'
 
 const DEFAULT_SECONDS = 300
@@ -27,64 +26,62 @@ const trafficShape = Type.Object({
   upstreamP95Ms: numberOrNull('The highest p95 of the upstream of 5 s.'),
 })
 
-/** Returns the tool that shows what passes through a sidecar. */
-export function observeTool({ bounds, access }: Control): ControlTool {
-  return defineTool({
-    name: 'observe',
-    title: 'Observe the traffic',
-    description:
-      'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors.',
-    annotations: READ_ONLY,
-    input: closed({
-      sidecar: SIDECAR,
-      tool: maybeText('Shows only tools that match, as read_*.', 256),
-      seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
+/** Shows what passes through a sidecar. */
+export const OBSERVE = defineTool({
+  name: 'observe',
+  title: 'Observe the traffic',
+  description:
+    'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors.',
+  annotations: READ_ONLY,
+  input: closed({
+    sidecar: SIDECAR,
+    tool: maybeText('Shows only tools that match, as read_*.', 256),
+    seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
+  }),
+  output: Type.Object({
+    note: Type.String(),
+    sidecar: Type.String(),
+    armed: Type.Boolean(),
+    seconds: Type.Number({ description: 'The time that the figures are about.' }),
+    traffic: Type.Array(trafficShape),
+    errors: listOf({
+      tool: optional.text,
+      method: Type.String(),
+      outcome: Type.String(),
+      origin: Type.String(),
+      status: optional.count,
+      code: optional.count,
+      rule: optional.text,
+      fault: optional.text,
+      count: Type.Number({ description: 'Since the sidecar started.' }),
+      last: Type.String(),
+      untrustedMessage: optional.text,
     }),
-    output: Type.Object({
-      note: Type.String(),
-      sidecar: Type.String(),
-      armed: Type.Boolean(),
-      seconds: Type.Number({ description: 'The time that the figures are about.' }),
-      traffic: Type.Array(trafficShape),
-      errors: listOf({
-        tool: optional.text,
-        method: Type.String(),
-        outcome: Type.String(),
-        origin: Type.String(),
-        status: optional.count,
-        code: optional.count,
-        rule: optional.text,
-        fault: optional.text,
-        count: Type.Number({ description: 'Since the sidecar started.' }),
-        last: Type.String(),
-        untrustedMessage: optional.text,
-      }),
-    }),
-    run: async ({ sidecar: asked, tool: glob, seconds: span = DEFAULT_SECONDS }) => {
-      const sidecar = chosenSidecar(bounds.sidecars, asked)
-      const [{ armed }, history, { errors }] = await Promise.all([
-        askSidecar(sidecar, access.readToken, API.state),
-        askSidecar(sidecar, access.readToken, API.history),
-        askSidecar(sidecar, access.readToken, API.errors),
-      ])
-      const { seconds, traffic } = trafficIn(history, span)
-      const wanted = (tool: string | undefined): boolean =>
-        glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
-      const data = {
-        note: NOTE,
-        sidecar: adminUrl(sidecar).origin,
-        armed,
-        seconds,
-        traffic: traffic.filter(({ tool }) => wanted(tool)).map((each) => shown(each, seconds)),
-        errors: errors
-          .filter(({ tool }) => wanted(tool))
-          .slice(0, MAX_ERRORS)
-          .map(shownError),
-      }
-      return { text: `${NOTE}\n${JSON.stringify(data, null, 1)}`, data }
-    },
-  })
-}
+  }),
+  run: async ({ sidecar: asked, tool: glob, seconds: span = DEFAULT_SECONDS }, { control }) => {
+    const { ask, setting } = chosenSidecar(control, asked)
+    const [{ armed }, history, { errors }] = await Promise.all([
+      ask(API.state),
+      ask(API.history),
+      ask(API.errors),
+    ])
+    const { seconds, traffic } = trafficIn(history, span)
+    const wanted = (tool: string | undefined): boolean =>
+      glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
+    const data = {
+      note: NOTE,
+      sidecar: setting.admin,
+      armed,
+      seconds,
+      traffic: traffic.filter(({ tool }) => wanted(tool)).map((each) => shown(each, seconds)),
+      errors: errors
+        .filter(({ tool }) => wanted(tool))
+        .slice(0, MAX_ERRORS)
+        .map(shownError),
+    }
+    return { text: `${NOTE}\n${JSON.stringify(data, null, 1)}`, data }
+  },
+})
 
 function shownError(kind: ErrorKind): object {
   const { first: _, samples, tool, method, ...rest } = kind

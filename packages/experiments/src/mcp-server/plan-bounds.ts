@@ -2,16 +2,10 @@ import { resolve } from 'node:path'
 import { quoted } from '#base'
 import type { Plan } from '../experiment/plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
+import type { ControlRequest } from '../commands/mcp.ts'
+import { adminUrl } from './open-sidecars.ts'
 
-/** The sidecars, namespaces and monitoring systems that plans may use. */
-export interface PlanBounds {
-  readonly sidecars: readonly OpenSidecar[]
-  readonly namespaces: readonly string[]
-  readonly context: string | undefined
-  /** Origins of URLs. */
-  readonly monitors: readonly string[]
-}
+type PlanBounds = ControlRequest['bounds']
 
 /**
  * Returns the reasons to reject a plan that reaches beyond the bounds: it would replace a file,

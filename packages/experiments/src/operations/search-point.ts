@@ -63,7 +63,7 @@ export async function runPoint(
     policy,
   )
   // The whole range is checked before the first run; one stage may skip those before it.
-  if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change --vary')
+  if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change the range')
   const { plan } = read
   const tooMany = await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) throw new RejectedError(...tooMany)

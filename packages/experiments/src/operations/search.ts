@@ -166,7 +166,7 @@ export async function runSearch(
     if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
     if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
-    const over = budgetEnd(request, used, { longestMs, mostCalls })
+    const over = budgetEnd(request, used, { longestMs, mostCalls }, resumes ? FLAGS : INPUTS)
     if (over !== undefined) return keep({ code: 'BUDGET', why: `${over}${resume}` })
     await beforeRun?.()
     const runBegan = performance.now()
@@ -198,16 +198,21 @@ export async function runSearch(
   }
 }
 
+/** The names of the budget on the command line, and in the input of a tool. */
+const FLAGS = { runs: '--max-runs', time: '--max-time', calls: '--max-calls' }
+const INPUTS: typeof FLAGS = { runs: 'maxRuns', time: 'maxMinutes', calls: 'the maximum of calls' }
+
 /** Returns the budget that another run would exceed; undefined when one more fits. */
 function budgetEnd(
   { maxRuns, maxTimeMs, maxCalls }: SearchAccess,
   used: { readonly runs: number; readonly ms: number; readonly calls: number },
   { longestMs, mostCalls }: { readonly longestMs: number; readonly mostCalls: number },
+  names: typeof FLAGS,
 ): string | undefined {
-  if (used.runs >= maxRuns) return `--max-runs ${maxRuns} is used`
+  if (used.runs >= maxRuns) return `${names.runs} ${maxRuns} is used`
   if (used.ms + longestMs > maxTimeMs) {
-    return `--max-time ${durationText(maxTimeMs)} leaves no time for another run`
+    return `${names.time} ${durationText(maxTimeMs)} leaves no time for another run`
   }
   if (used.calls + mostCalls <= maxCalls) return undefined
-  return `--max-calls ${maxCalls} leaves no calls for another run`
+  return `${names.calls} ${maxCalls} leaves no calls for another run`
 }
