@@ -5,7 +5,7 @@ import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { payloadProblems } from '../policy/payload-check.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import { checksOf, tooManyRuns, withSidecars } from '../operations/run-here.ts'
+import { tooManyRuns, withSidecars } from '../operations/run-here.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 import type { Control } from './control.ts'
 import { boundsRejections } from './plan-bounds.ts'
@@ -52,10 +52,7 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   // Only an allowed plan makes requests.
   const more = [
     ...(await tooManyRuns(control.access, plan, policy)),
-    ...(await withSidecars(control.access, plan, async (sidecars) => {
-      const checks = await checksOf(control.access, plan, () => {})
-      return moreRejections({ plan, sidecars, ...checks })
-    })),
+    ...(await withSidecars(control.access, plan, moreRejections)),
   ]
   if (more.length > 0) throw new DeniedError(...reasonsOf(more))
   return { plan, kept, policy }

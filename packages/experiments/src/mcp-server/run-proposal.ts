@@ -11,7 +11,7 @@ import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { RejectedError } from '../experiment/rejection.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import { checksOf, runHere, storeResult, withSidecars } from '../operations/run-here.ts'
+import { runHere, storeResult, withSidecars } from '../operations/run-here.ts'
 import { type CheckedPlan, checkPlan, reasonsOf } from './checked-plan.ts'
 import type { Control } from './control.ts'
 import type { Asked, ControlCall, Outcome } from './control-tool.ts'
@@ -188,10 +188,9 @@ async function runApproved(
   const { signal } = call.context.mcpReq
   try {
     return await running.run({ id, target }, signal, async (stop) => {
-      const result = await withSidecars(access, plan, async (sidecars) => {
-        const checks = await checksOf(access, plan, () => {})
-        return runHere(access, { plan, sidecars, ...checks, stop, onEvent: progressTo(call) })
-      })
+      const result = await withSidecars(access, plan, (placed) =>
+        runHere(access, { ...placed, stop, onEvent: progressTo(call) }),
+      )
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
       const entry = { ...about, experiment: result.id, verdict: result.verdict }

@@ -17,7 +17,6 @@ import type { Plan } from '../experiment/plan.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { runExperiment } from '../experiment/run-experiment.ts'
-import type { Sidecars } from '../experiment/sidecars.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { SourcedName } from '#rules'
@@ -28,21 +27,36 @@ import { PodSidecars } from './pods/pod-sidecars.ts'
 /** The directories of a run, and its access to target, sidecars and monitoring. */
 export type RunAccess = Omit<ReturnType<typeof accessOf>, 'production'>
 
+/** A plan with its sidecars, and what the checks before a run need besides them. */
+export type Placed = Pick<ExperimentOptions, 'plan' | 'sidecars'> &
+  Required<Pick<ExperimentOptions, 'namespaceLabel' | 'monitorHeaders'>>
+
 /**
  * Opens the sidecars of a plan, and closes the client of the cluster, if there is one, after the
  * use.
  */
 export async function withSidecars<T>(
-  { cluster, prefix, readToken }: RunAccess,
-  { sidecar: spec }: Plan,
-  use: (sidecars: Sidecars, client: KubeClient | undefined) => Promise<T>,
+  access: RunAccess,
+  plan: Plan,
+  use: (placed: Placed, client: KubeClient | undefined) => Promise<T>,
+  warn: (text: string) => void = () => {},
 ): Promise<T> {
-  if (spec.kind === 'local') {
-    return use(new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } }), undefined)
+  const { prefix, readToken } = access
+  const { sidecar: spec } = plan
+  const context = access.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
+  const cluster = { ...access.cluster, context }
+  const checks = {
+    namespaceLabel: namespaceLabels(cluster, warn),
+    monitorHeaders: await monitorHeadersOf(access),
   }
-  const client = await clientFor({ ...cluster, context: cluster.context ?? spec.context })
+  if (spec.kind === 'local') {
+    const sidecars = new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
+    return use({ plan, sidecars, ...checks }, undefined)
+  }
+  const client = await clientFor(cluster)
   try {
-    return await use(new PodSidecars(client, spec, { prefix, readToken }), client)
+    const sidecars = new PodSidecars(client, spec, { prefix, readToken })
+    return await use({ plan, sidecars, ...checks }, client)
   } finally {
     await client.close()
   }
@@ -58,40 +72,16 @@ export async function tooManyRuns(
   return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
 }
 
-/** Returns what the checks before a run need besides the plan and its sidecars. */
-export async function checksOf(
-  access: RunAccess,
-  { sidecar: spec }: Plan,
-  warn: (text: string) => void,
-): Promise<Required<Pick<ExperimentOptions, 'namespaceLabel' | 'monitorHeaders'>>> {
-  const context = access.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
-  return {
-    namespaceLabel: namespaceLabels({ ...access.cluster, context }, warn),
-    monitorHeaders: await monitorHeadersOf(access),
-  }
-}
-
 /** Runs a plan in this process. Throws a `RejectedError` when the experiment may not begin. */
 export async function runHere(
-  access: RunAccess,
-  {
-    plan,
-    sidecars,
-    ...options
-  }: Pick<ExperimentOptions, 'plan' | 'sidecars'> &
-    Omit<Partial<ExperimentOptions>, 'plan' | 'sidecars'> &
-    Pick<ExperimentOptions, 'stop' | 'onEvent'>,
+  { authTokenFile, headers, stateDirectory, experiments }: RunAccess,
+  options: Omit<ExperimentOptions, 'version' | 'headers' | 'stateDirectory' | 'past'>,
 ): Promise<ExperimentResult> {
-  const { authTokenFile, stateDirectory, experiments } = access
-  const headers = await withToken(access.headers, authTokenFile)
-  const past = await readHistory(experiments)
   return runExperiment({
-    plan,
-    sidecars,
     version: readVersion(),
-    headers,
+    headers: await withToken(headers, authTokenFile),
     stateDirectory,
-    past,
+    past: await readHistory(experiments),
     ...options,
   })
 }

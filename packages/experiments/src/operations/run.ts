@@ -10,12 +10,11 @@ import { withJunit, writeJunit } from '../cli/junit.ts'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
 import type { KeptPlan, ReadPlan } from '../experiment/read-plan.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import type { Sidecars } from '../experiment/sidecars.ts'
 import { complaints, complaintsOf, printRejected, readAsked, rejectedLines } from './read-plans.ts'
 import type { KubeClient } from '#kubernetes'
 import type { Plan, PodsSpec } from '../experiment/plan.ts'
 import { runInCluster } from './in-cluster/run-in-cluster.ts'
-import { checksOf, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
+import { type Placed, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 const FAILED = 1
 
@@ -38,38 +37,38 @@ async function runToReport(request: RunRequest): Promise<number> {
   }
   const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) return rejected(tooMany, request)
-  return withSidecars(request, plan, async (sidecars, client) => {
-    const { inCluster } = request
-    if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      const own = { ...plan, sidecar: spec }
-      return runAsJob(request, inCluster, client!, own, { ...kept, again })
-    }
-    return runWith(request, read, { ...kept, again }, sidecars)
-  })
+  return withSidecars(
+    request,
+    plan,
+    (placed, client) => {
+      const { inCluster } = request
+      if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
+        const own = { ...plan, sidecar: spec }
+        return runAsJob(request, inCluster, client!, own, { ...kept, again })
+      }
+      return runWith(request, read, { ...kept, again }, placed)
+    },
+    (text) => void (request.json || process.stderr.write(`warning: ${plain(text)}\n`)),
+  )
 }
 
 async function runWith(
   request: RunRequest,
   { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
   { again, ...kept }: KeptPlan & { readonly again: string | undefined },
-  sidecars: Sidecars,
+  placed: Placed,
 ): Promise<number> {
-  const { json } = request
-  const checks = await checksOf(request, plan, (text) => {
-    if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
-  })
   if (rejections.length > 0) {
     // Nothing asks a sidecar in production.
     const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction ? [] : await moreRejections({ plan, sidecars, ...checks })
+    const more = isProduction ? [] : await moreRejections(placed)
     const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
     return rejected([...rejections, ...more], request, lines)
   }
   const onEvent =
-    json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env)
+    request.json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env)
   return toReport(request, kept, plan, (stop) => {
-    const repeated = again === undefined ? {} : { again }
-    return runHere(request, { plan, sidecars, ...checks, stop, onEvent, ...repeated })
+    return runHere(request, { ...placed, stop, onEvent, ...(again !== undefined && { again }) })
   })
 }
 

@@ -9,7 +9,7 @@ import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
 import type { Measurement } from '../search/limit-search.ts'
 import { filesOf } from './open-search.ts'
-import { checksOf, runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
+import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 /** One run of a search. */
 export interface PointRun {
@@ -69,12 +69,9 @@ export async function runPoint(
   if (tooMany.length > 0) throw new RejectedError(...tooMany)
   const began = performance.now()
   let decideAt = began + DECIDE_MS
-  const result = await withSidecars(request, plan, async (sidecars) => {
-    const checks = await checksOf(request, plan, () => {})
-    return runHere(request, {
-      plan,
-      sidecars,
-      ...checks,
+  const result = await withSidecars(request, plan, (placed) =>
+    runHere(request, {
+      ...placed,
       stop,
       onEvent: () => {},
       endEarly: (timeline) => {
@@ -85,8 +82,8 @@ export async function runPoint(
         if (decide(batchesOf(timeline(), condition)) !== 'failed') return undefined
         return { code: 'SLO', why: condition.text }
       },
-    })
-  })
+    }),
+  )
   await storeResult(request.experiments, result, kept, { isOfSearch: true })
   return pointOf(result, condition)
 }
