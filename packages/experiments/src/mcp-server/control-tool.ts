@@ -12,12 +12,20 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Static, TObject } from 'typebox'
 import { asStarted, fieldsOf, oneLine, plain, shortened } from '#base'
-import { LoadError } from '../load/load-error.ts'
-import { KubeError } from '#kubernetes'
 import { UsageError } from '#cli'
+import { KubeError } from '#kubernetes'
+import type { ControlRequest } from '../commands/mcp.ts'
+import { LoadError } from '../load/load-error.ts'
 import type { Audit, AuditEntry } from './audit.ts'
-import type { Control } from './control.ts'
 import { DeniedError } from './denied-error.ts'
+import type { Proposals } from './proposals.ts'
+import type { RunningExperiments } from './running.ts'
+
+/** The settings of the control server, and what its clients share. */
+export interface Control extends ControlRequest {
+  readonly proposals: Proposals
+  readonly running: RunningExperiments
+}
 
 /** The result of a tool, and what the audit log keeps of it. */
 export interface Outcome {

@@ -1,9 +1,8 @@
 import * as Type from 'typebox'
-import { MAX_PLAN } from './checked-plan.ts'
+import { MAX_PLAN, blastOf } from './checked-plan.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { RUN_IMPACT } from './impact-tool.ts'
 import { FIND_LIMIT } from './limit-tool.ts'
-import { blastOf } from './plan-summary.ts'
 import { proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
 import { closed, numberOrNull, text } from './shapes.ts'
 

@@ -1,6 +1,6 @@
 import { shownUrl } from '#base'
 import { AdminError, askAdmin, type Endpoint, endpointText, type ResponseOf } from '#admin-api'
-import type { Control } from './control.ts'
+import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { maybeText } from './shapes.ts'
 
