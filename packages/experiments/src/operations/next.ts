@@ -20,15 +20,7 @@ type NextRequest = RequestOf<typeof EXPERIMENT_NEXT>
 export const BASELINES = 'baselines.json'
 
 /** A rank with its plan. */
-interface Shown {
-  readonly tool: string
-  readonly question: string
-  readonly asks: string
-  readonly fault: string
-  readonly score: number
-  readonly reasons: readonly string[]
-  readonly plan: string
-}
+type Shown = ReturnType<typeof shownRank>
 
 const FAILED = 1
 
@@ -93,7 +85,7 @@ function complaint(error: unknown, { experiments, admin, prometheus }: NextReque
   return `${prometheus!.url.origin} cannot be read: ${error.message}; check --prometheus and --label`
 }
 
-function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
+function shownRank({ tool, question, score, reasons }: Rank, plan: string) {
   const { id, asks, fault } = question
   return { tool, question: id, asks, fault, score: Number(score.toFixed(2)), reasons, plan }
 }

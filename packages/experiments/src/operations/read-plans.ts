@@ -104,10 +104,12 @@ async function textOf(path: string): Promise<string> {
 }
 
 /** Checks plans; returns the exit code. */
-export async function validatePlans(
-  { paths, production, policy: policyPath, json }: RequestOf<typeof EXPERIMENT_VALIDATE>,
-  write: (text: string) => void = (text) => void process.stdout.write(text),
-): Promise<number> {
+export async function validatePlans({
+  paths,
+  production,
+  policy: policyPath,
+  json,
+}: RequestOf<typeof EXPERIMENT_VALIDATE>): Promise<number> {
   const policy = policyPath === undefined ? undefined : await readPolicyFile(policyPath)
   const files = []
   for (const path of paths) {
@@ -115,9 +117,9 @@ export async function validatePlans(
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
     files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })
-    if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+    if (!json) await print(ok ? `${plain(path)}: ok\n` : complaints(path, read))
   }
   const ok = files.every((each) => each.ok)
-  if (json) write(`${JSON.stringify({ ok, files }, null, 2)}\n`)
+  if (json) await print(`${JSON.stringify({ ok, files }, null, 2)}\n`)
   return ok ? 0 : 1
 }

@@ -11,13 +11,11 @@ import type { Measurement } from '../search/limit-search.ts'
 import { filesOf } from './open-search.ts'
 import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
-/** One run of a search. */
-export interface PointRun {
+/** One run of a search: what it proves, if anything, and why the search cannot go on, if so. */
+interface PointRun {
   readonly id: string
   readonly calls: number
-  /** Undefined when the run proves nothing. */
   readonly measurement: Measurement | undefined
-  /** The reason why the search cannot go on. */
   readonly end: SearchEnd | undefined
   readonly text: string
 }
