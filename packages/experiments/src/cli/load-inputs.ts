@@ -40,11 +40,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
     work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },
     pace: request.pace,
     resilience: request.resilience,
-    checks: {
-      expectations,
-      slo,
-      ...(baseline !== undefined && { baseline }),
-    },
+    checks: { expectations, slo, ...(baseline !== undefined && { baseline }) },
     seed: request.seed,
     version,
     ...(shard !== undefined && { shard }),

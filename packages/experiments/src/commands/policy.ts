@@ -41,9 +41,7 @@ export const HOOK = operation({
   page: PAGE,
   description:
     'check a tool call of an agent before it is made, from its hook event on standard input',
-  flags: group('Policy:', {
-    policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }),
-  }),
+  flags: group('Policy:', { policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }) }),
   note: `
 Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
 event or the policy cannot be read.`,

@@ -81,11 +81,7 @@ Exit code: 0 when the limit was found or lies beyond the range, 1 when the searc
 for a usage error or an invalid plan, 130 when it was interrupted.`,
   parse: (flags, { operands: [path], env, names }) => {
     const { vary, until, resume, errorRates, precision, confidence, runsAtOne } = flags
-    const budget = {
-      maxRuns: flags.maxRuns,
-      maxTimeMs: flags.maxTime,
-      maxCalls: flags.maxCalls,
-    }
+    const budget = { maxRuns: flags.maxRuns, maxTimeMs: flags.maxTime, maxCalls: flags.maxCalls }
     const rest = { ...accessOf(flags, env), ...budget, policy: flags.policy, json: flags.json }
     if (resume !== undefined) {
       const settled = ['vary', 'until', 'error-rates', 'precision', 'confidence', 'runs-at-one']

@@ -119,10 +119,7 @@ async function propose(impact: Impact, control: Control): Promise<Asked> {
   const { environment } = await ask(API.state)
   const plan = {
     ...planOf(impact, policy),
-    target: {
-      url: chosenTarget(control, impact.target).href,
-      ...(environment && { environment }),
-    },
+    target: { url: chosenTarget(control, impact.target).href, ...(environment && { environment }) },
     sidecar,
   }
   const { kept } = await proposePlan(JSON.stringify(plan, null, 1), control)

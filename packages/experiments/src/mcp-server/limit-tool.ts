@@ -27,12 +27,7 @@ const MAX_RUNS = 40
 const MAX_MINUTES = 60
 const MAX_CALLS = 1_000_000
 /** As `squall experiment search` without options. */
-const SETTINGS = {
-  falseFailed: 0.05,
-  falsePassed: 0.05,
-  confidence: 0.95,
-  runsAtOne: 2,
-}
+const SETTINGS = { falseFailed: 0.05, falsePassed: 0.05, confidence: 0.95, runsAtOne: 2 }
 
 const INPUT = closed({
   plan: maybeText('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),

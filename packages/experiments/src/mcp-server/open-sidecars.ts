@@ -37,19 +37,14 @@ export function adminUrl({ admin }: Control['bounds']['sidecars'][number]): URL 
   return new URL(`http://${endpointText(admin)}`)
 }
 
-/** A sidecar that a tool works with. */
-interface ChosenSidecar {
-  /** As the sidecar of a plan. */
-  readonly setting: { readonly admin: string; readonly rulesFile: string }
-  /** Asks the admin port. Throws a `DeniedError`. */
-  readonly ask: <E extends Endpoint>(endpoint: E) => Promise<ResponseOf<E>>
-}
-
-/** Returns the named sidecar, or else the only one. Throws a `DeniedError`. */
+/**
+ * Returns the named sidecar, or else the only one, as the sidecar of a plan, and what asks its admin
+ * port. Both throw a `DeniedError`.
+ */
 export function chosenSidecar(
   { bounds: { sidecars }, access: { readToken } }: Control,
   asked: string | undefined,
-): ChosenSidecar {
+) {
   const all = sidecars.map((each) => adminUrl(each).origin)
   const origin = asked === undefined || !URL.canParse(asked) ? asked : new URL(asked).origin
   const [found, another] = sidecars.filter((_, i) => origin === undefined || all[i] === origin)
@@ -65,7 +60,7 @@ export function chosenSidecar(
   const url = adminUrl(found)
   return {
     setting: { admin: url.origin, rulesFile: found.rulesFile },
-    ask: async (endpoint) => {
+    ask: async <E extends Endpoint>(endpoint: E): Promise<ResponseOf<E>> => {
       try {
         return (await askAdmin({ url, readToken }, endpoint, { client: 'mcp' })).value
       } catch (error) {

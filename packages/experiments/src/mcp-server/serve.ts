@@ -46,13 +46,8 @@ export async function serveControl(request: ControlRequest): Promise<number> {
   }
 }
 
-interface Serving {
-  /** Resolves when the only client has left. */
-  readonly ended: Promise<unknown>
-  close(): Promise<void>
-}
-
-function overStdio(create: () => McpServer): Serving {
+/** Serves the client at standard input; `ended` resolves when it has left. */
+function overStdio(create: () => McpServer) {
   const transport = new StdioServerTransport()
   const ended = once(process.stdin, 'close')
   const handle = serveStdio(create, { transport })
@@ -63,7 +58,7 @@ async function overHttp(
   { token }: ControlRequest,
   address: ListenAddress,
   create: () => McpServer,
-): Promise<Serving> {
+): Promise<ReturnType<typeof overStdio>> {
   try {
     const front = await listenHttp(address, { token, hosts: ownHosts(address) }, create)
     const { host, port, text } = front.address

@@ -28,11 +28,7 @@ export interface PastTest {
   readonly result: string
   /** The run, and its measures before the stages: the share of errors, and the p95 in milliseconds. */
   readonly before?:
-    | {
-        readonly run: string
-        readonly errors: number | null
-        readonly p95: number | null
-      }
+    | { readonly run: string; readonly errors: number | null; readonly p95: number | null }
     | undefined
 }
 

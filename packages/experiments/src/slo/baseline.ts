@@ -20,18 +20,12 @@ export interface Traffic {
   readonly upstreamP95: number | null
 }
 
-/** The last seconds of a history. */
-export interface Window {
-  readonly seconds: number
-  readonly traffic: readonly Traffic[]
-}
-
 /** The points are of whole steps, so the newest calls are in none. */
 export const NEWEST_MISSING =
   'Calls are counted in steps of 5 s: those of the last 5 s may be missing.'
 
 /** Adds up the points of the last seconds. The p50 is their median, the p95 the highest of them. */
-export function trafficIn({ stepSeconds, at, series }: History, seconds: number): Window {
+export function trafficIn({ stepSeconds, at, series }: History, seconds: number) {
   // The first point is compared with nothing.
   const first = Math.max(1, at.length - Math.ceil(seconds / stepSeconds))
   const spans = at.slice(first).map((time, i) => time - at[first + i - 1]!)
