@@ -1,3 +1,4 @@
+import * as Type from 'typebox'
 import { resolve } from 'node:path'
 import { quoted, durationText, plain, shownUrl } from '#base'
 import { readPolicyFile } from '../cli/policy.ts'
@@ -12,6 +13,7 @@ import { faultsOf } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { numberOrNull } from './shapes.ts'
 import { adminUrl } from './open-sidecars.ts'
 
 /** A plan that the policy and the bounds of the server allow. */
@@ -124,18 +126,15 @@ function rejection(wrong: string, fix: string, path: Rejection['path'] & {}): Re
 }
 
 /** The largest effect that a plan can have. */
-export interface Blast {
-  /** In percent of the calls, or of the pods. */
-  readonly maxPercent: number
-  readonly durationMs: number
-  /** The calls that the load makes in all stages; null without a rate. */
-  readonly calls: number | null
-  /** The calls that may be sampled in all stages; null without a rate. */
-  readonly sampled: number | null
-}
+export const BLAST = Type.Object({
+  maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
+  durationMs: Type.Number({ description: 'Duration of all stages.' }),
+  calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
+  sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
+})
 
 /** Predicts the largest effect of a plan. */
-export function blastOf({ file, stages, by }: Plan): Blast {
+export function blastOf({ file, stages, by }: Plan): Type.Static<typeof BLAST> {
   const { rate } = file.load
   const shares = stages.map(({ share = 0 }) => share)
   const perStage = rate === undefined ? null : (rate * file.hold) / 1000

@@ -17,7 +17,7 @@ import {
   type Traffic,
 } from '../slo/baseline.ts'
 import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
-import { suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
+import { SLO, suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
 import { defineTool, FOREIGN, READ_ONLY, type Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { chosenSidecar, SIDECAR, chosenTarget, TARGET } from './open-sidecars.ts'
@@ -158,19 +158,7 @@ export const SUGGEST_SLO = defineTool({
   }),
   output: Type.Object({
     note: Type.String(),
-    slos: listOf({
-      tool: Type.String(),
-      indicator: text('success, or a quantile of the upstream.'),
-      threshold: Type.Number(),
-      unit: Type.String(),
-      window: Type.String(),
-      promql: text('The value of the indicator over the window.'),
-      gate: Type.Record(Type.String(), Type.String(), {
-        description:
-          'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
-      }),
-      reason: Type.String(),
-    }),
+    slos: Type.Array(SLO),
     without: Type.Array(Type.String(), { description: 'Why a tool has no objective.' }),
   }),
   run: async (
@@ -269,13 +257,10 @@ export const WHAT_NEXT = defineTool({
     const url = shownUrl(chosenTarget(control, wanted))
     const { environment } = await ask(API.state)
     const { experiments } = control.access
-    const found = await whatNext({
-      target: url,
-      experiments,
-      recent: await ask(API.history),
-      baselines: join(experiments, BASELINES),
-      learns: false,
-    }).catch((error: unknown) => {
+    const recent = await ask(API.history)
+    const baselines = join(experiments, BASELINES)
+    const sources = { target: url, experiments, recent, baselines, learns: false }
+    const found = await whatNext(sources).catch((error: unknown) => {
       if (!(error instanceof BaselinesError)) throw error
       throw new DeniedError(`the learned behaviour is unusable: ${error.message}`)
     })

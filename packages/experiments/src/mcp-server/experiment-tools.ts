@@ -1,10 +1,10 @@
 import * as Type from 'typebox'
-import { MAX_PLAN, blastOf } from './checked-plan.ts'
+import { BLAST, blastOf, MAX_PLAN } from './checked-plan.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { RUN_IMPACT } from './impact-tool.ts'
 import { FIND_LIMIT } from './limit-tool.ts'
 import { proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
-import { closed, numberOrNull, text } from './shapes.ts'
+import { closed, text } from './shapes.ts'
 
 const PROPOSAL_ID = text('The id of a proposal.', 20)
 
@@ -26,12 +26,7 @@ const PROPOSE = defineTool({
     expiresAt: Type.String(),
     approval: text('Approval that a run needs.'),
     summary: Type.Array(Type.String()),
-    blast: Type.Object({
-      maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
-      durationMs: Type.Number({ description: 'Duration of all stages.' }),
-      calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
-      sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
-    }),
+    blast: BLAST,
   }),
   run: async ({ plan: written }, { control }) => {
     const { kept, plan, policy } = await proposePlan(written, control)

@@ -58,19 +58,14 @@ export function plannedRanks(
 }
 
 async function evidence(url: URL, request: NextRequest) {
-  const { target, experiments, prometheus, readToken } = request
+  const { target, experiments, prometheus: choice, readToken } = request
+  const prometheus = choice && { ...choice, headers: await monitorHeadersOf(request) }
   const admin = { url, readToken }
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
   const { value: recent } = await askAdmin(admin, API.history, { client: 'experiment' })
-  const ranks = await whatNext({
-    target: shownUrl(target),
-    experiments,
-    recent,
-    baselines: join(experiments, BASELINES),
-    prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
-    learns: true,
-  })
-  return { environment: state.environment, ranks }
+  const baselines = join(experiments, BASELINES)
+  const sources = { target: shownUrl(target), experiments, recent, baselines, prometheus }
+  return { environment: state.environment, ranks: await whatNext({ ...sources, learns: true }) }
 }
 
 /** Describes why the evidence cannot be read. */

@@ -28,7 +28,7 @@ import { PodSidecars } from './pods/pod-sidecars.ts'
 export type RunAccess = Omit<ReturnType<typeof accessOf>, 'production'>
 
 /** A plan with its sidecars, and what the checks before a run need besides them. */
-export type Placed = Pick<ExperimentOptions, 'plan' | 'sidecars'> &
+type Placed = Pick<ExperimentOptions, 'plan' | 'sidecars'> &
   Required<Pick<ExperimentOptions, 'namespaceLabel' | 'monitorHeaders'>>
 
 /**

@@ -11,7 +11,9 @@ import {
   PODS,
   SERVICE_ACCOUNTS,
 } from '#kubernetes'
+import type { ExperimentResult } from '../../experiment/experiment-result.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
+import { RejectedError } from '../../experiment/rejection.ts'
 import type { KeptPlan } from '../../experiment/read-plan.ts'
 import { invalidFile, invalidOption } from '#cli'
 import { podLabels, selectorText } from '../pods/pod-labels.ts'
@@ -44,13 +46,16 @@ const STOP_MS = 90_000
 /** The API server may be away for this long while the Job runs. */
 const AWAY_MS = 300_000
 
-/** Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. */
+/**
+ * Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. Throws a
+ * `RejectedError`.
+ */
 export async function runInCluster(
   client: KubeClient,
   spec: PodsSpec,
   kept: KeptPlan,
   options: InCluster,
-): Promise<Outcome | undefined> {
+): Promise<ExperimentResult | undefined> {
   if (spec.context !== undefined) {
     throw invalidFile(
       'the plan names a context, which the pod of a Job does not have',
@@ -66,7 +71,9 @@ export async function runInCluster(
   await createJob(client, job)
   options.onLine(`runs as job ${name} in ${namespace}, with ${sidecar.image}`)
   try {
-    return await watchJob(client, job)
+    const outcome = await watchJob(client, job)
+    if (outcome?.kind === 'rejected') throw new RejectedError(...outcome.rejections)
+    return outcome?.result
   } finally {
     await deleteJob(client, job)
   }
