@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { interruption } from '#base'
-import { INTERRUPTED, ownHosts, print, UsageError, readVersion } from '#cli'
+import { INTERRUPTED, print, UsageError, readVersion } from '#cli'
 import { formatListen, type ListenAddress } from '#protocol'
 import { BindError } from '#sidecar'
 import { readPolicyFile } from '../cli/policy.ts'
@@ -60,7 +60,7 @@ async function overHttp(
   create: () => McpServer,
 ): Promise<ReturnType<typeof overStdio>> {
   try {
-    const front = await listenHttp(address, { token, hosts: ownHosts(address) }, create)
+    const front = await listenHttp(address, token, create)
     const { host, port, text } = front.address
     const where =
       address.kind === 'unix' ? text : `http://${formatListen({ kind: 'tcp', host, port })}${PATH}`
