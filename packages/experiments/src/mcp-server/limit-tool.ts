@@ -1,5 +1,7 @@
 import * as Type from 'typebox'
 import { durationText, plain, plainText } from '#base'
+import { readFlags } from '#cli'
+import { SEARCH_FLAGS, settingsOf } from '../commands/search.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseCondition } from '../search/condition.ts'
 import { rangeTexts, searchRejection } from '../search/search-plan.ts'
@@ -25,9 +27,8 @@ import {
 /** For each parameter. */
 const MAX_RUNS = 40
 const MAX_MINUTES = 60
-const MAX_CALLS = 1_000_000
-/** As `squall experiment search` without options. */
-const SETTINGS = { falseFailed: 0.05, falsePassed: 0.05, confidence: 0.95, runsAtOne: 2 }
+/** The options of `squall experiment search` by their defaults. */
+const DEFAULTS = readFlags(SEARCH_FLAGS, new Map(), {})
 
 const INPUT = closed({
   plan: maybeText('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),
@@ -107,7 +108,7 @@ export const FIND_LIMIT = defineTool({
       const { id, digest, target } = proposal
       const about = { proposal: id, digest, target, approvedBy }
       await call.audit({ outcome: 'started', ...about })
-      const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: MAX_CALLS }
+      const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: DEFAULTS.maxCalls }
       const access = { ...control.access, production: control.production, ...budget }
       const result = await control.running.run({ id, target }, context.mcpReq.signal, (stop) =>
         runSearch(access, search, {
@@ -140,7 +141,7 @@ async function searchOf(
     const search: OpenedSearch = {
       ...searchPlan(checked, parseVariations(vary), parseCondition(until)),
       kept: checked.kept,
-      settings: { vary, until, ...SETTINGS, precision: vary.length === 1 ? 0.1 : 0.25 },
+      settings: settingsOf(DEFAULTS, vary, until),
       rejections: [],
     }
     const rejection = searchRejection(search)

@@ -37,13 +37,7 @@ export function podRules(
   onWrite: (appliedAt: number) => void,
 ): ReplacedRules {
   let isClaimed = false
-  /** Returns the reason why pods may not be annotated; throws others. */
-  const touch = async (): Promise<KubeError | undefined> => {
-    const running = pods().flatMap(({ pod }) => (pod.sidecar === 'running' ? [pod] : []))
-    const [trouble] = await touchPods(client, running, target.prefix, new Date(), {})
-    if (trouble !== undefined && !isHopeless(trouble)) throw trouble
-    return trouble
-  }
+  const touch = (): Promise<KubeError | undefined> => touchRunning(client, pods(), target.prefix)
   return {
     backup: undefined,
     write: async (text, digest, appliedAt) => {
@@ -82,6 +76,18 @@ export function podRules(
       return textBefore(found, target.key) === textBefore(before, target.key)
     },
   }
+}
+
+/** Annotates the pods that run; returns the reason why they may not be annotated, throws others. */
+async function touchRunning(
+  client: KubeClient,
+  pods: readonly WatchedPod[],
+  prefix: string,
+): Promise<KubeError | undefined> {
+  const running = pods.flatMap(({ pod }) => (pod.sidecar === 'running' ? [pod] : []))
+  const [trouble] = await touchPods(client, running, prefix, new Date(), {})
+  if (trouble !== undefined && !isHopeless(trouble)) throw trouble
+  return trouble
 }
 
 /** Repeats an action for a time while the API server does not serve it. */
