@@ -47,7 +47,7 @@ async function checkServer(request: LocalRequest): Promise<{
     return { checks: [skipped(check, 'no server is named', 'name it with --target')] }
   }
   try {
-    const listed = await listTools({ ...request, url })
+    const listed = await listTools(url, request)
     const { server, protocolVersion, tools } = listed
     const found = `${oneLine(server, 100)}, protocol ${protocolVersion}, ${tools.length} tools`
     return { checks: [passed(check, found)], listed }

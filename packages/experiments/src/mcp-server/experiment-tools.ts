@@ -70,9 +70,9 @@ const STOP = defineTool({
   }),
   run: async ({ id: asked }, { control }) => {
     const stopped = await control.running.stop(asked)
-    const said = stopped.length === 0 ? 'Nothing runs in this server.' : 'Rolled back'
+    const ids = stopped.join(', ')
     return {
-      text: stopped.length === 0 ? said : `${said}: ${stopped.join(', ')}`,
+      text: ids === '' ? 'Nothing runs in this server.' : `Rolled back: ${ids}`,
       data: { stopped },
       ...(asked !== undefined && { entry: { proposal: asked } }),
     }

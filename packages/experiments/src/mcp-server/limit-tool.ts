@@ -178,6 +178,6 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
   const about = [plain(`Search: ${range}; up to ${maxRuns} runs in up to ${maxMinutes} minutes`)]
   const [strongest, ...others] = rangeTexts(search)
   for (const other of others) await checkPlan(other, control)
-  const { kept } = await proposePlan(strongest, control, { search: proposedSearch, about })
+  const { kept } = await proposePlan(strongest, control, proposedSearch, about)
   return kept
 }

@@ -36,10 +36,8 @@ export const RUN_OUTPUT = Type.Object({
 export async function proposePlan(
   written: string,
   control: Control,
-  {
-    search,
-    about = [],
-  }: { readonly search?: ProposedSearch; readonly about?: readonly string[] } = {},
+  search?: ProposedSearch,
+  about: readonly string[] = [],
 ): Promise<{ readonly kept: Proposal; readonly plan: Plan; readonly policy: Policy }> {
   const { plan, policy } = await checkPlan(written, control)
   const target = shownUrl(plan.target)

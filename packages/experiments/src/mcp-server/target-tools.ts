@@ -102,8 +102,7 @@ async function serverTools(
     return { url: shown, problem: 'the policy does not allow this target' }
   }
   try {
-    const { headers, authTokenFile } = access
-    const { server, protocolVersion, tools } = await listTools({ url, headers, authTokenFile })
+    const { server, protocolVersion, tools } = await listTools(url, access)
     const matching = tools.filter(({ name }) => matchesGlob(glob, name))
     const listed = matching.slice(0, MAX_TOOLS).map(({ name, description, hint }) => ({
       name: oneLine(name, MAX_NAME),
