@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
   { name: 'cli', directories: ['src/cli'], budget: 3015 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14104 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27973 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27958 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2184 },
 ]
 
