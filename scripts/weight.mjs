@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
   { name: 'cli', directories: ['src/cli'], budget: 2960 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14097 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27727 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27205 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2163 },
 ]
 

@@ -1,6 +1,6 @@
 // Counts the runs after which a genetic search is as exact as Squall's, on simulated targets.
 import { seededRandom } from '../../src/base/seeded-random.ts'
-import { magnitudeAt } from '../../packages/experiments/src/search/range.ts'
+import { magnitudeAt } from '../../packages/experiments/src/search/bisection.ts'
 import { sum } from '../../packages/experiments/src/search/sequential-test.ts'
 import { search, search2 } from '../../packages/experiments/test/search/searched.ts'
 import {

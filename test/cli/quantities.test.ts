@@ -1,6 +1,6 @@
 // Durations, sizes and shares have the same forms wherever people write them.
 import { describe, expect, it } from 'vitest'
-import type { LoadRequest } from '../../packages/experiments/src/cli/load-flags.ts'
+import type { LoadRequest } from '../../packages/experiments/src/commands/load.ts'
 import type { RunOptions } from '../../src/sidecar/run-options.ts'
 import { ANNOTATIONS } from '../../packages/kubernetes/src/injector/annotations.ts'
 import { readPlan } from '../../packages/experiments/src/experiment/read-plan.ts'

@@ -1,13 +1,7 @@
 import { print } from '#cli'
-import type { ClusterOptions } from '#kubernetes'
+import type { CheckRequest } from '../commands/check.ts'
 import { type CheckGroup, checksJson, checksText } from './result.ts'
-import { checkLocal, type LocalRequest } from './local.ts'
-
-interface CheckRequest extends LocalRequest {
-  /** Undefined where no cluster is to be checked. */
-  readonly cluster: ClusterOptions | undefined
-  readonly json: boolean
-}
+import { checkLocal } from './local.ts'
 
 const FAILED = 1
 

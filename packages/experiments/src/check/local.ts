@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
 import { nearestName, oneLine, quoted } from '#base'
 import type { ListenAddress } from '#protocol'
+import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
 import { compileText, problemFrames, type RuleSpec, sentence } from '#rules'
 import { type ListedServer, listTools } from '../cli/list-tools.ts'
@@ -10,18 +11,7 @@ import { readRulesSource } from '#cli'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
 
 /** The server, the rules and the sidecar to check. */
-export interface LocalRequest {
-  readonly url: URL | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
-  readonly rules: string | undefined
-  /** Undefined for the default port, on which no sidecar needs to run. */
-  readonly admin: AdminEndpoint | undefined
-  readonly defaultAdmin: AdminEndpoint
-  /** The address that a sidecar would take. */
-  readonly listen: ListenAddress
-  readonly readToken: string | undefined
-}
+type LocalRequest = Omit<CheckRequest, 'cluster' | 'json'>
 
 /** The next step for each reason to be disarmed. */
 const NEXT: Readonly<Record<string, string>> = {
@@ -57,7 +47,7 @@ async function checkServer(request: LocalRequest): Promise<{
     return { checks: [skipped(check, 'no server is named', 'name it with --target')] }
   }
   try {
-    const listed = await listTools({ ...request, url })
+    const listed = await listTools(url, request)
     const { server, protocolVersion, tools } = listed
     const found = `${oneLine(server, 100)}, protocol ${protocolVersion}, ${tools.length} tools`
     return { checks: [passed(check, found)], listed }

@@ -1,6 +1,7 @@
 import { plain, quoted, readBounded } from '#base'
+import type { IMPORT } from '../commands/import.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import {
-  type Format,
   type Imported,
   importFaults,
   kindText,
@@ -14,17 +15,8 @@ import { invalidFile, print, writeText } from '#cli'
 
 const FAILED = 1
 
-export interface ImportRequest {
-  readonly file: string
-  /** Undefined recognizes the format. */
-  readonly from: Format | undefined
-  readonly out: string | undefined
-  readonly as: 'rules' | 'experiment' | undefined
-  readonly json: boolean
-}
-
 /** Converts one file and writes the rules; returns the exit code. */
-export async function importCommand(request: ImportRequest): Promise<number> {
+export async function importCommand(request: RequestOf<typeof IMPORT>): Promise<number> {
   const { file, from, out, json, as } = request
   const bytes = await read(file)
   const rules = importFaults(bytes, from)

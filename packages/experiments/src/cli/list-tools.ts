@@ -1,3 +1,4 @@
+import type { accessOf } from '../commands/experiment.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
 import { withToken } from './server-flags.ts'
@@ -11,15 +12,10 @@ export interface ListedServer {
 }
 
 /** Asks an MCP server for its tools. Throws a `LoadError` or a `UsageError`. */
-export async function listTools({
-  url,
-  headers,
-  authTokenFile,
-}: {
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
-}): Promise<ListedServer> {
+export async function listTools(
+  url: URL,
+  { headers, authTokenFile }: Pick<ReturnType<typeof accessOf>, 'headers' | 'authTokenFile'>,
+): Promise<ListedServer> {
   const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
   const endpoint = await openEndpoint(target, readVersion())
   const { server, protocolVersion, tools } = endpoint

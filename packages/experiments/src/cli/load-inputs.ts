@@ -4,7 +4,7 @@ import type { LoadOptions } from '../load/load-options.ts'
 import { urlNames } from '#rules'
 import { type Given, invalidOption, rejectProduction } from '#cli'
 import { readAs } from './read-input.ts'
-import type { LoadRequest } from './load-flags.ts'
+import type { LoadRequest } from '../commands/load.ts'
 import { type Expectation, parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseSlo, type SloGate } from '../load/results/slo.ts'
@@ -40,11 +40,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
     work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },
     pace: request.pace,
     resilience: request.resilience,
-    checks: {
-      expectations,
-      slo,
-      ...(baseline !== undefined && { baseline }),
-    },
+    checks: { expectations, slo, ...(baseline !== undefined && { baseline }) },
     seed: request.seed,
     version,
     ...(shard !== undefined && { shard }),

@@ -8,31 +8,19 @@ import { INTERRUPTED, missing, print, readVersion, UsageError, writeText } from 
 import { withJunit, writeJunit } from './junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
-import type { LoadRequest } from './load-flags.ts'
+import type { LoadRequest } from '../commands/load.ts'
 import { loadSuite } from '../report/junit.ts'
 import { loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign, onStopSignals } from '#base'
 
-/** The signals that end a load: Ctrl-C and SIGTERM. */
-interface LoadSignals {
-  /** Aborted by the first signal: no further tasks begin. */
-  readonly stop: AbortSignal
-  /**
-   * Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are
-   * cut.
-   */
-  readonly cut: AbortSignal
-  /**
-   * Sets the running load, whose result is kept. Before this call, the first signal ends the
-   * program.
-   */
-  begun(run: Pick<RunningLoad, 'waitsMs'>): void
-  forget(): void
-}
-
-/** Listens to the signals and calls `onStop` at the first; the third ends the program. */
-function loadSignals(onStop: () => void): LoadSignals {
+/**
+ * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
+ * third ends the program. The first signal aborts `stop`, after which no further tasks begin; the
+ * second aborts `cut`, which cuts calls in flight, as does the first where tasks no longer begin.
+ * Before `begun`, after which there is a result to keep, the first signal ends the program.
+ */
+function loadSignals(onStop: () => void) {
   const stop = new AbortController()
   const cut = new AbortController()
   let running: Pick<RunningLoad, 'waitsMs'> | undefined
@@ -42,7 +30,8 @@ function loadSignals(onStop: () => void): LoadSignals {
     else cut.abort()
     stop.abort()
   })
-  return { stop: stop.signal, cut: cut.signal, begun: (run) => void (running = run), forget }
+  const begun = (run: Pick<RunningLoad, 'waitsMs'>) => void (running = run)
+  return { stop: stop.signal, cut: cut.signal, begun, forget }
 }
 
 const GATE_FAILED = 1
@@ -118,7 +107,7 @@ function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
 async function writeResult(
   request: LoadRequest,
   result: LoadResult,
-  writeReport: WriteReport | undefined,
+  writeReport: Awaited<ReturnType<typeof reportWriter>> | undefined,
 ): Promise<void> {
   const json = `${JSON.stringify(result)}\n`
   if (request.out !== undefined) await writeText(request.out, '--out', json)
@@ -133,10 +122,8 @@ async function openMetrics(
   page: () => string | undefined,
   hosts: readonly string[],
 ): Promise<MetricsServer> {
-  const place =
-    address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
   try {
-    return await serveMetrics(place, () => page() ?? '', hosts)
+    return await serveMetrics(address, () => page() ?? '', hosts)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(
@@ -147,20 +134,15 @@ async function openMetrics(
   }
 }
 
-function goalOf({ pace, shard, work }: LoadOptions): {
-  readonly calls: number | undefined
-  readonly durationMs: number | undefined
-} {
+function goalOf({ pace, shard, work }: LoadOptions) {
   const { tasks, durationMs } = shardOf(pace, shard)
   return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
 }
 
-type WriteReport = (path: string, result: LoadResult) => Promise<void>
-
 /** Loads the module that writes reports. */
-async function reportWriter(): Promise<WriteReport> {
+async function reportWriter() {
   const { writeReport } = await import('../report/write-report.ts')
-  return (path, result) =>
+  return (path: string, result: LoadResult) =>
     writeText(path, '--report', writeReport([{ title: result.run.server, result }]))
 }
 

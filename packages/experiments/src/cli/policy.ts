@@ -1,6 +1,7 @@
 import { plain, quoted } from '#base'
 import { problemFrames } from '#rules'
-import type { Agent } from '../policy/agents.ts'
+import type { RequestOf } from '../commands/operation.ts'
+import type { POLICY_PRINT, POLICY_VALIDATE } from '../commands/policy.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
@@ -16,7 +17,10 @@ export async function readPolicyFile(path: string): Promise<Policy> {
 }
 
 /** Checks policies; returns the exit code. */
-export async function validatePolicies(paths: readonly string[], json: boolean): Promise<number> {
+export async function validatePolicies({
+  paths,
+  json,
+}: RequestOf<typeof POLICY_VALIDATE>): Promise<number> {
   const files = []
   for (const path of paths) {
     const text = await textOf(path)
@@ -32,7 +36,10 @@ export async function validatePolicies(paths: readonly string[], json: boolean):
 }
 
 /** Prints a policy for the instructions file of an agent; returns the exit code. */
-export async function printPolicy(path: string, agent: Agent): Promise<number> {
+export async function printPolicy({
+  path,
+  agent,
+}: RequestOf<typeof POLICY_PRINT>): Promise<number> {
   await print(policyBlock(await readPolicyFile(path), agent))
   return 0
 }

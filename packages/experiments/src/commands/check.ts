@@ -1,19 +1,11 @@
-import {
-  asText,
-  defineCommand,
-  group,
-  one,
-  parseEndpoints,
-  parseListen,
-  readTokenOf,
-  toggle,
-} from '#cli'
+import { asText, group, one, parseEndpoints, parseListen, readTokenOf, toggle } from '#cli'
+import { operation, type RequestOf } from './operation.ts'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 import { CLUSTER_FLAGS, clusterOf } from '#kubernetes'
 
 const WHAT = 'What to check:'
 
-export const CHECK = defineCommand({
+export const CHECK = operation({
   name: 'check',
   examples: [
     'check --target http://localhost:3000/mcp --rules rules.yaml',
@@ -62,5 +54,6 @@ No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
       : undefined,
     json: flags.json,
   }),
-  start: async (request) => (await import('../check/check.ts')).checkCommand(request),
 })
+
+export type CheckRequest = RequestOf<typeof CHECK>

@@ -4,7 +4,6 @@ import type { ProductionCheck } from '#rules'
 import {
   asText,
   type Context,
-  defineCommand,
   type Environment,
   environmentLabelFlag,
   environmentNames,
@@ -21,6 +20,7 @@ import {
   type UsageError,
   type Values,
 } from '#cli'
+import { operation, type RequestOf } from './operation.ts'
 import { headerFlags } from '../cli/server-flags.ts'
 import { EXPERIMENTS, JSON_OUT, PAGE, RUN_OPERAND, runOf, STORAGE } from './past-experiments.ts'
 import { annotationPrefixFlag, CLUSTER_FLAGS, clusterOf, parseObjectName } from '#kubernetes'
@@ -101,7 +101,7 @@ const EXIT_CODES = `
 Exit code: 0 when the experiment passed, 1 when it failed, was inconclusive or was rejected, 2 for a usage error
 or an invalid plan, 130 when it was interrupted.`
 
-export const EXPERIMENT_RUN = defineCommand({
+export const EXPERIMENT_RUN = operation({
   name: 'experiment run',
   examples: [
     'experiment run plan.yaml',
@@ -118,10 +118,9 @@ export const EXPERIMENT_RUN = defineCommand({
     if (path === undefined) throw noPlan('run')
     return { plan: { kind: 'file' as const, path }, ...runRequest(flags, context) }
   },
-  start: async (request) => (await import('../operations/run.ts')).runPlan(request),
 })
 
-export const EXPERIMENT_AGAIN = defineCommand({
+export const EXPERIMENT_AGAIN = operation({
   name: 'experiment again',
   examples: ['experiment again last', 'experiment again 20261125-1804'],
   page: PAGE,
@@ -133,8 +132,10 @@ export const EXPERIMENT_AGAIN = defineCommand({
     const id = runOf(context.operands)
     return { plan: { kind: 'again' as const, id }, ...runRequest(flags, context) }
   },
-  start: async (request) => (await import('../operations/run.ts')).runPlan(request),
 })
+
+/** A run of a plan in a file, or of the plan of an earlier run. */
+export type RunRequest = RequestOf<typeof EXPERIMENT_RUN> | RequestOf<typeof EXPERIMENT_AGAIN>
 
 function runRequest(flags: Values<typeof RUN_FLAGS>, given: Context) {
   return {
@@ -190,7 +191,7 @@ function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {
 
 const { selector: _, ...RESTORE_CLUSTER } = CLUSTER_FLAGS
 
-export const EXPERIMENT_RESTORE = defineCommand({
+export const EXPERIMENT_RESTORE = operation({
   name: 'experiment restore',
   examples: ['experiment restore -n shop', 'experiment restore -n shop --force'],
   page: PAGE,
@@ -208,10 +209,9 @@ export const EXPERIMENT_RESTORE = defineCommand({
   parse: ({ configmap, force, json, ...flags }, context) => {
     return { cluster: clusterOf(flags, context), configMap: configmap, force, json }
   },
-  start: async (request) => (await import('../operations/restore.ts')).restoreRules(request),
 })
 
-export const EXPERIMENT_VALIDATE = defineCommand({
+export const EXPERIMENT_VALIDATE = operation({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
@@ -223,7 +223,6 @@ export const EXPERIMENT_VALIDATE = defineCommand({
     // The result does not depend on the environment of the command.
     return { paths, json, policy, production: productionOf(productionNames, {}) }
   },
-  start: async (request) => (await import('../operations/read-plans.ts')).validatePlans(request),
 })
 
 /** Ignores NODE_ENV, because the plan names the environment. */

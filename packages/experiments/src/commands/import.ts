@@ -1,7 +1,8 @@
-import { asText, defineCommand, group, missing, one, oneOf, toggle } from '#cli'
+import { asText, group, missing, one, oneOf, toggle } from '#cli'
+import { operation } from './operation.ts'
 import { FORMATS } from '#rules'
 
-export const IMPORT = defineCommand({
+export const IMPORT = operation({
   name: 'import',
   examples: [
     'import plan.yaml > rules.yaml',
@@ -33,5 +34,4 @@ such a field limits the fault, its rule is written with enabled: false.`,
     if (file === undefined) throw missing('no file to import', 'see squall import --help')
     return { file, ...flags }
   },
-  start: async (request) => (await import('../cli/import.ts')).importCommand(request),
 })

@@ -43,7 +43,7 @@ No tool is called. The first rule fails a tenth of the calls of a tool that decl
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../cli/list-tools.ts')
-    const listed = await listTools({ url, headers, authTokenFile })
+    const listed = await listTools(url, { headers, authTokenFile })
     const directory = out === '-' ? '.' : dirname(out)
     const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
     if (out === '-') await print(text)

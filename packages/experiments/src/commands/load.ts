@@ -1,7 +1,111 @@
-import { defineCommand } from '#cli'
-import { LOAD_FLAGS, loadRequestOf } from '../cli/load-flags.ts'
+import { type Shard, CLIENT_KINDS } from '../load/results/result.ts'
+import {
+  asGiven,
+  asText,
+  atMost,
+  type Context,
+  type Environment,
+  type Given,
+  group,
+  invalidCombination,
+  invalidOption,
+  invalidValue,
+  many,
+  one,
+  oneOf,
+  parseHosts,
+  parseListen,
+  productionFlags,
+  productionOf,
+  readTokenFlag,
+  readTokenOf,
+  toggle,
+  type Values,
+} from '#cli'
+import { operation, type RequestOf } from './operation.ts'
+import { headerFlags, parseTarget, targetFlag } from '../cli/server-flags.ts'
+import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
 
-export const LOAD = defineCommand({
+const TARGET = 'Target:'
+const CHECKS = 'Checks:'
+const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
+const MAX_SHARDS = 10_000
+// Each sidecar is polled ten times a second.
+const MAX_SIDECARS = 32
+const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
+
+const LOAD_FLAGS = {
+  ...targetFlag(TARGET),
+  ...group(TARGET, {
+    tools: many(
+      'names',
+      'exact names of tools to call, separated by commas, with arguments generated from their schemas (default without --calls: all tools with readOnlyHint)',
+      parseTools,
+    ),
+    yes: toggle(
+      'also call tools that do not declare whether they are read-only; tools that declare to write or destroy have to be named',
+    ),
+    calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
+    client: one(
+      'kind',
+      'lean for volume; sdk-v1 or sdk-v2 for the behaviour of real clients',
+      oneOf(CLIENT_KINDS),
+      { default: 'lean' },
+    ),
+    protocolVersion: one(
+      'date',
+      'protocol version to request (default: the newest of the server)',
+      parseProtocolVersion,
+    ),
+  }),
+  ...headerFlags(TARGET),
+  ...productionFlags(TARGET),
+  ...PACE_FLAGS,
+  ...group(CHECKS, {
+    expect: many(
+      'condition',
+      'condition for a usable result: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
+      asGiven<readonly Given[]>,
+    ),
+    sidecar: many(
+      'url',
+      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false), and for what agents did; repeat it for more',
+      parseSidecars,
+    ),
+  }),
+  ...readTokenFlag(CHECKS),
+  ...group(CHECKS, {
+    recordBaseline: one('file', 'write the shape of the results, in a run without faults', asText),
+    baseline: one(
+      'file',
+      'file of --record-baseline; results that lack parts of the baseline are not usable',
+      asText,
+    ),
+    slo: many(
+      'gate',
+      'gate such as "p99<2s", "success>99%", "blast<5%" or "runaway<1%"; the exit code is 1 when a gate fails',
+      asGiven<readonly Given[]>,
+    ),
+  }),
+  ...group('Output:', {
+    json: toggle('print the result as JSON, and nothing else'),
+    out: one('file', 'write the result as JSON', asText),
+    report: one('file', 'write an HTML report', asText),
+    junit: one('file', 'write the gates as JUnit XML, which CI systems show as tests', asText),
+    metrics: one(
+      'address',
+      'address at which Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
+      parseListen,
+    ),
+    metricsHosts: many(
+      'names',
+      'host names that --metrics accepts, besides addresses, names without a dot and names in a cluster',
+      parseHosts,
+    ),
+  }),
+}
+
+export const LOAD = operation({
   name: 'load',
   examples: [
     'load --target http://localhost:8080/mcp --tasks 500 --fan-out 8',
@@ -15,5 +119,61 @@ export const LOAD = defineCommand({
 Exit code: 0 when every --slo passed, 1 when one failed or the load could not begin, 2 for a usage
 error, 130 when the load was ended early.`,
   parse: loadRequestOf,
-  start: async (request) => (await import('../cli/load.ts')).loadCommand(request),
 })
+
+/** The options of `squall load`, before its files are read. */
+export type LoadRequest = RequestOf<typeof LOAD>
+
+/** Checks the flags of `squall load` together. Throws a `UsageError`. */
+function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
+  if (flags.sidecar.length > 0 && flags.client !== 'lean') {
+    throw invalidCombination('--sidecar needs --client lean', 'leave one out')
+  }
+  const readToken =
+    flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
+  return {
+    ...flags,
+    production: productionOf(flags, env),
+    url: flags.target,
+    headers: flags.header,
+    sidecars: flags.sidecar.map((url) => ({ url, readToken })),
+    callsFile: flags.calls,
+    baselineFile: flags.baseline,
+    pace: paceOf(flags),
+    resilience: resilienceOf(flags),
+    shard: flags.shard && parseShard(flags.shard, env),
+  }
+}
+
+function parseTools(given: readonly Given[]): readonly string[] {
+  const names = given.flatMap(({ text }) => text.split(',')).map((name) => name.trim())
+  return names.filter((name) => name !== '')
+}
+
+function parseSidecars(given: readonly Given[]): readonly URL[] {
+  atMost(MAX_SIDECARS, given)
+  // One that is named twice must not be counted twice.
+  const urls = given.map((each) => parseTarget(each, ADMIN_FORM))
+  return [...new Map(urls.map((url) => [url.origin, url])).values()]
+}
+
+function parseProtocolVersion(given: Given): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given.text
+  throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
+}
+
+/** Parses the part of the load to run. `/4` takes the index of a pod of an indexed Job. */
+function parseShard({ text, source }: Given, env: Environment): Shard {
+  const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
+  const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
+  if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
+    throw invalidValue({ text, source }, 'is not a shard', SHARD_FORM)
+  }
+  const shard = { index: Number(index), count: Number(match[2]) }
+  if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard
+  throw invalidOption(
+    source,
+    `there is no shard ${shard.index} of ${shard.count}`,
+    'use an index from 0 to the count minus 1',
+  )
+}

@@ -4,7 +4,6 @@ import {
   adminTokenOf,
   asText,
   atMost,
-  defineCommand,
   type Given,
   group,
   invalidCombination,
@@ -16,6 +15,7 @@ import {
   parseEndpoints,
   parseListen,
 } from '#cli'
+import { operation, type RequestOf } from './operation.ts'
 import { parseTarget } from '../cli/server-flags.ts'
 import { parseObjectName } from '#kubernetes'
 import { ACCESS_FLAGS, accessOf, STATE, stateOf } from './experiment.ts'
@@ -68,7 +68,7 @@ const MCP_FLAGS = {
   ...ACCESS_FLAGS,
 }
 
-export const MCP = defineCommand({
+export const MCP = operation({
   name: 'mcp',
   examples: [
     'mcp --policy squall-policy.yaml --sidecar 127.0.0.1:15390=rules.yaml',
@@ -102,10 +102,11 @@ export const MCP = defineCommand({
       audit: flags.audit,
     }
   },
-  start: async (request) => (await import('../mcp-server/serve.ts')).serveControl(request),
 })
 
-export const APPROVE = defineCommand({
+export type ControlRequest = RequestOf<typeof MCP>
+
+export const APPROVE = operation({
   name: 'approve',
   examples: ['approve 3f9c1a07be', 'approve 3f9c1a07be --state-dir /var/lib/squall'],
   page: PAGE,
@@ -116,7 +117,6 @@ export const APPROVE = defineCommand({
     if (id === undefined) throw missing('no proposal', 'name the id that run_experiment returned')
     return { id, stateDirectory: stateOf(stateDir, env) }
   },
-  start: async (request) => (await import('../mcp-server/approve.ts')).approveProposal(request),
 })
 
 function targetsOf(given: readonly Given[]): readonly URL[] {

@@ -2,7 +2,6 @@ import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
 import {
   asText,
   count,
-  defineCommand,
   type Given,
   group,
   invalidValue,
@@ -13,13 +12,14 @@ import {
   readTokenFlag,
   readTokenOf,
 } from '#cli'
+import { operation } from './operation.ts'
 import { parseTarget, targetFlag } from '../cli/server-flags.ts'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 
 const EVIDENCE = 'Evidence:'
 const PLANS = 'Plans:'
 
-export const EXPERIMENT_NEXT = defineCommand({
+export const EXPERIMENT_NEXT = operation({
   name: 'experiment next',
   examples: [
     'experiment next --target http://127.0.0.1:15300/mcp --plans next',
@@ -74,7 +74,6 @@ export const EXPERIMENT_NEXT = defineCommand({
       monitorToken: env['SQUALL_MONITOR_TOKEN'],
     }
   },
-  start: async (request) => (await import('../operations/next.ts')).showNext(request),
 })
 
 function parseAdmin({ text }: Given) {

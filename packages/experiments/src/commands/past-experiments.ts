@@ -1,5 +1,6 @@
 import { VERDICTS } from '../experiment/verdicts.ts'
-import { asText, count, defineCommand, group, missing, one, oneOf, toggle } from '#cli'
+import { asText, count, group, missing, one, oneOf, toggle } from '#cli'
+import { operation } from './operation.ts'
 
 export const STORAGE = 'Storage:'
 export const PAGE = 'docs/guides/experiments.md'
@@ -23,7 +24,7 @@ export function runOf([id]: readonly string[]): string {
   return id
 }
 
-export const EXPERIMENT_LIST = defineCommand({
+export const EXPERIMENT_LIST = operation({
   name: 'experiment list',
   examples: ['experiment list --last 10', 'experiment list --verdict failed --json'],
   page: PAGE,
@@ -42,10 +43,9 @@ export const EXPERIMENT_LIST = defineCommand({
     ...JSON_OUT,
   },
   parse: (flags) => flags,
-  start: async (request) => (await import('../operations/list.ts')).listExperiments(request),
 })
 
-export const EXPERIMENT_SHOW = defineCommand({
+export const EXPERIMENT_SHOW = operation({
   name: 'experiment show',
   examples: ['experiment show last', 'experiment show 20261125-1804 --json'],
   page: PAGE,
@@ -54,12 +54,11 @@ export const EXPERIMENT_SHOW = defineCommand({
   operands: RUN_OPERAND,
   flags: { ...EXPERIMENTS, ...JSON_OUT },
   parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),
-  start: async (request) => (await import('../operations/past.ts')).showExperiment(request),
 })
 
 const MOST_COMPARED = 10
 
-export const EXPERIMENT_COMPARE = defineCommand({
+export const EXPERIMENT_COMPARE = operation({
   name: 'experiment compare',
   examples: [
     'experiment compare 20261124 last',
@@ -77,10 +76,9 @@ export const EXPERIMENT_COMPARE = defineCommand({
     if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
     return { ids, ...flags }
   },
-  start: async (request) => (await import('../operations/past.ts')).compareExperiments(request),
 })
 
-export const EXPERIMENT_CATALOG = defineCommand({
+export const EXPERIMENT_CATALOG = operation({
   name: 'experiment catalog',
   examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
   page: PAGE,
@@ -88,5 +86,4 @@ export const EXPERIMENT_CATALOG = defineCommand({
   operands: { form: '[name]', most: 1 },
   flags: {},
   parse: (_flags, { operands: [name] }) => name,
-  start: async (name) => (await import('../operations/list.ts')).showCatalog(name),
 })

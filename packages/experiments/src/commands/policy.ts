@@ -1,10 +1,11 @@
 import { AGENTS } from '../policy/agents.ts'
-import { asText, defineCommand, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+import { asText, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+import { operation } from './operation.ts'
 
 const PAGE = 'docs/guides/policy.md'
 const DEFAULT_FILE = 'squall-policy.yaml'
 
-export const POLICY_VALIDATE = defineCommand({
+export const POLICY_VALIDATE = operation({
   name: 'policy validate',
   examples: ['policy validate squall-policy.yaml', 'policy validate squall-policy.yaml --json'],
   page: PAGE,
@@ -16,11 +17,9 @@ export const POLICY_VALIDATE = defineCommand({
     if (paths.length === 0) throw noPolicy('validate')
     return { paths, json }
   },
-  start: async ({ paths, json }) =>
-    (await import('../cli/policy.ts')).validatePolicies(paths, json),
 })
 
-export const POLICY_PRINT = defineCommand({
+export const POLICY_PRINT = operation({
   name: 'policy print',
   examples: ['policy print squall-policy.yaml', 'policy print squall-policy.yaml --for cursor'],
   page: PAGE,
@@ -34,23 +33,19 @@ export const POLICY_PRINT = defineCommand({
     if (path === undefined) throw noPolicy('print')
     return { path, agent }
   },
-  start: async ({ path, agent }) => (await import('../cli/policy.ts')).printPolicy(path, agent),
 })
 
-export const HOOK = defineCommand({
+export const HOOK = operation({
   name: 'hook',
   examples: ['hook', 'hook --policy squall-policy.yaml'],
   page: PAGE,
   description:
     'check a tool call of an agent before it is made, from its hook event on standard input',
-  flags: group('Policy:', {
-    policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }),
-  }),
+  flags: group('Policy:', { policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }) }),
   note: `
 Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
 event or the policy cannot be read.`,
   parse: ({ policy }) => policy,
-  start: async (policy) => (await import('../cli/hook.ts')).checkHook(policy),
 })
 
 function noPolicy(command: string): UsageError {

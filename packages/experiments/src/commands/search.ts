@@ -2,7 +2,6 @@ import {
   asText,
   atMost,
   count,
-  defineCommand,
   duration,
   type Given,
   group,
@@ -12,7 +11,9 @@ import {
   missing,
   one,
   percent,
+  type Values,
 } from '#cli'
+import { operation } from './operation.ts'
 import { readPercent } from '#base'
 import { ACCESS_FLAGS, accessOf, POLICY } from './experiment.ts'
 import { JSON_OUT } from './past-experiments.ts'
@@ -20,7 +21,7 @@ import { JSON_OUT } from './past-experiments.ts'
 const SEARCH = 'Search:'
 const BUDGET = 'Budget:'
 
-const FLAGS = {
+export const SEARCH_FLAGS = {
   ...group(SEARCH, {
     vary: many(
       'range',
@@ -64,7 +65,7 @@ const FLAGS = {
   ...JSON_OUT,
 }
 
-export const EXPERIMENT_SEARCH = defineCommand({
+export const EXPERIMENT_SEARCH = operation({
   name: 'experiment search',
   examples: [
     'experiment search plan.yaml --vary percent=1%..50% --until "success<99%"',
@@ -75,17 +76,13 @@ export const EXPERIMENT_SEARCH = defineCommand({
   page: 'docs/guides/find-limits.md',
   description: 'find the smallest magnitudes of a fault that make a condition true',
   operands: { form: '[plan]', most: 1 },
-  flags: FLAGS,
+  flags: SEARCH_FLAGS,
   note: `
 Exit code: 0 when the limit was found or lies beyond the range, 1 when the search ended early or was rejected, 2
 for a usage error or an invalid plan, 130 when it was interrupted.`,
   parse: (flags, { operands: [path], env, names }) => {
-    const { vary, until, resume, errorRates, precision, confidence, runsAtOne } = flags
-    const budget = {
-      maxRuns: flags.maxRuns,
-      maxTimeMs: flags.maxTime,
-      maxCalls: flags.maxCalls,
-    }
+    const { vary, until, resume } = flags
+    const budget = { maxRuns: flags.maxRuns, maxTimeMs: flags.maxTime, maxCalls: flags.maxCalls }
     const rest = { ...accessOf(flags, env), ...budget, policy: flags.policy, json: flags.json }
     if (resume !== undefined) {
       const settled = ['vary', 'until', 'error-rates', 'precision', 'confidence', 'runs-at-one']
@@ -97,18 +94,26 @@ for a usage error or an invalid plan, 130 when it was interrupted.`,
     if (path === undefined) throw missing('no plan', 'name a plan, or a search with --resume')
     if (vary.length === 0) throw missing('--vary is missing', 'write --vary percent=1%..50%')
     if (until === undefined) throw missing('--until is missing', 'write --until "success<99%"')
-    const settings = {
-      vary,
-      until,
-      ...errorRates,
-      precision: (precision ?? (vary.length === 1 ? 10 : 25)) / 100,
-      confidence: confidence / 100,
-      runsAtOne,
-    }
+    const settings = settingsOf(flags, vary, until)
     return { search: { kind: 'new' as const, path, settings }, ...rest }
   },
-  start: async (request) => (await import('../operations/search.ts')).searchLimit(request),
 })
+
+/** Returns the settings of a search for what makes a magnitude fail. */
+export function settingsOf(
+  { errorRates, precision, confidence, runsAtOne }: Values<typeof SEARCH_FLAGS>,
+  vary: readonly string[],
+  until: string,
+) {
+  return {
+    vary,
+    until,
+    ...errorRates,
+    precision: (precision ?? (vary.length === 1 ? 10 : 25)) / 100,
+    confidence: confidence / 100,
+    runsAtOne,
+  }
+}
 
 function asRanges(given: readonly Given[]): readonly string[] {
   atMost(2, given, ', because a search has one parameter or two')

@@ -1,14 +1,5 @@
-import {
-  atMost,
-  count,
-  defineCommand,
-  type Given,
-  group,
-  invalidValue,
-  many,
-  missing,
-  one,
-} from '#cli'
+import { atMost, count, type Given, group, invalidValue, many, missing, one } from '#cli'
+import { operation } from './operation.ts'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 
 const FLEET = 'Fleet:'
@@ -16,7 +7,7 @@ const FLEET = 'Fleet:'
 const MOST_FILES = 39
 const MOST_TASKS = 100_000_000
 
-export const EXPERIMENT_SIMULATE = defineCommand({
+export const EXPERIMENT_SIMULATE = operation({
   name: 'experiment simulate',
   examples: [
     'experiment simulate plan.yaml --pods 500 --tasks 1e6',
@@ -57,7 +48,6 @@ invalid plan, 130 when it was interrupted.`,
     if (path === undefined) throw missing('no plan', 'name a plan, such as plan.yaml')
     return { path, ...flags }
   },
-  start: async (request) => (await import('../operations/simulate.ts')).simulatePlan(request),
 })
 
 /** Parses an integer, also in exponential form. */

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { durationText, plain } from '#base'
+import type { APPROVE } from '../commands/mcp.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import { print, UsageError } from '#cli'
 import { APPROVAL_MS, Proposals } from './proposals.ts'
 import { DeniedError } from './denied-error.ts'
@@ -11,10 +13,7 @@ const FAILED = 1
 export async function approveProposal({
   id,
   stateDirectory,
-}: {
-  readonly id: string
-  readonly stateDirectory: string
-}): Promise<number> {
+}: RequestOf<typeof APPROVE>): Promise<number> {
   const proposals = new Proposals(stateDirectory)
   try {
     const { summary, search } = await proposals.find(id)

@@ -1,15 +1,20 @@
-import { quoted } from '#base'
-import { type Rejection } from '../experiment/rejection.ts'
-import { moreRejections } from '../experiment/run-experiment.ts'
-import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
-import type { Plan } from '../experiment/plan.ts'
-import { payloadProblems } from '../policy/payload-check.ts'
-import type { Policy } from '../policy/policy-schema.ts'
-import { checksOf, tooManyRuns, withSidecars } from '../operations/run-here.ts'
+import * as Type from 'typebox'
+import { resolve } from 'node:path'
+import { quoted, durationText, plain, shownUrl } from '#base'
 import { readPolicyFile } from '../cli/policy.ts'
-import type { Control } from './control.ts'
-import { boundsRejections } from './plan-bounds.ts'
+import type { ControlRequest } from '../commands/mcp.ts'
+import type { Plan } from '../experiment/plan.ts'
+import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
+import type { Rejection } from '../experiment/rejection.ts'
+import { moreRejections } from '../experiment/run-experiment.ts'
+import { tooManyRuns, withSidecars } from '../operations/run-here.ts'
+import { payloadProblems } from '../policy/payload-check.ts'
+import { faultsOf } from '../policy/policy-rejections.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { numberOrNull } from './shapes.ts'
+import { adminUrl } from './open-sidecars.ts'
 
 /** A plan that the policy and the bounds of the server allow. */
 export interface CheckedPlan {
@@ -52,10 +57,7 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   // Only an allowed plan makes requests.
   const more = [
     ...(await tooManyRuns(control.access, plan, policy)),
-    ...(await withSidecars(control.access, plan, async (sidecars) => {
-      const checks = await checksOf(control.access, plan, () => {})
-      return moreRejections({ plan, sidecars, ...checks })
-    })),
+    ...(await withSidecars(control.access, plan, moreRejections)),
   ]
   if (more.length > 0) throw new DeniedError(...reasonsOf(more))
   return { plan, kept, policy }
@@ -64,4 +66,101 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
 /** Describes rejections, each with its fix. */
 export function reasonsOf(rejections: readonly Rejection[]): readonly string[] {
   return rejections.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`)
+}
+
+type PlanBounds = ControlRequest['bounds']
+
+/**
+ * Returns the reasons to reject a plan that reaches beyond the bounds: it would replace a file,
+ * read a port, or send a token where nobody allowed it.
+ */
+export function boundsRejections(plan: Plan, bounds: PlanBounds): readonly Rejection[] {
+  return [...sidecarRejections(plan, bounds), ...monitorRejections(plan, bounds)]
+}
+
+function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonly Rejection[] {
+  const { sidecars, namespaces, context } = bounds
+  if (sidecar.kind === 'pods') {
+    const known = namespaces.includes(sidecar.namespace)
+    const same = sidecar.context === undefined || sidecar.context === context
+    if (known && same) return []
+    const open = namespaces.length === 0 ? 'no namespace' : namespaces.join(', ')
+    const wrong = `squall mcp opens ${open}, not ${quoted(sidecar.namespace)}${same ? '' : ' of another context'}`
+    return [rejection(wrong, 'use an open namespace, or ask for --namespace', ['sidecar'])]
+  }
+  const found: Rejection[] = []
+  const isOpen = sidecars.some(
+    (each) =>
+      adminUrl(each).origin === sidecar.admin.url.origin &&
+      resolve(each.rulesFile) === sidecar.rulesFile,
+  )
+  if (!isOpen) {
+    const forms = sidecars.map(
+      (each) => `sidecar: { admin: ${adminUrl(each).origin}, rulesFile: ${each.rulesFile} }`,
+    )
+    const wrong = 'squall mcp does not open this sidecar with this rules file'
+    const fix = forms.length === 0 ? 'ask for --sidecar' : `write ${forms.join(', or ')}`
+    found.push(rejection(wrong, fix, ['sidecar']))
+  }
+  if (file.kill !== undefined) {
+    const wrong = 'squall mcp kills no processes of this machine'
+    found.push(rejection(wrong, 'leave kill out, or run the plan with squall experiment', ['kill']))
+  }
+  return found
+}
+
+function monitorRejections({ file, alerts }: Plan, bounds: PlanBounds): readonly Rejection[] {
+  const sections = [file.steadyState, file.abortOn ?? {}, file.expect?.during ?? {}]
+  const written = sections.flatMap(({ health = [], promql = [] }) => [health, promql].flat())
+  const urls = [...alerts.map(({ url }) => url), ...written.map(({ url }) => new URL(url))]
+  const others = new Set(urls.map(({ origin }) => origin))
+  for (const open of bounds.monitors) others.delete(open)
+  return [...others].map((origin) => {
+    const wrong = `squall mcp does not open the monitoring at ${origin}`
+    return rejection(wrong, 'leave the condition out, or ask for --monitor', [])
+  })
+}
+
+function rejection(wrong: string, fix: string, path: Rejection['path'] & {}): Rejection {
+  return { code: 'POLICY', wrong, fix, path }
+}
+
+/** The largest effect that a plan can have. */
+export const BLAST = Type.Object({
+  maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
+  durationMs: Type.Number({ description: 'Duration of all stages.' }),
+  calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
+  sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
+})
+
+/** Predicts the largest effect of a plan. */
+export function blastOf({ file, stages, by }: Plan): Type.Static<typeof BLAST> {
+  const { rate } = file.load
+  const shares = stages.map(({ share = 0 }) => share)
+  const perStage = rate === undefined ? null : (rate * file.hold) / 1000
+  const isCounted = perStage !== null && by === 'calls'
+  const sampled = shares.reduce((sum, share) => sum + ((perStage ?? 0) * share) / 100, 0)
+  return {
+    maxPercent: Math.max(...shares),
+    durationMs: stages.length * file.hold,
+    calls: perStage === null ? null : Math.ceil(perStage * stages.length),
+    sampled: isCounted ? Math.ceil(sampled) : null,
+  }
+}
+
+/** Describes a plan to the person who approves it, one fact per line. */
+export function summaryOf(plan: Plan): readonly string[] {
+  const { file, stages, aborts, slo, digest, calls } = plan
+  const { maxPercent, durationMs, sampled } = blastOf(plan)
+  const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
+  const gates = [...aborts, ...slo].map(({ text }) => text)
+  const faults = [...new Set((plan.rules?.rules ?? []).flatMap(faultsOf))]
+  return [
+    `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
+    `Faults: ${faults.length === 0 ? 'none' : faults.join(', ')}; at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls`}`,
+    `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in all`,
+    `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
+    `Ends early when one of these limits fails: ${gates.join(', ')}`,
+    `Digest: ${digest}`,
+  ].map(plain)
 }

@@ -6,16 +6,26 @@ import {
   type InputRequiredResult,
   isInputRequiredResult,
   type McpServer,
+  type RequestStateCodec,
   type ServerContext,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
 import type { Static, TObject } from 'typebox'
 import { asStarted, fieldsOf, oneLine, plain, shortened } from '#base'
-import { LoadError } from '../load/load-error.ts'
-import { KubeError } from '#kubernetes'
 import { UsageError } from '#cli'
+import { KubeError } from '#kubernetes'
+import type { ControlRequest } from '../commands/mcp.ts'
+import { LoadError } from '../load/load-error.ts'
 import type { Audit, AuditEntry } from './audit.ts'
 import { DeniedError } from './denied-error.ts'
+import type { Proposals } from './proposals.ts'
+import type { RunningExperiments } from './running.ts'
+
+/** The settings of the control server, and what its clients share. */
+export interface Control extends ControlRequest {
+  readonly proposals: Proposals
+  readonly running: RunningExperiments
+}
 
 /** The result of a tool, and what the audit log keeps of it. */
 export interface Outcome {
@@ -24,8 +34,21 @@ export interface Outcome {
   readonly entry?: Partial<AuditEntry>
 }
 
+/** The plan that a question to a person is about. */
+export interface Asked {
+  readonly id: string
+  readonly digest: string
+}
+
+/** What all calls share. */
+export interface Shared {
+  readonly control: Control
+  readonly states: RequestStateCodec<Asked>
+  readonly audit: Audit
+}
+
 /** One call of a tool by a client. */
-export interface ControlCall {
+export interface ControlCall extends Omit<Shared, 'audit'> {
   readonly context: ServerContext
   /** The name and the version that the client stated. */
   readonly client: string
@@ -70,7 +93,10 @@ const MAX_REASON = 1_000
  * Compiles the schemas of a tool; returns a function that adds it to a server. Each call is written to
  * the audit log.
  */
-export function toolAdder(tool: ControlTool, audit: Audit): (server: McpServer) => void {
+export function toolAdder(
+  tool: ControlTool,
+  { audit, ...shared }: Shared,
+): (server: McpServer) => void {
   const { name, title, description, annotations, input, output } = tool
   const config = {
     title,
@@ -83,6 +109,7 @@ export function toolAdder(tool: ControlTool, audit: Audit): (server: McpServer) 
     server.registerTool(name, config, async (args, context) => {
       const client = clientOf(server, context)
       const call: ControlCall = {
+        ...shared,
         context,
         client,
         canAsk: canAsk(server, context),

@@ -1,108 +1,83 @@
-import type { RequestStateCodec } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
-import { MAX_PLAN } from './checked-plan.ts'
-import type { Control } from './control.ts'
+import { BLAST, blastOf, MAX_PLAN } from './checked-plan.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
-import { impactTool } from './impact-tool.ts'
-import { limitTool } from './limit-tool.ts'
-import { blastOf } from './plan-summary.ts'
-import { type Asked, proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
-import { closed, numberOrNull, text } from './shapes.ts'
+import { RUN_IMPACT } from './impact-tool.ts'
+import { FIND_LIMIT } from './limit-tool.ts'
+import { proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
+import { closed, text } from './shapes.ts'
 
 const PROPOSAL_ID = text('The id of a proposal.', 20)
 
-/** Returns the tools that propose, run and stop experiments. */
-export function experimentTools(
-  control: Control,
-  states: RequestStateCodec<Asked>,
-): readonly ControlTool[] {
-  return [
-    proposeTool(control),
-    runTool(control, states),
-    impactTool({ control, states }),
-    limitTool({ control, states }),
-    stopTool(control),
-  ]
-}
+const PROPOSE = defineTool({
+  name: 'propose_experiment',
+  title: 'Propose an experiment',
+  description:
+    'Checks a plan against the policy and the sidecar, and returns its id, its digest and the largest effect that it can have. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
+  annotations: READ_ONLY,
+  input: closed({
+    plan: text(
+      'The plan as YAML or JSON, with its rules in the plan; squall://schemas/plan is its JSON Schema.',
+      MAX_PLAN,
+    ),
+  }),
+  output: Type.Object({
+    id: Type.String(),
+    digest: Type.String(),
+    expiresAt: Type.String(),
+    approval: text('Approval that a run needs.'),
+    summary: Type.Array(Type.String()),
+    blast: BLAST,
+  }),
+  run: async ({ plan: written }, { control }) => {
+    const { kept, plan, policy } = await proposePlan(written, control)
+    const { digest, summary, target } = kept
+    const next = `Call run_experiment with id ${kept.id} and digest ${digest}.`
+    return {
+      text: [...summary, next].join('\n'),
+      data: {
+        id: kept.id,
+        digest,
+        expiresAt: new Date(kept.expiresAt).toISOString(),
+        approval: policy.approval,
+        summary,
+        blast: blastOf(plan),
+      },
+      entry: { proposal: kept.id, digest, target },
+    }
+  },
+})
 
-function proposeTool(control: Control): ControlTool {
-  return defineTool({
-    name: 'propose_experiment',
-    title: 'Propose an experiment',
-    description:
-      'Checks a plan against the policy and the sidecar, and returns its id, its digest and the largest effect that it can have. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
-    annotations: READ_ONLY,
-    input: closed({
-      plan: text(
-        'The plan as YAML or JSON, with its rules in the plan; squall://schemas/plan is its JSON Schema.',
-        MAX_PLAN,
-      ),
-    }),
-    output: Type.Object({
-      id: Type.String(),
-      digest: Type.String(),
-      expiresAt: Type.String(),
-      approval: text('Approval that a run needs.'),
-      summary: Type.Array(Type.String()),
-      blast: Type.Object({
-        maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
-        durationMs: Type.Number({ description: 'Duration of all stages.' }),
-        calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
-        sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
-      }),
-    }),
-    run: async ({ plan: written }) => {
-      const { kept, plan, policy } = await proposePlan(written, control)
-      const { digest, summary, target } = kept
-      const next = `Call run_experiment with id ${kept.id} and digest ${digest}.`
-      return {
-        text: [...summary, next].join('\n'),
-        data: {
-          id: kept.id,
-          digest,
-          expiresAt: new Date(kept.expiresAt).toISOString(),
-          approval: policy.approval,
-          summary,
-          blast: blastOf(plan),
-        },
-        entry: { proposal: kept.id, digest, target },
-      }
-    },
-  })
-}
+const RUN = defineTool({
+  name: 'run_experiment',
+  title: 'Run a proposed experiment',
+  description:
+    'Runs a proposal once, after its approval by a person where the policy requires that. Reports progress. When the call is cancelled, or a limit of the plan fails, the rules are rolled back.',
+  annotations: DESTRUCTIVE,
+  input: closed({ id: PROPOSAL_ID, digest: text('The digest of the proposal.', 100) }),
+  output: RUN_OUTPUT,
+  run: runProposal,
+})
 
-function runTool(control: Control, states: RequestStateCodec<Asked>): ControlTool {
-  return defineTool({
-    name: 'run_experiment',
-    title: 'Run a proposed experiment',
-    description:
-      'Runs a proposal once, after its approval by a person where the policy requires that. Reports progress. When the call is cancelled, or a limit of the plan fails, the rules are rolled back.',
-    annotations: DESTRUCTIVE,
-    input: closed({ id: PROPOSAL_ID, digest: text('The digest of the proposal.', 100) }),
-    output: Type.Object(RUN_OUTPUT),
-    run: (asked, call) => runProposal(asked, call, { control, states }),
-  })
-}
+const STOP = defineTool({
+  name: 'stop_experiment',
+  title: 'Stop running experiments',
+  description:
+    'Ends an experiment of this server and rolls its rules back; without an id, all of them. Always allowed.',
+  annotations: ROLLBACK,
+  input: closed({ id: Type.Optional(PROPOSAL_ID) }),
+  output: Type.Object({
+    stopped: Type.Array(Type.String(), { description: 'The ids of the proposals.' }),
+  }),
+  run: async ({ id: asked }, { control }) => {
+    const stopped = await control.running.stop(asked)
+    const ids = stopped.join(', ')
+    return {
+      text: ids === '' ? 'Nothing runs in this server.' : `Rolled back: ${ids}`,
+      data: { stopped },
+      ...(asked !== undefined && { entry: { proposal: asked } }),
+    }
+  },
+})
 
-function stopTool({ running }: Control): ControlTool {
-  return defineTool({
-    name: 'stop_experiment',
-    title: 'Stop running experiments',
-    description:
-      'Ends an experiment of this server and rolls its rules back; without an id, all of them. Always allowed.',
-    annotations: ROLLBACK,
-    input: closed({ id: Type.Optional(PROPOSAL_ID) }),
-    output: Type.Object({
-      stopped: Type.Array(Type.String(), { description: 'The ids of the proposals.' }),
-    }),
-    run: async ({ id: asked }) => {
-      const stopped = await running.stop(asked)
-      const said = stopped.length === 0 ? 'Nothing runs in this server.' : 'Rolled back'
-      return {
-        text: stopped.length === 0 ? said : `${said}: ${stopped.join(', ')}`,
-        data: { stopped },
-        ...(asked !== undefined && { entry: { proposal: asked } }),
-      }
-    },
-  })
-}
+/** The tools that propose, run and stop experiments. */
+export const EXPERIMENT_TOOLS: readonly ControlTool[] = [PROPOSE, RUN, RUN_IMPACT, FIND_LIMIT, STOP]

@@ -6,8 +6,7 @@ import { readHistory } from '../experiment/history.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import { rulesSchemaText } from '#rules'
 import { readPolicyFile } from '../cli/policy.ts'
-import type { Control } from './control.ts'
-import { FOREIGN } from './control-tool.ts'
+import { type Control, FOREIGN } from './control-tool.ts'
 import { pastResult } from './history-tools.ts'
 
 const LISTED = 20

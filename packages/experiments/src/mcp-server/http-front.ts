@@ -9,7 +9,8 @@ import {
 } from '@modelcontextprotocol/server'
 import { type Guard, originGuard, readGuard } from '#admin-api'
 import type { ListenAddress } from '#protocol'
-import { bind, type BoundAddress } from '#sidecar'
+import { ownHosts } from '#cli'
+import { bind } from '#sidecar'
 
 /** The path of the MCP endpoint. */
 export const PATH = '/mcp'
@@ -20,25 +21,15 @@ const IDLE_MS = 3_600_000
 const HEADER_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 30_000
 
-/** Access to the HTTP endpoint. */
-export interface FrontAccess {
-  /** The token that every request needs; undefined for a loopback address without one. */
-  readonly token: string | undefined
-  readonly hosts: readonly string[]
-}
-
-/** A control server that listens for HTTP. */
-export interface HttpFront {
-  readonly address: BoundAddress
-  close(): Promise<void>
-}
-
-/** Serves MCP over Streamable HTTP. Throws a `BindError`. */
+/**
+ * Serves MCP over Streamable HTTP. Every request needs the token, which only a loopback address may
+ * lack. Throws a `BindError`.
+ */
 export async function listenHttp(
   address: ListenAddress,
-  { token, hosts }: FrontAccess,
+  token: string | undefined,
   create: () => McpServer,
-): Promise<HttpFront> {
+) {
   const sessions = new Sessions(create)
   const modern = createMcpHandler(create, { legacy: 'reject', maxRequestBodySize: MAX_BODY })
   const fetch = async (request: Request): Promise<Response> => {
@@ -46,7 +37,7 @@ export async function listenHttp(
     return isOld ? sessions.fetch(request) : modern.fetch(request)
   }
   const serve = toNodeHandler({ fetch }, { maxRequestBodySize: MAX_BODY })
-  const guards = [originGuard(), readGuard({ readToken: token, hosts })]
+  const guards = [originGuard(), readGuard({ readToken: token, hosts: ownHosts(address) })]
   const server = createServer(
     { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
     (request, response) => {

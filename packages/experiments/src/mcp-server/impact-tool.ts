@@ -1,24 +1,14 @@
-import { isInputRequiredResult } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
 import { API } from '#admin-api'
 import { experimentMarkdown } from '../experiment/experiment-report.ts'
-import type { ExperimentResult, PhaseResult } from '../experiment/experiment-result.ts'
 import { FIRST_STAGE, stagesTo } from '#rules'
 import type { Policy } from '../policy/policy-schema.ts'
 import { readPolicyFile } from '../cli/policy.ts'
-import type { Control } from './control.ts'
-import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
+import { type Control, type Asked, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import {
-  adminUrl,
-  askSidecar,
-  chosenSidecar,
-  chosenTarget,
-  SIDECAR,
-  TARGET,
-} from './open-sidecars.ts'
-import { type Asked, proposePlan, RUN_OUTPUT, runProposal, type RunSetup } from './run-proposal.ts'
-import { closed, maybeInteger, maybeText } from './shapes.ts'
+import { chosenSidecar, chosenTarget, SIDECAR, TARGET } from './open-sidecars.ts'
+import { askedIn, proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
+import { closed, maybeInteger, maybeText, shaped } from './shapes.ts'
 
 const NAMES = ['latency', 'jitter', 'bandwidth', 'loss', 'blackhole', 'http_error'] as const
 type Scenario = (typeof NAMES)[number]
@@ -89,61 +79,48 @@ const INPUT = closed({
 
 type Impact = Type.Static<typeof INPUT>
 
-const figures = Type.Object({
+const FIGURES = Type.Object({
   label: Type.String(),
   measured: Type.Object({}, { description: 'Shares from 0 to 1 and latencies in ms.' }),
 })
 
-/** Returns the tool that runs one scenario with load in a call. */
-export function impactTool(setup: RunSetup): ControlTool {
-  const { control } = setup
-  return defineTool({
-    name: 'run_impact',
-    title: 'Measure the impact of one fault',
-    description:
-      'Runs one scenario with load at a sidecar of this machine, from the first stage of the policy to the given share, and returns figures before, during and after it with a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
-    annotations: DESTRUCTIVE,
-    input: INPUT,
-    output: Type.Object({
-      ...RUN_OUTPUT,
-      id: maybeText('The proposal, for run_experiment.'),
-      digest: Type.Optional(Type.String()),
-      phases: Type.Optional(Type.Array(figures)),
-      summary: maybeText('The report as Markdown.'),
-    }),
-    run: async (impact, call) => {
-      const { inputResponses, requestState } = call.context.mcpReq
-      // With the response of a person the client repeats the call.
-      const asked = inputResponses === undefined ? undefined : requestState<Asked>()
-      const { id, digest } = asked ?? (await propose(impact, control))
-      const show = (result: ExperimentResult) => ({
-        phases: phasesOf(result),
+/** Runs one scenario with load in a call. */
+export const RUN_IMPACT = defineTool({
+  name: 'run_impact',
+  title: 'Measure the impact of one fault',
+  description:
+    'Runs one scenario with load at a sidecar of this machine, from the first stage of the policy to the given share, and returns figures before, during and after it with a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
+  annotations: DESTRUCTIVE,
+  input: INPUT,
+  output: Type.Object({
+    ...RUN_OUTPUT.properties,
+    id: maybeText('The proposal, for run_experiment.'),
+    digest: Type.Optional(Type.String()),
+    phases: Type.Optional(Type.Array(FIGURES)),
+    summary: maybeText('The report as Markdown.'),
+  }),
+  run: async (impact, call) =>
+    runProposal(
+      await askedIn(call, () => propose(impact, call.control)),
+      call,
+      'run_impact',
+      (result) => ({
+        phases: [result.before, ...result.stages, result.after]
+          .filter((phase) => phase !== null)
+          .map((phase) => shaped(FIGURES, phase)),
         summary: experimentMarkdown(result),
-      })
-      const outcome = await runProposal({ id, digest }, call, { ...setup, show })
-      if (isInputRequiredResult(outcome) || outcome.data['status'] === 'done') return outcome
-      const next = `Then call run_experiment with id ${id} and digest ${digest}.`
-      return {
-        ...outcome,
-        text: `A person must approve this run: ${String(outcome.data['next'])}\n${next}`,
-        data: { ...outcome.data, id, digest },
-      }
-    },
-  })
-}
+      }),
+    ),
+})
 
 async function propose(impact: Impact, control: Control): Promise<Asked> {
-  const { bounds, access } = control
   const policy = await readPolicyFile(control.policy)
-  const sidecar = chosenSidecar(bounds.sidecars, impact.sidecar)
-  const { environment } = await askSidecar(sidecar, access.readToken, API.state)
+  const { ask, setting: sidecar } = chosenSidecar(control, impact.sidecar)
+  const { environment } = await ask(API.state)
   const plan = {
     ...planOf(impact, policy),
-    target: {
-      url: chosenTarget(control.targets, impact.target).href,
-      ...(environment && { environment }),
-    },
-    sidecar: { admin: adminUrl(sidecar).origin, rulesFile: sidecar.rulesFile },
+    target: { url: chosenTarget(control, impact.target).href, ...(environment && { environment }) },
+    sidecar,
   }
   const { kept } = await proposePlan(JSON.stringify(plan, null, 1), control)
   return kept
@@ -176,9 +153,4 @@ function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
     abortOn: { errors: { limit: `${Math.min(99, percent + 25)}%`, for: '3s' } },
     slo: { success: `${success}%` },
   }
-}
-
-function phasesOf({ before, stages, after }: ExperimentResult) {
-  const all: readonly (PhaseResult | null)[] = [before, ...stages, after]
-  return all.filter((phase) => phase !== null).map(({ label, measured }) => ({ label, measured }))
 }

@@ -1,40 +1,34 @@
-import { isInputRequiredResult } from '@modelcontextprotocol/server'
 import * as Type from 'typebox'
 import { durationText, plain, plainText } from '#base'
+import { readFlags } from '#cli'
+import { SEARCH_FLAGS, settingsOf } from '../commands/search.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseCondition } from '../search/condition.ts'
 import { rangeTexts, searchRejection } from '../search/search-plan.ts'
-import type { SearchResult } from '../search/search-result.ts'
 import { searchText } from '../search/search-text.ts'
 import { parseVariations } from '../search/variation.ts'
 import { type OpenedSearch, searchPlan } from '../operations/open-search.ts'
 import { runSearch } from '../operations/search.ts'
 import { checkPlan, MAX_PLAN, reasonsOf } from './checked-plan.ts'
-import type { Control } from './control.ts'
-import { type ControlTool, defineTool, DESTRUCTIVE } from './control-tool.ts'
+import { type Control, type Asked, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import type { ProposedSearch } from './proposals.ts'
+import { askedIn, progressOf, proposePlan, RUN_OUTPUT, runWhenApproved } from './run-proposal.ts'
 import {
-  type Asked,
-  progressOf,
-  proposePlan,
-  RUN_OUTPUT,
-  type RunSetup,
-  takeApproved,
-} from './run-proposal.ts'
-import { closed, listOf, maybeInteger, maybeText, numberOrNull, textOrNull } from './shapes.ts'
+  closed,
+  listOf,
+  maybeInteger,
+  maybeText,
+  numberOrNull,
+  shaped,
+  textOrNull,
+} from './shapes.ts'
 
 /** For each parameter. */
 const MAX_RUNS = 40
 const MAX_MINUTES = 60
-const MAX_CALLS = 1_000_000
-/** As `squall experiment search` without options. */
-const SETTINGS = {
-  falseFailed: 0.05,
-  falsePassed: 0.05,
-  confidence: 0.95,
-  runsAtOne: 2,
-}
+/** The options of `squall experiment search` by their defaults. */
+const DEFAULTS = readFlags(SEARCH_FLAGS, new Map(), {})
 
 const INPUT = closed({
   plan: maybeText('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),
@@ -63,95 +57,79 @@ const INPUT = closed({
 
 type Input = Type.Static<typeof INPUT>
 
-/** Returns the tool that searches the smallest magnitude that fails. */
-export function limitTool(setup: RunSetup): ControlTool {
-  const { control } = setup
-  return defineTool({
-    name: 'find_limit',
-    title: 'Find the limit of a target',
-    description:
-      'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval is for all runs up to the strongest magnitudes. Cancelling the call rolls back.',
-    annotations: DESTRUCTIVE,
-    input: INPUT,
-    output: Type.Object({
-      status: RUN_OUTPUT.status,
-      next: RUN_OUTPUT.next,
-      id: maybeText('The proposal.'),
-      search: maybeText('The id of the search.'),
-      where: maybeText('within the range, below it (all fail), or above it.'),
-      limit: Type.Optional(numberOrNull()),
-      interval: Type.Optional(Type.Array(numberOrNull())),
-      boundary: Type.Optional(
-        listOf(
-          {
-            second: Type.Number(),
-            where: Type.String(),
-            limit: numberOrNull(),
-            interval: Type.Array(numberOrNull()),
-          },
-          { description: 'With a second magnitude: the limit of the first at each of its values.' },
-        ),
-      ),
-      points: Type.Optional(
-        listOf({
-          magnitude: Type.Number(),
-          second: Type.Optional(Type.Number()),
-          calls: Type.Number(),
-          failed: Type.Number(),
-          decision: Type.String(),
-        }),
-      ),
-      end: Type.Optional(Type.Object({ code: Type.String(), why: Type.String() })),
-      failingPlan: Type.Optional(textOrNull),
-    }),
-    run: async (input, call) => {
-      const { inputResponses, requestState } = call.context.mcpReq
-      const answered = inputResponses === undefined ? undefined : requestState<Asked>()
-      const asked = answered ?? (await proposed(input, control))
-      const approved = await takeApproved(asked, call, setup, 'find_limit')
-      if (approved.kind === 'asked') {
-        const { response } = approved
-        if (isInputRequiredResult(response)) return response
-        const { id } = asked
-        const command = String(response.data['next'])
-        return {
-          text: `A person must approve this search: ${command}\nThen call find_limit with id ${id} alone.`,
-          data: { status: 'approval_required', next: command, id },
-        }
-      }
+const POINT = Type.Object({
+  magnitude: Type.Number(),
+  second: Type.Optional(Type.Number()),
+  calls: Type.Number(),
+  failed: Type.Number(),
+  decision: Type.String(),
+})
+
+const OUTPUT = Type.Object({
+  status: RUN_OUTPUT.properties.status,
+  next: RUN_OUTPUT.properties.next,
+  id: maybeText('The proposal.'),
+  search: maybeText('The id of the search.'),
+  where: maybeText('within the range, below it (all fail), or above it.'),
+  limit: Type.Optional(numberOrNull()),
+  interval: Type.Optional(Type.Array(numberOrNull())),
+  boundary: Type.Optional(
+    listOf(
+      {
+        second: Type.Number(),
+        where: Type.String(),
+        limit: numberOrNull(),
+        interval: Type.Array(numberOrNull()),
+      },
+      { description: 'With a second magnitude: the limit of the first at each of its values.' },
+    ),
+  ),
+  points: Type.Optional(Type.Array(POINT)),
+  end: Type.Optional(Type.Object({ code: Type.String(), why: Type.String() })),
+  failingPlan: Type.Optional(textOrNull),
+})
+
+/** Searches the smallest magnitude that fails. */
+export const FIND_LIMIT = defineTool({
+  name: 'find_limit',
+  title: 'Find the limit of a target',
+  description:
+    'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval is for all runs up to the strongest magnitudes. Cancelling the call rolls back.',
+  annotations: DESTRUCTIVE,
+  input: INPUT,
+  output: OUTPUT,
+  run: async (input, call) => {
+    const { control, context } = call
+    const asked = await askedIn(call, () => proposed(input, control))
+    return runWhenApproved('find_limit', asked, call, async (approved) => {
       const { proposal, checked, by: approvedBy } = approved
       const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
       const search = await searchOf(asProposed, control)
       const { id, digest, target } = proposal
       const about = { proposal: id, digest, target, approvedBy }
       await call.audit({ outcome: 'started', ...about })
-      const result = await control.running.run({ id, target }, call.context.mcpReq.signal, (stop) =>
-        runSearch(
-          {
-            ...control.access,
-            production: control.production,
-            maxRuns,
-            maxTimeMs: maxMinutes * 60_000,
-            maxCalls: MAX_CALLS,
-          },
-          search,
-          {
-            policy: checked.policy,
-            stop,
-            onProgress: progressOf(call) ?? (() => {}),
-            // A person may change the policy meanwhile.
-            beforeRun: async () => void (await checkPlan(proposal.plan, control)),
-          },
-        ),
+      const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: DEFAULTS.maxCalls }
+      const access = { ...control.access, production: control.production, ...budget }
+      const result = await control.running.run({ id, target }, context.mcpReq.signal, (stop) =>
+        runSearch(access, search, {
+          policy: checked.policy,
+          stop,
+          onProgress: progressOf(call) ?? (() => {}),
+          // A person may change the policy meanwhile.
+          beforeRun: async () => void (await checkPlan(proposal.plan, control)),
+        }),
       )
       return {
         text: plainText(searchText(result, search.variations)),
-        data: shown(result),
+        data: {
+          ...shaped(OUTPUT, { ...result, status: 'done', search: result.id, id: undefined }),
+          points: result.points.map((point) => shaped(POINT, point)),
+        },
         entry: { ...about, experiment: result.id, verdict: result.end.code },
       }
-    },
-  })
-}
+    })
+  },
+})
 
 /** Reads the plan and the range. Throws a `DeniedError`. */
 async function searchOf(
@@ -163,7 +141,7 @@ async function searchOf(
     const search: OpenedSearch = {
       ...searchPlan(checked, parseVariations(vary), parseCondition(until)),
       kept: checked.kept,
-      settings: { vary, until, ...SETTINGS, precision: vary.length === 1 ? 0.1 : 0.25 },
+      settings: settingsOf(DEFAULTS, vary, until),
       rejections: [],
     }
     const rejection = searchRejection(search)
@@ -200,27 +178,6 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
   const about = [plain(`Search: ${range}; up to ${maxRuns} runs in up to ${maxMinutes} minutes`)]
   const [strongest, ...others] = rangeTexts(search)
   for (const other of others) await checkPlan(other, control)
-  const { kept } = await proposePlan(strongest, control, { search: proposedSearch, about })
+  const { kept } = await proposePlan(strongest, control, proposedSearch, about)
   return kept
-}
-
-function shown(result: SearchResult) {
-  const { id: search, where, limit, interval, boundary, points, end, failingPlan } = result
-  return {
-    status: 'done',
-    search,
-    where,
-    limit,
-    interval,
-    ...(boundary !== undefined && { boundary }),
-    points: points.map(({ magnitude, second, calls, failed, decision }) => ({
-      magnitude,
-      ...(second !== undefined && { second }),
-      calls,
-      failed,
-      decision,
-    })),
-    end,
-    failingPlan,
-  }
 }

@@ -1,21 +1,8 @@
 import { shownUrl } from '#base'
-import {
-  type AdminEndpoint,
-  AdminError,
-  askAdmin,
-  type Endpoint,
-  endpointText,
-  type ResponseOf,
-} from '#admin-api'
+import { AdminError, askAdmin, type Endpoint, endpointText, type ResponseOf } from '#admin-api'
+import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { maybeText } from './shapes.ts'
-
-/** A sidecar of this machine that plans may arm. */
-export interface OpenSidecar {
-  readonly admin: AdminEndpoint
-  /** As written on the command line. */
-  readonly rulesFile: string
-}
 
 /** The input that selects one of the open sidecars. */
 export const SIDECAR = maybeText(
@@ -30,7 +17,7 @@ export const TARGET = maybeText(
 )
 
 /** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
-export function chosenTarget(targets: readonly URL[], asked: string | undefined): URL {
+export function chosenTarget({ targets }: Control, asked: string | undefined): URL {
   if (asked !== undefined) {
     if (!URL.canParse(asked)) throw new DeniedError('the target is no URL')
     const url = new URL(asked)
@@ -46,38 +33,40 @@ export function chosenTarget(targets: readonly URL[], asked: string | undefined)
 }
 
 /** Returns the URL of an admin port. */
-export function adminUrl({ admin }: OpenSidecar): URL {
+export function adminUrl({ admin }: Control['bounds']['sidecars'][number]): URL {
   return new URL(`http://${endpointText(admin)}`)
 }
 
-/** Returns the named sidecar, or else the only one. Throws a `DeniedError`. */
+/**
+ * Returns the named sidecar, or else the only one, as the sidecar of a plan, and what asks its admin
+ * port. Both throw a `DeniedError`.
+ */
 export function chosenSidecar(
-  sidecars: readonly OpenSidecar[],
+  { bounds: { sidecars }, access: { readToken } }: Control,
   asked: string | undefined,
-): OpenSidecar {
+) {
   const all = sidecars.map((each) => adminUrl(each).origin)
   const origin = asked === undefined || !URL.canParse(asked) ? asked : new URL(asked).origin
-  const found = origin === undefined ? sidecars : sidecars.filter((_, i) => all[i] === origin)
-  if (found.length === 1) return found[0]!
-  const open = all.length === 0 ? 'no sidecar; ask for --sidecar' : `the sidecars ${all.join(', ')}`
-  throw new DeniedError(
-    asked === undefined && all.length > 1
-      ? `there are several sidecars; name one of ${all.join(', ')}`
-      : `squall mcp opens ${open}`,
-  )
-}
-
-/** Asks the admin port of a sidecar. Throws a `DeniedError`. */
-export async function askSidecar<E extends Endpoint>(
-  sidecar: OpenSidecar,
-  readToken: string | undefined,
-  endpoint: E,
-): Promise<ResponseOf<E>> {
-  const url = adminUrl(sidecar)
-  try {
-    return (await askAdmin({ url, readToken }, endpoint, { client: 'mcp' })).value
-  } catch (error) {
-    if (!(error instanceof AdminError)) throw error
-    throw new DeniedError(`${url.origin}: ${error.message}; check that the sidecar runs`)
+  const [found, another] = sidecars.filter((_, i) => origin === undefined || all[i] === origin)
+  if (found === undefined || another !== undefined) {
+    const open =
+      all.length === 0 ? 'no sidecar; ask for --sidecar' : `the sidecars ${all.join(', ')}`
+    throw new DeniedError(
+      asked === undefined && all.length > 1
+        ? `there are several sidecars; name one of ${all.join(', ')}`
+        : `squall mcp opens ${open}`,
+    )
+  }
+  const url = adminUrl(found)
+  return {
+    setting: { admin: url.origin, rulesFile: found.rulesFile },
+    ask: async <E extends Endpoint>(endpoint: E): Promise<ResponseOf<E>> => {
+      try {
+        return (await askAdmin({ url, readToken }, endpoint, { client: 'mcp' })).value
+      } catch (error) {
+        if (!(error instanceof AdminError)) throw error
+        throw new DeniedError(`${url.origin}: ${error.message}; check that the sidecar runs`)
+      }
+    },
   }
 }

@@ -4,7 +4,7 @@ import { checkRulesText, explainCall, readFlags } from '#cli'
 import { boundsOf, LIMIT_FLAGS } from '#sidecar'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import { closed, listOf, maybeText, text } from './shapes.ts'
+import { closed, listOf, maybeText, shaped, text } from './shapes.ts'
 
 const MAX_RULES = 256 * 1024
 const FILE = 'rules.yaml'
@@ -12,6 +12,13 @@ const FILE = 'rules.yaml'
 const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
 
 const rules = text('Rules as YAML or JSON; squall://schemas/rules is their JSON Schema.', MAX_RULES)
+
+const PROBLEM = Type.Object({
+  line: Type.Number(),
+  column: Type.Number(),
+  path: Type.String(),
+  message: Type.String(),
+})
 
 /** Lists what is known about faults and rules without a sidecar. */
 export const REFERENCE_TOOLS: readonly ControlTool[] = [
@@ -55,12 +62,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     input: closed({ rules }),
     output: Type.Object({
       ok: Type.Boolean(),
-      problems: listOf({
-        line: Type.Number(),
-        column: Type.Number(),
-        path: Type.String(),
-        message: Type.String(),
-      }),
+      problems: Type.Array(PROBLEM),
       warnings: Type.Array(Type.String(), { description: 'Faults that can never act.' }),
     }),
     run: async ({ rules: written }) => {
@@ -70,12 +72,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       const warnings = idle.map(({ rule, fault, message }) => `${rule}: ${fault}: ${message}`)
       const ok = problems.length === 0
       const lines = ok ? 'The rules are valid.' : files.map(problemLines).join('')
-      const shown = problems.map(({ line, column, path, message }) => ({
-        line,
-        column,
-        path,
-        message,
-      }))
+      const shown = problems.map((problem) => shaped(PROBLEM, problem))
       return { text: [lines, ...warnings].join('\n'), data: { ok, problems: shown, warnings } }
     },
   }),

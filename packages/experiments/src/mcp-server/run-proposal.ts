@@ -2,7 +2,6 @@ import {
   acceptedContent,
   inputRequired,
   type InputRequiredResult,
-  type RequestStateCodec,
 } from '@modelcontextprotocol/server'
 import { shownUrl } from '#base'
 import * as Type from 'typebox'
@@ -12,19 +11,17 @@ import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { RejectedError } from '../experiment/rejection.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import { checksOf, runHere, storeResult, withSidecars } from '../operations/run-here.ts'
-import { type CheckedPlan, checkPlan, reasonsOf } from './checked-plan.ts'
-import type { Control } from './control.ts'
-import type { ControlCall, Outcome } from './control-tool.ts'
+import { runHere, storeResult, withSidecars } from '../operations/run-here.ts'
+import { type CheckedPlan, checkPlan, reasonsOf, summaryOf } from './checked-plan.ts'
+import type { Control, Asked, ControlCall, Outcome } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
-import { summaryOf } from './plan-summary.ts'
 import type { Proposal, ProposedSearch } from './proposals.ts'
-import { maybeText, textOrNull } from './shapes.ts'
+import { maybeText, shaped, textOrNull } from './shapes.ts'
 
 const PROGRESS_MS = 1_000
 
 /** The output of tools that run a proposal. */
-export const RUN_OUTPUT = {
+export const RUN_OUTPUT = Type.Object({
   status: Type.Union([Type.Literal('done'), Type.Literal('approval_required')]),
   next: maybeText('How to continue.'),
   experiment: maybeText('The id for get_experiment.'),
@@ -33,29 +30,14 @@ export const RUN_OUTPUT = {
   code: Type.Optional(textOrNull),
   why: Type.Optional(Type.String()),
   restored: Type.Optional(Type.Boolean({ description: 'True when the rules were restored.' })),
-}
-
-/** The plan that a question to a person is about. */
-export interface Asked {
-  readonly id: string
-  readonly digest: string
-}
-
-export interface RunSetup {
-  readonly control: Control
-  readonly states: RequestStateCodec<Asked>
-  /** Returns more of the result for the client. */
-  readonly show?: (result: ExperimentResult) => Readonly<Record<string, unknown>>
-}
+})
 
 /** Checks the text of a plan and keeps it as a proposal. Throws a `DeniedError`. */
 export async function proposePlan(
   written: string,
   control: Control,
-  {
-    search,
-    about = [],
-  }: { readonly search?: ProposedSearch; readonly about?: readonly string[] } = {},
+  search?: ProposedSearch,
+  about: readonly string[] = [],
 ): Promise<{ readonly kept: Proposal; readonly plan: Plan; readonly policy: Policy }> {
   const { plan, policy } = await checkPlan(written, control)
   const target = shownUrl(plan.target)
@@ -71,30 +53,42 @@ export async function proposePlan(
 }
 
 /** A proposal that a person or the policy has approved, and that is used up. */
-export interface Approved {
-  readonly kind: 'approved'
+interface Approved {
   readonly proposal: Proposal
   readonly checked: CheckedPlan
   readonly by: string
 }
 
-/** The response to a call whose run is not approved. */
-interface NotApproved {
-  readonly kind: 'asked'
-  readonly response: Outcome | InputRequiredResult
+/** How each tool goes on after an approval at a terminal: the call, and what it needs. */
+const AGAIN = {
+  run_experiment: () => ['run_experiment again', {}],
+  run_impact: ({ id, digest }) => [
+    `run_experiment with id ${id} and digest ${digest}`,
+    { id, digest },
+  ],
+  find_limit: ({ id }) => [`find_limit with id ${id} alone`, { id }],
+} as const satisfies Readonly<Record<string, (asked: Asked) => readonly [string, object]>>
+
+type RunTool = keyof typeof AGAIN
+
+/** Returns the proposal that a person was asked about in this call, or else a new one. */
+export async function askedIn(call: ControlCall, propose: () => Promise<Asked>): Promise<Asked> {
+  // With the response of a person the client repeats the call.
+  const { inputResponses, requestState } = call.context.mcpReq
+  return (inputResponses === undefined ? undefined : requestState<Asked>()) ?? propose()
 }
 
 /**
- * Uses up an approved proposal, or returns what must happen before: a question to a person, or the
- * command that approves it. Throws a `DeniedError`.
+ * Uses up an approved proposal and runs it, or returns what must happen before: a question to a
+ * person, or the command that approves it. Throws a `DeniedError`.
  */
-export async function takeApproved(
+export async function runWhenApproved(
+  tool: RunTool,
   asked: Asked,
   call: ControlCall,
-  setup: RunSetup,
-  tool: 'run_experiment' | 'find_limit' = 'run_experiment',
-): Promise<Approved | NotApproved> {
-  const { control } = setup
+  run: (approved: Approved) => Promise<Outcome>,
+): Promise<Outcome | InputRequiredResult> {
+  const { control } = call
   const proposal = await control.proposals.find(asked.id)
   if (proposal.digest !== asked.digest) {
     throw new DeniedError(
@@ -102,7 +96,9 @@ export async function takeApproved(
     )
   }
   const own = proposal.search === undefined ? 'run_experiment' : 'find_limit'
-  if (own !== tool) throw new DeniedError(`the proposal ${asked.id} is for ${own}`)
+  if ((own === 'find_limit') !== (tool === 'find_limit')) {
+    throw new DeniedError(`the proposal ${asked.id} is for ${own}`)
+  }
   const busy = control.running.on(proposal.target)
   if (busy !== undefined) {
     throw new DeniedError(
@@ -113,21 +109,23 @@ export async function takeApproved(
   if (checked.plan.digest !== proposal.digest) {
     throw new DeniedError('the stored plan has changed; call propose_experiment again')
   }
-  const by = await approve(proposal, checked.policy, call, setup)
-  if (typeof by !== 'string') return { kind: 'asked', response: by }
+  const by = await approve(proposal, checked.policy, call, tool)
+  if (typeof by !== 'string') return by
   await control.proposals.take(proposal)
-  return { kind: 'approved', proposal, checked, by }
+  return run({ proposal, checked, by })
 }
 
-/** Runs an approved proposal once, or returns what must happen before. Throws a `DeniedError`. */
-export async function runProposal(
+/**
+ * Runs an approved proposal once, or returns what must happen before; `show` returns more of the
+ * result for the client. Throws a `DeniedError`.
+ */
+export function runProposal(
   asked: Asked,
   call: ControlCall,
-  setup: RunSetup,
+  tool: RunTool = 'run_experiment',
+  show: (result: ExperimentResult) => object = () => ({}),
 ): Promise<Outcome | InputRequiredResult> {
-  const approved = await takeApproved(asked, call, setup)
-  if (approved.kind === 'asked') return approved.response
-  return runApproved(approved, call, setup)
+  return runWhenApproved(tool, asked, call, (approved) => runApproved(approved, call, show))
 }
 
 /** Returns who has approved the run, or else what must happen before it. */
@@ -135,8 +133,9 @@ async function approve(
   proposal: Proposal,
   { approval: wanted }: Policy,
   call: ControlCall,
-  { control, states }: RunSetup,
+  tool: RunTool,
 ): Promise<string | Outcome | InputRequiredResult> {
+  const { control, states } = call
   const { id: about, digest, summary } = proposal
   if (wanted === 'none') return 'the policy'
   const given = await control.proposals.approvalOf(proposal)
@@ -165,9 +164,10 @@ async function approve(
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
   const next = `squall approve ${about}`
+  const [again, needs] = AGAIN[tool](proposal)
   return {
-    text: `A person must approve this run: ${next}\nThen call run_experiment again.`,
-    data: { status: 'approval_required', next },
+    text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,
+    data: { status: 'approval_required', next, ...needs },
     entry: { outcome: 'approval_required', proposal: about, digest, target: proposal.target },
   }
 }
@@ -175,32 +175,29 @@ async function approve(
 async function runApproved(
   { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy }: Approved,
   call: ControlCall,
-  { control: { access, running, policy: file }, show = () => ({}) }: RunSetup,
+  show: (result: ExperimentResult) => object,
 ): Promise<Outcome> {
+  const { access, running, policy: file } = call.control
   const about = { proposal: id, digest, target, approvedBy }
   // A run that cannot be logged does not begin.
   await call.audit({ outcome: 'started', ...about })
   const { signal } = call.context.mcpReq
   try {
     return await running.run({ id, target }, signal, async (stop) => {
-      const result = await withSidecars(access, plan, async (sidecars) => {
-        const checks = await checksOf(access, plan, () => {})
-        return runHere(access, { plan, sidecars, ...checks, stop, onEvent: progressTo(call) })
-      })
+      const result = await withSidecars(access, plan, (placed) =>
+        runHere(access, { ...placed, stop, onEvent: progressTo(call) }),
+      )
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
       const entry = { ...about, experiment: result.id, verdict: result.verdict }
-      const data = { ...outcomeOf(result), ...show(result) }
+      const outcome = { ...result, status: 'done', experiment: result.id }
+      const data = { ...shaped(RUN_OUTPUT, outcome), ...show(result) }
       return { text: noteLines(result).join('\n'), data, entry }
     })
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     throw new DeniedError(...reasonsOf(error.rejections))
   }
-}
-
-function outcomeOf({ id: experiment, verdict, stage, code, why, restored }: ExperimentResult) {
-  return { status: 'done', experiment, verdict, stage, code, why, restored }
 }
 
 /** Returns what reports the events of an experiment to a client that asked for progress. */

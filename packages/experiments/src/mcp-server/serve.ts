@@ -1,26 +1,28 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import {
+  McpServer,
+  createRequestStateCodec,
+  type RequestStateCodec,
+} from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import type { McpServer } from '@modelcontextprotocol/server'
+import { interruption } from '#base'
+import { INTERRUPTED, print, UsageError, readVersion } from '#cli'
 import { formatListen, type ListenAddress } from '#protocol'
 import { BindError } from '#sidecar'
-import { INTERRUPTED, ownHosts, print, UsageError } from '#cli'
-import { interruption } from '#base'
 import { readPolicyFile } from '../cli/policy.ts'
-import { openAudit } from './audit.ts'
-import type { Control } from './control.ts'
-import { controlServers } from './control-server.ts'
+import type { ControlRequest } from '../commands/mcp.ts'
+import { openAudit, type Audit } from './audit.ts'
+import { type Control, type Asked, toolAdder } from './control-tool.ts'
+import { WHAT_NEXT, OBSERVE, SUGGEST_SLO } from './evidence-tools.ts'
+import { EXPERIMENT_TOOLS } from './experiment-tools.ts'
+import { addGuidance } from './guidance.ts'
+import { HISTORY_TOOLS } from './history-tools.ts'
 import { listenHttp, PATH } from './http-front.ts'
 import { Proposals } from './proposals.ts'
+import { REFERENCE_TOOLS } from './reference-tools.ts'
 import { RunningExperiments } from './running.ts'
-
-/** The options of `squall mcp`. */
-export interface ControlRequest extends Omit<Control, 'proposals' | 'running'> {
-  /** Undefined for standard input and output. */
-  readonly listen: ListenAddress | undefined
-  readonly token: string | undefined
-  /** The path of the audit log. */
-  readonly audit: string | undefined
-}
+import { DISARM, LIST_TARGETS } from './target-tools.ts'
 
 /** Serves MCP until the client leaves or a signal arrives, and rolls running experiments back. */
 export async function serveControl(request: ControlRequest): Promise<number> {
@@ -44,13 +46,8 @@ export async function serveControl(request: ControlRequest): Promise<number> {
   }
 }
 
-interface Serving {
-  /** Resolves when the only client has left. */
-  readonly ended: Promise<unknown>
-  close(): Promise<void>
-}
-
-function overStdio(create: () => McpServer): Serving {
+/** Serves the client at standard input; `ended` resolves when it has left. */
+function overStdio(create: () => McpServer) {
   const transport = new StdioServerTransport()
   const ended = once(process.stdin, 'close')
   const handle = serveStdio(create, { transport })
@@ -61,9 +58,9 @@ async function overHttp(
   { token }: ControlRequest,
   address: ListenAddress,
   create: () => McpServer,
-): Promise<Serving> {
+): Promise<ReturnType<typeof overStdio>> {
   try {
-    const front = await listenHttp(address, { token, hosts: ownHosts(address) }, create)
+    const front = await listenHttp(address, token, create)
     const { host, port, text } = front.address
     const where =
       address.kind === 'unix' ? text : `http://${formatListen({ kind: 'tcp', host, port })}${PATH}`
@@ -72,5 +69,48 @@ async function overHttp(
   } catch (error) {
     if (!(error instanceof BindError)) throw error
     throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+  }
+}
+
+const MAX_ELEMENTS = 20_000
+const ANSWER_MS = 600_000
+const INSTRUCTIONS =
+  'Squall injects faults into MCP calls. Read squall://policy and call list_targets first. Propose each experiment; only an approved proposal runs, and only once. When a proposal is denied, change the plan.'
+
+/**
+ * Returns a function that creates a server for one client. All of them share experiments and
+ * proposals.
+ */
+export function controlServers(control: Control, audit: Audit): () => McpServer {
+  const states: RequestStateCodec<Asked> = createRequestStateCodec<Asked>({
+    key: randomBytes(32),
+    ttlSeconds: ANSWER_MS / 1000,
+  })
+  const tools = [
+    LIST_TARGETS,
+    ...(control.adminToken === undefined ? [] : [DISARM]),
+    OBSERVE,
+    SUGGEST_SLO,
+    WHAT_NEXT,
+    ...REFERENCE_TOOLS,
+    ...EXPERIMENT_TOOLS,
+    ...HISTORY_TOOLS,
+  ]
+  // Each session, and from 2026-07-28 on each request, has a server of its own.
+  const adders = tools.map((tool) => toolAdder(tool, { control, states, audit }))
+  return () => {
+    const server = new McpServer(
+      { name: 'squall', title: 'Squall', version: readVersion() },
+      {
+        capabilities: { tools: {}, resources: {}, prompts: {} },
+        instructions: INSTRUCTIONS,
+        inputRequired: { roundTimeoutMs: ANSWER_MS },
+        requestState: { verify: (state, context) => states.verify(state, context) },
+        maxToolInputElements: MAX_ELEMENTS,
+      },
+    )
+    for (const add of adders) add(server)
+    addGuidance(server, control)
+    return server
   }
 }

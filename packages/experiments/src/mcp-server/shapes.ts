@@ -25,3 +25,9 @@ export const textOrNull = Type.Union([Type.String(), Type.Null()])
 /** A number, or null where nothing was measured. */
 export const numberOrNull = (description?: string) =>
   Type.Union([Type.Number(), Type.Null()], description === undefined ? {} : { description })
+
+/** Returns the members of a value that an object of this shape has. */
+export function shaped({ properties }: Type.TObject, value: object): Record<string, unknown> {
+  const all = value as Readonly<Record<string, unknown>>
+  return Object.fromEntries(Object.keys(properties).map((key) => [key, all[key]]))
+}

@@ -6,9 +6,8 @@ import type { Policy } from '../policy/policy-schema.ts'
 import { changeSidecar } from '#cli'
 import { listTools } from '../cli/list-tools.ts'
 import { readPolicyFile } from '../cli/policy.ts'
-import type { Control } from './control.ts'
-import { type ControlTool, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
-import { adminUrl, type OpenSidecar } from './open-sidecars.ts'
+import { type Control, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
+import { adminUrl } from './open-sidecars.ts'
 import { DeniedError } from './denied-error.ts'
 import { closed, listOf, maybeText, text } from './shapes.ts'
 
@@ -20,67 +19,62 @@ const DISARM_MS = 5_000
 const texts = (description: string) => Type.Array(Type.String(), { description })
 const problem = maybeText('Why it cannot be read.')
 
-/** Returns the tools about targets and sidecars. */
-export function targetTools(control: Control): readonly ControlTool[] {
-  const { adminToken } = control
-  return [listTool(control), ...(adminToken === undefined ? [] : [disarmTool(control, adminToken)])]
-}
-
-function listTool(control: Control): ControlTool {
-  return defineTool({
-    name: 'list_targets',
-    title: 'List targets',
-    description:
-      'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
-    annotations: READ_ONLY,
-    input: closed({
-      tools: maybeText('Lists only tools that match, as read_*.', 256),
+export const LIST_TARGETS = defineTool({
+  name: 'list_targets',
+  title: 'List targets',
+  description:
+    'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
+  annotations: READ_ONLY,
+  input: closed({
+    tools: maybeText('Lists only tools that match, as read_*.', 256),
+  }),
+  output: Type.Object({
+    note: Type.String(),
+    targets: texts('URLs that the policy allows.'),
+    environments: texts('Environments that the policy allows.'),
+    namespaces: texts('Namespaces whose pods plans may name.'),
+    sidecars: listOf({
+      admin: Type.String(),
+      rulesFile: Type.String(),
+      environment: Type.Optional(Type.String()),
+      armed: Type.Optional(Type.Boolean()),
+      reasons: Type.Optional(texts('Why no rule may act.')),
+      rules: Type.Optional(listOf({ name: Type.String(), phase: Type.String() })),
+      problem,
     }),
-    output: Type.Object({
-      note: Type.String(),
-      targets: texts('URLs that the policy allows.'),
-      environments: texts('Environments that the policy allows.'),
-      namespaces: texts('Namespaces whose pods plans may name.'),
-      sidecars: listOf({
-        admin: Type.String(),
-        rulesFile: Type.String(),
-        environment: Type.Optional(Type.String()),
-        armed: Type.Optional(Type.Boolean()),
-        reasons: Type.Optional(texts('Why no rule may act.')),
-        rules: Type.Optional(listOf({ name: Type.String(), phase: Type.String() })),
-        problem,
-      }),
-      servers: listOf({
-        url: Type.String(),
-        server: Type.Optional(Type.String()),
-        protocolVersion: Type.Optional(Type.String()),
-        matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
-        tools: Type.Optional(
-          listOf({
-            name: Type.String(),
-            untrustedDescription: Type.Optional(Type.String()),
-            hint: text('The effects, by the annotations.'),
-            forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
-          }),
-        ),
-        problem,
-      }),
+    servers: listOf({
+      url: Type.String(),
+      server: Type.Optional(Type.String()),
+      protocolVersion: Type.Optional(Type.String()),
+      matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
+      tools: Type.Optional(
+        listOf({
+          name: Type.String(),
+          untrustedDescription: Type.Optional(Type.String()),
+          hint: text('The effects, by the annotations.'),
+          forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
+        }),
+      ),
+      problem,
     }),
-    run: async ({ tools: glob = '*' }) => {
-      const policy = await readPolicyFile(control.policy)
-      const [sidecars, servers] = await Promise.all([
-        Promise.all(control.bounds.sidecars.map((each) => sidecarState(each, control))),
-        Promise.all(control.targets.map((url) => serverTools(url, glob, policy, control))),
-      ])
-      const { targets, environments } = policy
-      const { namespaces } = control.bounds
-      const data = { note: FOREIGN, targets, environments, namespaces, sidecars, servers }
-      return { text: `${FOREIGN}\n${JSON.stringify(data, null, 1)}`, data }
-    },
-  })
-}
+  }),
+  run: async ({ tools: glob = '*' }, { control }) => {
+    const policy = await readPolicyFile(control.policy)
+    const [sidecars, servers] = await Promise.all([
+      Promise.all(control.bounds.sidecars.map((each) => sidecarState(each, control))),
+      Promise.all(control.targets.map((url) => serverTools(url, glob, policy, control))),
+    ])
+    const { targets, environments } = policy
+    const { namespaces } = control.bounds
+    const data = { note: FOREIGN, targets, environments, namespaces, sidecars, servers }
+    return { text: `${FOREIGN}\n${JSON.stringify(data, null, 1)}`, data }
+  },
+})
 
-async function sidecarState(sidecar: OpenSidecar, { access }: Control): Promise<object> {
+async function sidecarState(
+  sidecar: Control['bounds']['sidecars'][number],
+  { access }: Control,
+): Promise<object> {
   const url = adminUrl(sidecar)
   const known = { admin: url.origin, rulesFile: sidecar.rulesFile }
   try {
@@ -108,8 +102,7 @@ async function serverTools(
     return { url: shown, problem: 'the policy does not allow this target' }
   }
   try {
-    const { headers, authTokenFile } = access
-    const { server, protocolVersion, tools } = await listTools({ url, headers, authTokenFile })
+    const { server, protocolVersion, tools } = await listTools(url, access)
     const matching = tools.filter(({ name }) => matchesGlob(glob, name))
     const listed = matching.slice(0, MAX_TOOLS).map(({ name, description, hint }) => ({
       name: oneLine(name, MAX_NAME),
@@ -124,38 +117,36 @@ async function serverTools(
   }
 }
 
-function disarmTool({ bounds }: Control, token: string): ControlTool {
-  return defineTool({
-    name: 'disarm',
-    title: 'Disarm the sidecars',
-    description:
-      'Ends all faults of the sidecars of this machine at once, until a person arms them. Always allowed.',
-    annotations: ROLLBACK,
-    input: closed({
-      reason: Type.String({
-        description: 'The reason, for the log.',
-        minLength: 1,
-        maxLength: 150,
-      }),
+export const DISARM = defineTool({
+  name: 'disarm',
+  title: 'Disarm the sidecars',
+  description:
+    'Ends all faults of the sidecars of this machine at once, until a person arms them. Always allowed.',
+  annotations: ROLLBACK,
+  input: closed({
+    reason: Type.String({
+      description: 'The reason, for the log.',
+      minLength: 1,
+      maxLength: 150,
     }),
-    output: Type.Object({
-      sidecars: listOf({ address: Type.String(), ok: Type.Boolean(), text: Type.String() }),
-    }),
-    run: async ({ reason }) => {
-      const change = {
-        what: 'disarm',
-        token,
-        reason: `${oneLine(reason)} (squall mcp)`,
-        timeout: DISARM_MS,
-      } as const
-      const sidecars = await Promise.all(
-        bounds.sidecars.map(({ admin }) => changeSidecar(admin, change)),
-      )
-      const lines = sidecars.map((each) => `${each.address}: ${each.text}`)
-      const failed = sidecars.filter(({ ok }) => !ok)
-      if (failed.length > 0) throw new DeniedError(...lines)
-      const target = bounds.sidecars.map(({ admin }) => endpointText(admin)).join(', ')
-      return { text: lines.join('\n'), data: { sidecars }, entry: { target } }
-    },
-  })
-}
+  }),
+  output: Type.Object({
+    sidecars: listOf({ address: Type.String(), ok: Type.Boolean(), text: Type.String() }),
+  }),
+  run: async ({ reason }, { control: { bounds, adminToken: token = '' } }) => {
+    const change = {
+      what: 'disarm',
+      token,
+      reason: `${oneLine(reason)} (squall mcp)`,
+      timeout: DISARM_MS,
+    } as const
+    const sidecars = await Promise.all(
+      bounds.sidecars.map(({ admin }) => changeSidecar(admin, change)),
+    )
+    const lines = sidecars.map((each) => `${each.address}: ${each.text}`)
+    const failed = sidecars.filter(({ ok }) => !ok)
+    if (failed.length > 0) throw new DeniedError(...lines)
+    const target = bounds.sidecars.map(({ admin }) => endpointText(admin)).join(', ')
+    return { text: lines.join('\n'), data: { sidecars }, entry: { target } }
+  },
+})

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { durationText } from '#base'
 import { stagesTo } from '#rules'
+import type { Policy } from '../policy/policy-schema.ts'
 import type { Rank } from './rank.ts'
 
 /** The target and the sidecar of a plan. */
@@ -11,15 +12,7 @@ export interface PlanSetting {
   readonly target?: object | undefined
   /** The `sidecar` of the plan. */
   readonly sidecar: object
-  readonly limits?: PlanLimits | undefined
-}
-
-/** The limits of a policy for plans. */
-export interface PlanLimits {
-  readonly maxRate?: number | undefined
-  readonly firstStage?: number
-  readonly maxPercent?: number
-  readonly maxDuration?: number
+  readonly limits?: Partial<Policy> | undefined
 }
 
 /** The first and the last stage in percent for calls that only become slow, and for calls that fail. */

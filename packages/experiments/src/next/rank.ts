@@ -1,15 +1,9 @@
 import { roundedDuration } from '#base'
+import type { Baseline } from '../slo/baseline.ts'
 import { type Question, QUESTIONS, type Symptom } from './questions.ts'
 
 /** The behaviour of a tool over a time, without what faults ended; null is for what is not known. */
-export interface Behaviour {
-  readonly tool: string
-  readonly calls: number
-  readonly errors: number
-  /** Seconds in the upstream. */
-  readonly p95: number | null
-  /** The mean size of a result. */
-  readonly bytes: number | null
+export interface Behaviour extends Omit<Baseline, 'p50' | 'p99'> {
   /** Calls by a task that calls the tool, without retries; not known where agents are not watched. */
   readonly perTask?: number | null
 }
@@ -28,11 +22,7 @@ export interface PastTest {
   readonly result: string
   /** The run, and its measures before the stages: the share of errors, and the p95 in milliseconds. */
   readonly before?:
-    | {
-        readonly run: string
-        readonly errors: number | null
-        readonly p95: number | null
-      }
+    | { readonly run: string; readonly errors: number | null; readonly p95: number | null }
     | undefined
 }
 

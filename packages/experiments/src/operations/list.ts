@@ -1,30 +1,22 @@
 import { nearestName, plain, quoted, shortDigest } from '#base'
-import {
-  type HistoryEntry,
-  readHistory,
-  type RunChoice,
-  selectedRuns,
-} from '../experiment/history.ts'
+import type { EXPERIMENT_LIST } from '../commands/past-experiments.ts'
+import type { RequestOf } from '../commands/operation.ts'
+import { type HistoryEntry, readHistory, selectedRuns } from '../experiment/history.ts'
 import { READY_PLANS } from '../experiment/ready-plans.ts'
-import { schemaLine, UsageError } from '#cli'
-
-/** The options of `squall experiment list`. */
-interface ListRequest extends RunChoice {
-  readonly experiments: string
-  readonly json: boolean
-}
+import { print, schemaLine, UsageError } from '#cli'
 
 /** Lists the history, the newest run last. */
-export async function listExperiments(
-  { experiments, name, verdict, last, json }: ListRequest,
-  write: (text: string) => void = (text) => void process.stdout.write(text),
-): Promise<number> {
+export async function listExperiments({
+  experiments,
+  json,
+  ...choice
+}: RequestOf<typeof EXPERIMENT_LIST>): Promise<number> {
   const all = await readHistory(experiments)
-  const entries = selectedRuns(all, { name, verdict, last })
-  if (!json && entries.length === 0 && all.length > 0) write('no run matches\n')
-  else if (json) write(`${JSON.stringify(entries, null, 2)}\n`)
-  else if (entries.length === 0) write(`${plain(experiments)} contains no runs\n`)
-  else write([row('id', 'name', 'verdict', 'seed', 'plan'), ...entries.map(line)].join(''))
+  const entries = selectedRuns(all, choice)
+  const table = [row('id', 'name', 'verdict', 'seed', 'plan'), ...entries.map(line)].join('')
+  const none = all.length > 0 ? 'no run matches\n' : `${plain(experiments)} contains no runs\n`
+  const text = entries.length === 0 ? none : table
+  await print(json ? `${JSON.stringify(entries, null, 2)}\n` : text)
   return 0
 }
 
@@ -45,21 +37,15 @@ function fit(text: string, width: number): string {
 }
 
 /** Lists the ready plans, or prints one. */
-export function showCatalog(
-  name: string | undefined,
-  write: (text: string) => void = (text) => void process.stdout.write(text),
-): number {
-  if (name === undefined) {
-    for (const { name: each, about } of READY_PLANS) write(`${each.padEnd(20)}${about}\n`)
-    return 0
-  }
+export async function showCatalog(name: string | undefined): Promise<number> {
   const found = READY_PLANS.find((each) => each.name === name)
-  if (found !== undefined) {
-    write(`${schemaLine('experiment', '.')}${found.text}`)
-    return 0
+  if (name !== undefined && found === undefined) {
+    const names = READY_PLANS.map((each) => each.name)
+    const near = nearestName(name, names)
+    const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
+    throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)
   }
-  const names = READY_PLANS.map((each) => each.name)
-  const near = nearestName(name, names)
-  const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
-  throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)
+  const list = READY_PLANS.map((each) => `${each.name.padEnd(20)}${each.about}\n`).join('')
+  await print(found === undefined ? list : `${schemaLine('experiment', '.')}${found.text}`)
+  return 0
 }

@@ -1,48 +1,26 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
+import { AdminError, API, askAdmin, endpointText } from '#admin-api'
 import { plain, shownUrl } from '#base'
+import type { EXPERIMENT_NEXT } from '../commands/next.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import { MonitorError } from '../experiment/monitor/ask.ts'
 import { BaselinesError } from '../next/baselines.ts'
 import { planFor, type PlanSetting } from '../next/next-plan.ts'
 import type { Rank } from '../next/rank.ts'
 import { allowedRanks, whatNext } from '../next/what-next.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import type { SeriesChoice } from '../slo/prometheus-baseline.ts'
 import { print, schemaLine } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
-import { monitorHeadersOf, type RunAccess } from './run-here.ts'
+import { monitorHeadersOf } from './run-here.ts'
 
-/** The options of `squall experiment next`. */
-export interface NextRequest extends Pick<
-  RunAccess,
-  'experiments' | 'readToken' | 'monitorToken' | 'monitorTokenFile'
-> {
-  readonly target: URL
-  readonly admin: AdminEndpoint
-  readonly rulesFile: string
-  /** The path of a policy that limits the plans. */
-  readonly policy: string | undefined
-  readonly prometheus: Omit<SeriesChoice, 'headers'> | undefined
-  readonly top: number
-  /** The directory for the plans. */
-  readonly plans: string | undefined
-  readonly json: boolean
-}
+type NextRequest = RequestOf<typeof EXPERIMENT_NEXT>
 
 /** The file of the learned behaviour, in the directory of the history. */
 export const BASELINES = 'baselines.json'
 
 /** A rank with its plan. */
-interface Shown {
-  readonly tool: string
-  readonly question: string
-  readonly asks: string
-  readonly fault: string
-  readonly score: number
-  readonly reasons: readonly string[]
-  readonly plan: string
-}
+type Shown = ReturnType<typeof shownRank>
 
 const FAILED = 1
 
@@ -80,19 +58,14 @@ export function plannedRanks(
 }
 
 async function evidence(url: URL, request: NextRequest) {
-  const { target, experiments, prometheus, readToken } = request
+  const { target, experiments, prometheus: choice, readToken } = request
+  const prometheus = choice && { ...choice, headers: await monitorHeadersOf(request) }
   const admin = { url, readToken }
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
   const { value: recent } = await askAdmin(admin, API.history, { client: 'experiment' })
-  const ranks = await whatNext({
-    target: shownUrl(target),
-    experiments,
-    recent,
-    baselines: join(experiments, BASELINES),
-    prometheus: prometheus && { ...prometheus, headers: await monitorHeadersOf(request) },
-    learns: true,
-  })
-  return { environment: state.environment, ranks }
+  const baselines = join(experiments, BASELINES)
+  const sources = { target: shownUrl(target), experiments, recent, baselines, prometheus }
+  return { environment: state.environment, ranks: await whatNext({ ...sources, learns: true }) }
 }
 
 /** Describes why the evidence cannot be read. */
@@ -107,7 +80,7 @@ function complaint(error: unknown, { experiments, admin, prometheus }: NextReque
   return `${prometheus!.url.origin} cannot be read: ${error.message}; check --prometheus and --label`
 }
 
-function shownRank({ tool, question, score, reasons }: Rank, plan: string): Shown {
+function shownRank({ tool, question, score, reasons }: Rank, plan: string) {
   const { id, asks, fault } = question
   return { tool, question: id, asks, fault, score: Number(score.toFixed(2)), reasons, plan }
 }

@@ -1,33 +1,20 @@
 import { fieldsOf, quoted } from '#base'
+import type { RequestOf } from '../commands/operation.ts'
+import type { EXPERIMENT_SEARCH } from '../commands/search.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 import { LoadError } from '../load/load-error.ts'
 import { type Condition, parseCondition } from '../search/condition.ts'
 import type { SearchPlan } from '../search/search-plan.ts'
-import { type KeptSearch, readSearch, type SearchSettings } from '../search/search-result.ts'
+import { readSearch, type SearchSettings } from '../search/search-result.ts'
 import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
 import { invalidFile } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
-import { type AskedPlan, complaints, readAsked } from './read-plans.ts'
-import type { RunAccess } from './run-here.ts'
+import { complaints, readAsked } from './read-plans.ts'
 
-/** Limits a search. */
-export interface SearchBudget {
-  readonly maxRuns: number
-  readonly maxTimeMs: number
-  readonly maxCalls: number
-}
-
-/** The options of `squall experiment search`. */
-export interface SearchRequest extends Omit<AskedPlan, 'plan'>, RunAccess, SearchBudget {
-  readonly search:
-    | { readonly kind: 'new'; readonly path: string; readonly settings: SearchSettings }
-    | { readonly kind: 'resume'; readonly id: string }
-  readonly json: boolean
-}
+export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
 
 /** A plan to search, and the plan as it is stored. */
 export interface OpenedSearch extends SearchPlan {
@@ -38,11 +25,7 @@ export interface OpenedSearch extends SearchPlan {
 }
 
 /** Reads the plan of a search, or of an earlier one. Throws a `UsageError`. */
-export async function openSearch(request: SearchRequest): Promise<{
-  readonly search: OpenedSearch
-  readonly earlier: KeptSearch | undefined
-  readonly policy: Policy | undefined
-}> {
+export async function openSearch(request: SearchRequest) {
   const { search: asked, experiments, production } = request
   if (asked.kind === 'new') {
     const plan = { kind: 'file', path: asked.path } as const

@@ -1,4 +1,6 @@
 import { plain } from '#base'
+import type { EXPERIMENT_COMPARE, EXPERIMENT_SHOW } from '../commands/past-experiments.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import { comparedRuns, comparisonTables, compareResults } from '../experiment/compare.ts'
 import { noteLines, resultTables } from '../experiment/experiment-report.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
@@ -12,15 +14,12 @@ export function pastId(experiments: string, begin: string): Promise<string> {
   return usable(findRun(experiments, begin))
 }
 
-/** The options of `squall experiment show`. */
-export interface ShowRequest {
-  readonly id: string
-  readonly experiments: string
-  readonly json: boolean
-}
-
 /** Prints the result of a past run. */
-export async function showExperiment({ id, experiments, json }: ShowRequest): Promise<number> {
+export async function showExperiment({
+  id,
+  experiments,
+  json,
+}: RequestOf<typeof EXPERIMENT_SHOW>): Promise<number> {
   const result = await pastResult(experiments, id)
   if (json) {
     await print(`${JSON.stringify(result)}\n`)
@@ -34,21 +33,13 @@ export async function showExperiment({ id, experiments, json }: ShowRequest): Pr
   return 0
 }
 
-/** The options of `squall experiment compare`. */
-export interface CompareRequest {
-  readonly ids: readonly string[]
-  readonly experiments: string
-  readonly html: string | undefined
-  readonly json: boolean
-}
-
 /** Compares past runs side by side. */
 export async function compareExperiments({
   ids,
   experiments,
   html,
   json,
-}: CompareRequest): Promise<number> {
+}: RequestOf<typeof EXPERIMENT_COMPARE>): Promise<number> {
   const results: ExperimentResult[] = []
   for (const id of ids) results.push(await pastResult(experiments, id))
   const comparison = compareResults(results)

@@ -1,3 +1,5 @@
+import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
 import { readHistory } from '../experiment/history.ts'
 import { asStarted, plain, quoted, readBounded } from '#base'
@@ -15,25 +17,13 @@ import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 
-/** The plan to run: a file, or that of an earlier run. */
-export interface AskedPlan {
-  readonly plan:
-    | { readonly kind: 'again'; readonly id: string }
-    | { readonly kind: 'file'; readonly path: string }
-  /** The directory of the history and of the reports. */
-  readonly experiments: string
-  readonly production: ProductionCheck
-  /** The path of a policy. */
-  readonly policy: string | undefined
-}
-
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
 export async function readAsked({
   plan,
   experiments,
   production,
   policy: path,
-}: AskedPlan): Promise<
+}: Pick<RunRequest, 'plan' | 'experiments' | 'production' | 'policy'>): Promise<
   ReadAndKept & { readonly policy: Policy | undefined; readonly again?: string }
 > {
   const policy = path === undefined ? undefined : await readPolicyFile(path)
@@ -114,20 +104,12 @@ async function textOf(path: string): Promise<string> {
 }
 
 /** Checks plans; returns the exit code. */
-export async function validatePlans(
-  {
-    paths,
-    production,
-    policy: policyPath,
-    json,
-  }: {
-    readonly paths: readonly string[]
-    readonly production: ProductionCheck
-    readonly policy: string | undefined
-    readonly json: boolean
-  },
-  write: (text: string) => void = (text) => void process.stdout.write(text),
-): Promise<number> {
+export async function validatePlans({
+  paths,
+  production,
+  policy: policyPath,
+  json,
+}: RequestOf<typeof EXPERIMENT_VALIDATE>): Promise<number> {
   const policy = policyPath === undefined ? undefined : await readPolicyFile(policyPath)
   const files = []
   for (const path of paths) {
@@ -135,9 +117,9 @@ export async function validatePlans(
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
     files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })
-    if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+    if (!json) await print(ok ? `${plain(path)}: ok\n` : complaints(path, read))
   }
   const ok = files.every((each) => each.ok)
-  if (json) write(`${JSON.stringify({ ok, files }, null, 2)}\n`)
+  if (json) await print(`${JSON.stringify({ ok, files }, null, 2)}\n`)
   return ok ? 0 : 1
 }

@@ -1,23 +1,15 @@
 import { type LineOutput, plain } from '#base'
+import type { EXPERIMENT_RESTORE } from '../commands/experiment.ts'
+import type { RequestOf } from '../commands/operation.ts'
 import {
   type ClaimedKey,
   claimOf,
-  type ClusterOptions,
   findConfigMap,
   podsWithRules,
   restoreClaimed,
   touchPods,
   withClient,
 } from '#kubernetes'
-
-/** The options of `squall experiment restore`. */
-export interface RestoreRequest {
-  readonly cluster: ClusterOptions
-  readonly configMap: string
-  /** Ends an experiment whose claim has not expired. */
-  readonly force: boolean
-  readonly json: boolean
-}
 
 /** Faults stay until the rules are restored: an API server that restarts is waited for. */
 const PATIENCE_MS = 30_000
@@ -28,7 +20,7 @@ const FAILED = 1
 
 /** Restores the rules that an experiment replaced; returns the exit code. */
 export function restoreRules(
-  { cluster, configMap, force, json }: RestoreRequest,
+  { cluster, configMap, force, json }: RequestOf<typeof EXPERIMENT_RESTORE>,
   output: LineOutput = process.stdout,
 ): Promise<number> {
   return withClient(

@@ -6,6 +6,7 @@ import {
   metadataOf,
   NAMESPACES,
 } from '#kubernetes'
+import type { accessOf } from '../commands/experiment.ts'
 import type { ExperimentOptions } from '../experiment/context.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { nextTests, type PolicyOfRun } from '../next/next-tests.ts'
@@ -16,46 +17,46 @@ import type { Plan } from '../experiment/plan.ts'
 import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { runExperiment } from '../experiment/run-experiment.ts'
-import type { Sidecars } from '../experiment/sidecars.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { SourcedName } from '#rules'
-import { type Environment, readVersion } from '#cli'
+import { readVersion } from '#cli'
 import { tokenIn, withToken } from '../cli/server-flags.ts'
 import { PodSidecars } from './pods/pod-sidecars.ts'
 
 /** The directories of a run, and its access to target, sidecars and monitoring. */
-export interface RunAccess {
-  readonly headers: Readonly<Record<string, string>>
-  readonly authTokenFile: string | undefined
-  readonly monitorTokenFile: string | undefined
-  /** The token of the environment. */
-  readonly monitorToken: string | undefined
-  /** The read token of the sidecar, if it requires one. */
-  readonly readToken: string | undefined
-  readonly cluster: LabelSource
-  /** The prefix of the injector's annotations. */
-  readonly prefix: string
-  readonly stateDirectory: string
-  /** The directory of the history and of the reports. */
-  readonly experiments: string
-}
+export type RunAccess = Omit<ReturnType<typeof accessOf>, 'production'>
+
+/** A plan with its sidecars, and what the checks before a run need besides them. */
+type Placed = Pick<ExperimentOptions, 'plan' | 'sidecars'> &
+  Required<Pick<ExperimentOptions, 'namespaceLabel' | 'monitorHeaders'>>
 
 /**
  * Opens the sidecars of a plan, and closes the client of the cluster, if there is one, after the
  * use.
  */
 export async function withSidecars<T>(
-  { cluster, prefix, readToken }: RunAccess,
-  { sidecar: spec }: Plan,
-  use: (sidecars: Sidecars, client: KubeClient | undefined) => Promise<T>,
+  access: RunAccess,
+  plan: Plan,
+  use: (placed: Placed, client: KubeClient | undefined) => Promise<T>,
+  warn: (text: string) => void = () => {},
 ): Promise<T> {
-  if (spec.kind === 'local') {
-    return use(new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } }), undefined)
+  const { prefix, readToken } = access
+  const { sidecar: spec } = plan
+  const context = access.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
+  const cluster = { ...access.cluster, context }
+  const checks = {
+    namespaceLabel: namespaceLabels(cluster, warn),
+    monitorHeaders: await monitorHeadersOf(access),
   }
-  const client = await clientFor({ ...cluster, context: cluster.context ?? spec.context })
+  if (spec.kind === 'local') {
+    const sidecars = new LocalSidecar({ ...spec, admin: { ...spec.admin, readToken } })
+    return use({ plan, sidecars, ...checks }, undefined)
+  }
+  const client = await clientFor(cluster)
   try {
-    return await use(new PodSidecars(client, spec, { prefix, readToken }), client)
+    const sidecars = new PodSidecars(client, spec, { prefix, readToken })
+    return await use({ plan, sidecars, ...checks }, client)
   } finally {
     await client.close()
   }
@@ -71,40 +72,16 @@ export async function tooManyRuns(
   return tooManyRejections(plan, policy, await readHistory(experiments), Date.now())
 }
 
-/** Returns what the checks before a run need besides the plan and its sidecars. */
-export async function checksOf(
-  access: RunAccess,
-  { sidecar: spec }: Plan,
-  warn: (text: string) => void,
-): Promise<Required<Pick<ExperimentOptions, 'namespaceLabel' | 'monitorHeaders'>>> {
-  const context = access.cluster.context ?? (spec.kind === 'pods' ? spec.context : undefined)
-  return {
-    namespaceLabel: namespaceLabels({ ...access.cluster, context }, warn),
-    monitorHeaders: await monitorHeadersOf(access),
-  }
-}
-
 /** Runs a plan in this process. Throws a `RejectedError` when the experiment may not begin. */
 export async function runHere(
-  access: RunAccess,
-  {
-    plan,
-    sidecars,
-    ...options
-  }: Pick<ExperimentOptions, 'plan' | 'sidecars'> &
-    Omit<Partial<ExperimentOptions>, 'plan' | 'sidecars'> &
-    Pick<ExperimentOptions, 'stop' | 'onEvent'>,
+  { authTokenFile, headers, stateDirectory, experiments }: RunAccess,
+  options: Omit<ExperimentOptions, 'version' | 'headers' | 'stateDirectory' | 'past'>,
 ): Promise<ExperimentResult> {
-  const { authTokenFile, stateDirectory, experiments } = access
-  const headers = await withToken(access.headers, authTokenFile)
-  const past = await readHistory(experiments)
   return runExperiment({
-    plan,
-    sidecars,
     version: readVersion(),
-    headers,
+    headers: await withToken(headers, authTokenFile),
     stateDirectory,
-    past,
+    past: await readHistory(experiments),
     ...options,
   })
 }
@@ -137,19 +114,11 @@ export function monitorHeadersOf({
   return withToken(own, file, '--monitor-token-file')
 }
 
-/** The cluster that has the namespace, and the label that names its environment. */
-export interface LabelSource {
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
-  readonly environmentLabel: string
-  readonly env: Environment
-}
-
 const ASK_MS = 3_000
 
 /** Returns a function that reads the label of a namespace with the permissions of the user. */
 export function namespaceLabels(
-  { kubeconfig, context, environmentLabel, env }: LabelSource,
+  { kubeconfig, context, environmentLabel, env }: RunAccess['cluster'],
   warn: (text: string) => void,
 ): (namespace: string) => Promise<SourcedName | undefined> {
   return async (namespace) => {

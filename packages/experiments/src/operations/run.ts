@@ -1,4 +1,5 @@
 import { fieldsOf, interruption, plain, quoted } from '#base'
+import type { RunRequest } from '../commands/experiment.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { experimentSuite, noteLines, rejectedSuite } from '../experiment/experiment-report.ts'
 import { RejectedError } from '../experiment/rejection.ts'
@@ -7,110 +8,78 @@ import { PRODUCTION_NAMES, readYaml } from '#rules'
 import { INTERRUPTED, invalidFile, print } from '#cli'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
-import type { KeptPlan, ReadPlan } from '../experiment/read-plan.ts'
+import type { KeptPlan } from '../experiment/read-plan.ts'
 import type { Policy } from '../policy/policy-schema.ts'
-import type { Sidecars } from '../experiment/sidecars.ts'
-import {
-  type AskedPlan,
-  complaints,
-  complaintsOf,
-  printRejected,
-  readAsked,
-  rejectedLines,
-} from './read-plans.ts'
-import type { KubeClient } from '#kubernetes'
-import type { Plan, PodsSpec } from '../experiment/plan.ts'
-import { type InCluster, runInCluster } from './in-cluster/run-in-cluster.ts'
-import {
-  checksOf,
-  type RunAccess,
-  runHere,
-  storeResult,
-  tooManyRuns,
-  withSidecars,
-} from './run-here.ts'
+import { complaints, complaintsOf, printRejected, readAsked, rejectedLines } from './read-plans.ts'
+import type { Plan } from '../experiment/plan.ts'
+import { runInCluster } from './in-cluster/run-in-cluster.ts'
+import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 const FAILED = 1
 
-/** The options of `squall experiment run`. */
-interface ExperimentRunRequest extends AskedPlan, RunAccess {
-  readonly junit: string | undefined
-  readonly json: boolean
-  /** Shows the progress beside JSON. */
-  readonly progress: boolean
-  /** Runs the plan as a Job; undefined for a run in this process. */
-  readonly inCluster: Pick<InCluster, 'image' | 'serviceAccount'> | undefined
-}
-
 /** Runs a plan; returns the exit code. */
-export function runPlan(request: ExperimentRunRequest): Promise<number> {
+export function runPlan(request: RunRequest): Promise<number> {
   return withJunit(request.junit, 'squall experiment', () => runToReport(request))
 }
 
-async function runToReport(request: ExperimentRunRequest): Promise<number> {
+async function runToReport(request: RunRequest): Promise<number> {
+  const { inCluster, json } = request
   const { read, kept, policy, again } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
     throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
   }
-  const { plan } = read
+  const { plan, rejections } = read
   const { sidecar: spec } = plan
-  if (request.inCluster !== undefined && spec.kind !== 'pods') {
+  if (inCluster !== undefined && spec.kind !== 'pods') {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
     throw invalidFile(wrong, 'name pods with sidecar.kubernetes')
   }
-  const tooMany = read.rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
+  const tooMany = rejections.length > 0 ? [] : await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) return rejected(tooMany, request)
-  return withSidecars(request, plan, async (sidecars, client) => {
-    const { inCluster } = request
-    if (inCluster !== undefined && spec.kind === 'pods' && read.rejections.length === 0) {
-      const own = { ...plan, sidecar: spec }
-      return runAsJob(request, inCluster, client!, own, { ...kept, again })
-    }
-    return runWith(request, read, { ...kept, again }, sidecars)
-  })
+  const shows = !json || request.progress
+  const repeated = again === undefined ? {} : { again }
+  return withSidecars(
+    request,
+    plan,
+    async (placed, client) => {
+      if (rejections.length > 0) {
+        // Nothing asks a sidecar in production.
+        const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
+        const more = isProduction ? [] : await moreRejections(placed)
+        const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
+        return rejected([...rejections, ...more], request, lines)
+      }
+      return toReport(request, kept, plan, async (stop) => {
+        if (inCluster === undefined || spec.kind !== 'pods') {
+          const onEvent = shows ? experimentProgress(process.stderr, process.env) : () => {}
+          return runHere(request, { ...placed, stop, onEvent, ...repeated })
+        }
+        const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
+        const onLine = (line: string) => void (shows && process.stderr.write(`${plain(line)}\n`))
+        const options = { ...inCluster, ...jobFlags(request), stop, onLine }
+        const result = await runInCluster(client!, spec, { ...kept, text }, options)
+        return result && { ...result, ...(again && { again, planDigest: plan.digest }) }
+      })
+    },
+    (text) => void (json || process.stderr.write(`warning: ${plain(text)}\n`)),
+  )
 }
 
-async function runWith(
-  request: ExperimentRunRequest,
-  { plan, rejections }: Extract<ReadPlan, { readonly ok: true }>,
-  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
-  sidecars: Sidecars,
-): Promise<number> {
-  const { json } = request
-  const checks = await checksOf(request, plan, (text) => {
-    if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
-  })
-  if (rejections.length > 0) {
-    // Nothing asks a sidecar in production.
-    const isProduction = rejections.some(({ code }) => code === 'PRODUCTION')
-    const more = isProduction ? [] : await moreRejections({ plan, sidecars, ...checks })
-    const lines = `${complaintsOf(kept.file, rejections)}${rejectedLines(more)}`
-    return rejected([...rejections, ...more], request, lines)
-  }
-  const onEvent =
-    json && !request.progress ? () => {} : experimentProgress(process.stderr, process.env)
-  return toReport(request, kept, plan, (stop) => {
-    const repeated = again === undefined ? {} : { again }
-    return runHere(request, { plan, sidecars, ...checks, stop, onEvent, ...repeated })
-  })
-}
-
-/** Runs until a signal, and reports the result unless there is only an exit code, which it returns. */
+/** Runs until a signal, and reports the result unless it was stopped without one. */
 async function toReport(
-  request: ExperimentRunRequest,
+  request: RunRequest,
   kept: KeptPlan,
   { policy }: Plan,
-  run: (stop: AbortSignal) => Promise<ExperimentResult | number>,
+  run: (stop: AbortSignal) => Promise<ExperimentResult | undefined>,
 ): Promise<number> {
   // The first signal rolls back; after the second, the rules expire by themselves.
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   const { signal } = interrupt
   try {
     const result = await run(signal)
-    if (typeof result === 'number') return result
-    const code = await reported(request, result, kept, policy)
-    return signal.aborted ? INTERRUPTED : code
+    const code = result && (await reported(request, result, kept, policy))
+    return code === undefined || signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
     if (signal.aborted && request.inCluster === undefined) return INTERRUPTED
@@ -120,32 +89,14 @@ async function toReport(
   }
 }
 
-/** Runs the plan as a Job; its reports and its history are those of this machine. */
-async function runAsJob(
-  request: ExperimentRunRequest,
-  { image, serviceAccount }: NonNullable<ExperimentRunRequest['inCluster']>,
-  client: KubeClient,
-  plan: Plan & { readonly sidecar: PodsSpec },
-  { again, ...kept }: KeptPlan & { readonly again: string | undefined },
-): Promise<number> {
-  const { json, progress, prefix, cluster, production } = request
-  const { patterns } = production
-  const text = again === undefined ? kept.text : withSeed(kept.text, plan.seed)
+/** Returns the settings that a Job takes from this command; its reports are those of this machine. */
+function jobFlags({ prefix, cluster, production: { patterns } }: RunRequest) {
   const args = [
     `--annotation-prefix=${prefix}`,
     `--environment-label=${cluster.environmentLabel}`,
     ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
   ]
-  const onLine = (line: string): void => {
-    if (!json || progress) process.stderr.write(`${plain(line)}\n`)
-  }
-  return toReport(request, kept, plan, async (stop) => {
-    const options = { image, serviceAccount, prefix, args, stop, onLine }
-    const outcome = await runInCluster(client, plan.sidecar, { ...kept, text }, options)
-    if (outcome === undefined) return INTERRUPTED
-    if (outcome.kind === 'rejected') return rejected(outcome.rejections, request)
-    return { ...outcome.result, ...(again && { again, planDigest: plan.digest }) }
-  })
+  return { prefix, args }
 }
 
 /** Returns the text of a plan with the seed of the run that is repeated. */
@@ -155,7 +106,7 @@ function withSeed(text: string, seed: number): string {
 
 /** Writes the reports of a result; returns the exit code. */
 async function reported(
-  { experiments, json, junit, policy: file }: ExperimentRunRequest,
+  { experiments, json, junit, policy: file }: RunRequest,
   result: ExperimentResult,
   kept: KeptPlan,
   policy: Policy | undefined,
@@ -169,7 +120,7 @@ async function reported(
 
 async function rejected(
   rejections: RejectedError['rejections'],
-  { json, junit }: ExperimentRunRequest,
+  { json, junit }: RunRequest,
   text?: string,
 ): Promise<number> {
   await writeJunit(junit, rejectedSuite(rejections))

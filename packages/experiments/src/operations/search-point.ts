@@ -1,3 +1,4 @@
+import type { accessOf } from '../commands/experiment.ts'
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
 import { percentage } from '#base'
 import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
@@ -8,23 +9,13 @@ import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
 import type { Measurement } from '../search/limit-search.ts'
 import { filesOf } from './open-search.ts'
-import type { AskedPlan } from './read-plans.ts'
-import {
-  checksOf,
-  type RunAccess,
-  runHere,
-  storeResult,
-  tooManyRuns,
-  withSidecars,
-} from './run-here.ts'
+import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
-/** One run of a search. */
-export interface PointRun {
+/** One run of a search: what it proves, if anything, and why the search cannot go on, if so. */
+interface PointRun {
   readonly id: string
   readonly calls: number
-  /** Undefined when the run proves nothing. */
   readonly measurement: Measurement | undefined
-  /** The reason why the search cannot go on. */
   readonly end: SearchEnd | undefined
   readonly text: string
 }
@@ -45,7 +36,7 @@ const DECIDE_MS = 1000
 
 /** Runs the plan at one magnitude. Throws a `RejectedError` when the run may not begin. */
 export async function runPoint(
-  request: RunAccess & Pick<AskedPlan, 'production'>,
+  request: ReturnType<typeof accessOf>,
   {
     text,
     kept: stored,
@@ -70,18 +61,15 @@ export async function runPoint(
     policy,
   )
   // The whole range is checked before the first run; one stage may skip those before it.
-  if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change --vary')
+  if (!read.ok) throw rejectionError('NOT_SEARCHABLE', 'the plan is invalid', 'change the range')
   const { plan } = read
   const tooMany = await tooManyRuns(request, plan, policy)
   if (tooMany.length > 0) throw new RejectedError(...tooMany)
   const began = performance.now()
   let decideAt = began + DECIDE_MS
-  const result = await withSidecars(request, plan, async (sidecars) => {
-    const checks = await checksOf(request, plan, () => {})
-    return runHere(request, {
-      plan,
-      sidecars,
-      ...checks,
+  const result = await withSidecars(request, plan, (placed) =>
+    runHere(request, {
+      ...placed,
       stop,
       onEvent: () => {},
       endEarly: (timeline) => {
@@ -92,8 +80,8 @@ export async function runPoint(
         if (decide(batchesOf(timeline(), condition)) !== 'failed') return undefined
         return { code: 'SLO', why: condition.text }
       },
-    })
-  })
+    }),
+  )
   await storeResult(request.experiments, result, kept, { isOfSearch: true })
   return pointOf(result, condition)
 }

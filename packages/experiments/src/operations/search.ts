@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { asStarted, durationText, interruption, plain, plainText, shownUrl } from '#base'
 import { join } from 'node:path'
 import { readAndKeep } from '../experiment/read-plan.ts'
-import type { ProductionCheck } from '#rules'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
 import { newId } from '../experiment/run-experiment.ts'
 import type { Policy } from '../policy/policy-schema.ts'
@@ -18,14 +17,7 @@ import { limitText, searchText } from '../search/search-text.ts'
 import { LimitSearch } from '../search/limit-search.ts'
 import { placeText } from '../search/variation.ts'
 import { INTERRUPTED, print, readVersion } from '#cli'
-import type { RunAccess } from './run-here.ts'
-import {
-  filesOf,
-  type OpenedSearch,
-  openSearch,
-  type SearchBudget,
-  type SearchRequest,
-} from './open-search.ts'
+import { filesOf, type OpenedSearch, openSearch, type SearchRequest } from './open-search.ts'
 import { printRejected } from './read-plans.ts'
 import { runPoint } from './search-point.ts'
 
@@ -90,7 +82,7 @@ async function rangeRejections(
 }
 
 /** The access and the budget of a search. */
-export type SearchAccess = RunAccess & SearchBudget & { readonly production: ProductionCheck }
+type SearchAccess = Omit<SearchRequest, 'search' | 'policy' | 'json'>
 
 /** Makes the runs of a search, and stores what is known after each. */
 export async function runSearch(
@@ -174,7 +166,7 @@ export async function runSearch(
     if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
     if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
-    const over = budgetEnd(request, used, { longestMs, mostCalls })
+    const over = budgetEnd(request, used, { longestMs, mostCalls }, resumes ? FLAGS : INPUTS)
     if (over !== undefined) return keep({ code: 'BUDGET', why: `${over}${resume}` })
     await beforeRun?.()
     const runBegan = performance.now()
@@ -206,16 +198,21 @@ export async function runSearch(
   }
 }
 
+/** The names of the budget on the command line, and in the input of a tool. */
+const FLAGS = { runs: '--max-runs', time: '--max-time', calls: '--max-calls' }
+const INPUTS: typeof FLAGS = { runs: 'maxRuns', time: 'maxMinutes', calls: 'the maximum of calls' }
+
 /** Returns the budget that another run would exceed; undefined when one more fits. */
 function budgetEnd(
-  { maxRuns, maxTimeMs, maxCalls }: SearchBudget,
+  { maxRuns, maxTimeMs, maxCalls }: SearchAccess,
   used: { readonly runs: number; readonly ms: number; readonly calls: number },
   { longestMs, mostCalls }: { readonly longestMs: number; readonly mostCalls: number },
+  names: typeof FLAGS,
 ): string | undefined {
-  if (used.runs >= maxRuns) return `--max-runs ${maxRuns} is used`
+  if (used.runs >= maxRuns) return `${names.runs} ${maxRuns} is used`
   if (used.ms + longestMs > maxTimeMs) {
-    return `--max-time ${durationText(maxTimeMs)} leaves no time for another run`
+    return `${names.time} ${durationText(maxTimeMs)} leaves no time for another run`
   }
   if (used.calls + mostCalls <= maxCalls) return undefined
-  return `--max-calls ${maxCalls} leaves no calls for another run`
+  return `${names.calls} ${maxCalls} leaves no calls for another run`
 }

@@ -1,4 +1,6 @@
 import { CLEAR_LINE, interruption, plainText, quoted, redraw, redraws, shownUrl } from '#base'
+import type { RequestOf } from '../commands/operation.ts'
+import type { EXPERIMENT_SIMULATE } from '../commands/simulate.ts'
 import {
   parsePastResult,
   PastRunError,
@@ -16,16 +18,7 @@ import { INTERRUPTED, print } from '#cli'
 import { readAs } from '../cli/read-input.ts'
 import { complaints, readPlanFile, rejectedLines } from './read-plans.ts'
 
-/** The options of `squall experiment simulate`. */
-export interface SimulateRequest {
-  readonly path: string
-  readonly pods: number
-  readonly tasks: number | undefined
-  readonly from: readonly string[]
-  readonly seed: number
-  readonly experiments: string
-  readonly json: boolean
-}
+type SimulateRequest = RequestOf<typeof EXPERIMENT_SIMULATE>
 
 const FAILED = 1
 const INVALID = 2

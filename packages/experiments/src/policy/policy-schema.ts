@@ -47,10 +47,7 @@ const policy = section({
   }),
   firstStage: percentage({ default: 10, description: 'Maximum of the first stage.' }),
   maxPercent: percentage({ default: 50, description: 'Maximum of the last stage.' }),
-  maxDuration: duration({
-    default: '30m',
-    description: 'Maximum time of all stages together.',
-  }),
+  maxDuration: duration({ default: '30m', description: 'Maximum time of all stages together.' }),
   maxRate: Type.Optional(
     rate(100_000, {
       description: 'Maximum `rate` of the load, which each plan must then have; without it, any.',

@@ -1,5 +1,13 @@
-import { Bisection, type Limit, type Magnitudes, type Point, type Precision } from './bisection.ts'
-import { magnitudeAt, positionOf, type Range } from './range.ts'
+import {
+  Bisection,
+  type Limit,
+  type Magnitudes,
+  type Point,
+  type Precision,
+  magnitudeAt,
+  positionOf,
+  type Range,
+} from './bisection.ts'
 import { type Batch, decide, type Decision, type ErrorRates, sum } from './sequential-test.ts'
 
 /** The result of one run. */

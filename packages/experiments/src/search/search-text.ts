@@ -1,6 +1,12 @@
 import { percentage } from '#base'
-import type { Limit, Magnitudes, Point } from './bisection.ts'
-import { magnitudeAt, positionOf, type Range } from './range.ts'
+import {
+  type Limit,
+  type Magnitudes,
+  type Point,
+  magnitudeAt,
+  positionOf,
+  type Range,
+} from './bisection.ts'
 import type { SearchResult } from './search-result.ts'
 import type { Step } from './limit-search.ts'
 import { nameOf, type Variation } from './variation.ts'

@@ -1,7 +1,6 @@
 import { fieldsOf, isRecord, quoted, readDuration, readPercent, readSize } from '#base'
 import { LoadError } from '../load/load-error.ts'
-import type { Magnitudes } from './bisection.ts'
-import type { Range } from './range.ts'
+import type { Magnitudes, Range } from './bisection.ts'
 
 /** A magnitude of the faults of a plan, and its range. */
 export interface Variation {

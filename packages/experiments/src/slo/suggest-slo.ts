@@ -1,23 +1,27 @@
+import * as Type from 'typebox'
 import { quoted } from '#base'
 import type { Baseline } from './baseline.ts'
 import { CALLS, ERRORS, selector } from './series.ts'
 
 /** An objective for a tool. */
-export interface Slo {
-  readonly tool: string
-  readonly indicator: 'success' | 'p95' | 'p99'
-  readonly threshold: number
-  readonly unit: '%' | 'ms'
-  readonly window: string
-  /** The value of the indicator over the window. */
-  readonly promql: string
-  /** The limit in the `slo` of a plan. */
-  readonly gate: Readonly<Record<string, string>>
-  readonly reason: string
-}
+export const SLO = Type.Object({
+  tool: Type.String(),
+  indicator: Type.String({ description: 'success, or a quantile of the upstream.' }),
+  threshold: Type.Number(),
+  unit: Type.String(),
+  window: Type.String(),
+  promql: Type.String({ description: 'The value of the indicator over the window.' }),
+  gate: Type.Record(Type.String(), Type.String(), {
+    description:
+      'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
+  }),
+  reason: Type.String(),
+})
+
+type Slo = Type.Static<typeof SLO>
 
 /** Where the series are, and the window of the objectives. */
-export interface SloScope {
+interface SloScope {
   readonly labels: Readonly<Record<string, string>>
   readonly window: string
   /** Describes the p95 of the baseline. */
@@ -89,7 +93,7 @@ function latencySlos(
         tool,
         indicator,
         threshold,
-        unit: 'ms' as const,
+        unit: 'ms',
         window,
         promql: `1000 * histogram_quantile(${share}, sum by (le) (rate(${series}[${window}])))`,
         gate: { [indicator]: `${threshold}ms` },

@@ -1,6 +1,6 @@
 // part: slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { restoreRules, type RestoreRequest } from '../../src/operations/restore.ts'
+import { restoreRules } from '../../src/operations/restore.ts'
 import { RejectedError } from '../../src/experiment/rejection.ts'
 import { asked } from '../../../../test/support/commands/command-line.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
@@ -18,7 +18,7 @@ afterEach(() => stage.close())
 async function restore(...args: readonly string[]): Promise<{ code: number; out: string }> {
   let out = ''
   const request = asked(['experiment', 'restore', '--kubeconfig', stage.shop.kubeconfig, ...args])
-  const code = await restoreRules(request as RestoreRequest, {
+  const code = await restoreRules(request as Parameters<typeof restoreRules>[0], {
     write: (text: string) => void (out += text),
   })
   return { code, out }

@@ -72,7 +72,8 @@ it('a boundary of two magnitudes is searched after one approval for both ranges'
   expect(agent.questions[0]).toContain(
     'Search: percent=1%..25% and delay=1ms..20ms, until errors>5%; up to 3 runs',
   )
-  expect(data, text).toMatchObject({ status: 'done', limit: null, end: { code: 'BUDGET' } })
+  const end = { code: 'BUDGET', why: 'maxRuns 3 is used' }
+  expect(data, text).toMatchObject({ status: 'done', limit: null, end })
   expect(data.points[0]).toMatchObject({ magnitude: 1, second: 1, decision: 'passed' })
   expect(data.boundary[0]).toMatchObject({ second: 1, where: 'within' })
   expect(data.boundary.at(-1).second).toBe(20)
@@ -84,6 +85,8 @@ it('an approval at a terminal is for this search alone', async () => {
   const agent = await agentOf({ approval: 'terminal' }, true)
   const { data } = await agent.call('find_limit', input({ maxRuns: 1 }))
   expect(data).toMatchObject({ status: 'approval_required', next: `squall approve ${data.id}` })
+  const audit = await readFile(join(stage.directory, 'audit.jsonl'), 'utf8')
+  expect(audit).toContain(`"outcome":"approval_required","proposal":"${data.id}"`)
   const { id } = data
   const proposals = new Proposals(join(stage.directory, 'state'))
   const { digest } = await proposals.approve(id, 'a person')

@@ -1,6 +1,5 @@
 import { seededRandom } from '../../../../src/base/seeded-random.ts'
-import type { Limit } from '../../src/search/bisection.ts'
-import type { Range } from '../../src/search/range.ts'
+import type { Limit, Range } from '../../src/search/bisection.ts'
 import { type Settings, LimitSearch, type Step } from '../../src/search/limit-search.ts'
 import type { System, System2 } from './systems.ts'
 

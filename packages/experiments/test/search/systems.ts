@@ -1,5 +1,5 @@
 import type { RandomSource } from '../../../../src/base/seeded-random.ts'
-import type { Range } from '../../src/search/range.ts'
+import type { Range } from '../../src/search/bisection.ts'
 import type { Batch } from '../../src/search/sequential-test.ts'
 
 /** A simulated target whose share of failed calls is known for each magnitude. */

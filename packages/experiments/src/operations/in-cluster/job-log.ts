@@ -18,37 +18,24 @@ export interface LoggedPod {
 const RUN_ID = /^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/
 const STAMPED = /^(\S+) (.*)$/
 
-/** Reads the log of the runner to its end, as far as it has got. */
-export function readLog(client: KubeClient, pod: LoggedPod): Promise<string> {
-  return client.text(logRequest(pod, {}))
+/** Reads the log of the runner: as far as it has got, or within a time until the runner ends. */
+export function readLog(client: KubeClient, pod: LoggedPod, followMs?: number): Promise<string> {
+  if (followMs === undefined) return client.text(logRequest(pod, {}))
+  return client.text({ ...logRequest(pod, { follow: 'true' }), timeoutMs: followMs })
 }
 
-/** Reads the log while it is written; resolves when the runner has ended. */
-export function followLog(client: KubeClient, pod: LoggedPod, timeoutMs: number): Promise<string> {
-  return client.text({ ...logRequest(pod, { follow: 'true' }), timeoutMs })
-}
-
-/** Reads the lines of a log that are new since the last call. */
-export class NewLines {
-  readonly #client: KubeClient
-  readonly #pod: LoggedPod
-  #last = ''
-
-  constructor(client: KubeClient, pod: LoggedPod) {
-    this.#client = client
-    this.#pod = pod
-  }
-
-  async read(signal?: AbortSignal): Promise<readonly string[]> {
+/** Returns a function that reads the lines of a log that are new since its last call. */
+export function newLines(client: KubeClient, pod: LoggedPod) {
+  let last = ''
+  return async (signal?: AbortSignal): Promise<readonly string[]> => {
     // The API server knows this time to the second.
-    const sinceTime = this.#last === '' ? undefined : `${this.#last.slice(0, 19)}Z`
-    const query = { timestamps: 'true', sinceTime }
-    const text = await this.#client.text(logRequest(this.#pod, query, signal))
+    const sinceTime = last === '' ? undefined : `${last.slice(0, 19)}Z`
+    const text = await client.text(logRequest(pod, { timestamps: 'true', sinceTime }, signal))
     const lines = text.split('\n').flatMap((line) => {
       const [, at = '', rest = ''] = STAMPED.exec(line) ?? []
-      return at > this.#last ? [{ at, rest }] : []
+      return at > last ? [{ at, rest }] : []
     })
-    this.#last = lines.at(-1)?.at ?? this.#last
+    last = lines.at(-1)?.at ?? last
     return lines.map(({ rest }) => rest)
   }
 }

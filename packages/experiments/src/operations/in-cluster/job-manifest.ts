@@ -9,17 +9,26 @@ export interface SidecarImage {
   readonly pullSecrets: readonly Fields[]
 }
 
-/** Describes the Job of an experiment. */
-export interface JobOptions {
-  readonly name: string
-  readonly namespace: string
+/** The options of a run as a Job. */
+export interface InCluster {
   readonly serviceAccount: string
-  readonly sidecar: SidecarImage
-  readonly files: PlanFiles
+  /** Undefined for the full image beside that of the sidecars. */
+  readonly image: string | undefined
   /** Further arguments of `squall experiment run`. */
   readonly args: readonly string[]
   /** The prefix of the injector's annotations. */
   readonly prefix: string
+  readonly stop: AbortSignal
+  /** Shows a line of the log, or of what the pod waits for. */
+  readonly onLine: (line: string) => void
+}
+
+/** Describes the Job of an experiment. */
+export interface JobOptions extends InCluster {
+  readonly name: string
+  readonly namespace: string
+  readonly sidecar: SidecarImage
+  readonly files: PlanFiles
 }
 
 /** The label of the Job's pod, whose value is the name of the Job. */

@@ -11,12 +11,15 @@ import {
   PODS,
   SERVICE_ACCOUNTS,
 } from '#kubernetes'
+import type { ExperimentResult } from '../../experiment/experiment-result.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
+import { RejectedError } from '../../experiment/rejection.ts'
 import type { KeptPlan } from '../../experiment/read-plan.ts'
 import { invalidFile, invalidOption } from '#cli'
 import { podLabels, selectorText } from '../pods/pod-labels.ts'
 import {
   experimentJob,
+  type InCluster,
   JOB_LABEL,
   type JobOptions,
   namedImage,
@@ -25,21 +28,15 @@ import {
   fullImage,
   type SidecarImage,
 } from './job-manifest.ts'
-import { followLog, lastOutcome, NewLines, type Outcome, outcomeOf, readLog } from './job-log.ts'
+import {
+  lastOutcome,
+  type LoggedPod,
+  newLines,
+  type Outcome,
+  outcomeOf,
+  readLog,
+} from './job-log.ts'
 import { planFiles } from './plan-files.ts'
-
-/** The options of a run as a Job. */
-export interface InCluster {
-  readonly serviceAccount: string
-  /** Undefined for the full image beside that of the sidecars. */
-  readonly image: string | undefined
-  /** Further arguments of `squall experiment run`. */
-  readonly args: readonly string[]
-  readonly prefix: string
-  readonly stop: AbortSignal
-  /** Shows a line of the log, or of what the pod waits for. */
-  readonly onLine: (line: string) => void
-}
 
 const POLL_MS = 1_000
 /** Nodes pull the image within this time, or the run fails. */
@@ -49,13 +46,16 @@ const STOP_MS = 90_000
 /** The API server may be away for this long while the Job runs. */
 const AWAY_MS = 300_000
 
-/** Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. */
+/**
+ * Runs a plan as a Job beside its pods; undefined for a Job stopped without an outcome. Throws a
+ * `RejectedError`.
+ */
 export async function runInCluster(
   client: KubeClient,
   spec: PodsSpec,
   kept: KeptPlan,
   options: InCluster,
-): Promise<Outcome | undefined> {
+): Promise<ExperimentResult | undefined> {
   if (spec.context !== undefined) {
     throw invalidFile(
       'the plan names a context, which the pod of a Job does not have',
@@ -64,15 +64,16 @@ export async function runInCluster(
   }
   const { namespace } = spec
   const files = await planFiles(kept)
-  const { serviceAccount, args, prefix } = options
-  await checkServiceAccount(client, namespace, serviceAccount)
+  await checkServiceAccount(client, namespace, options.serviceAccount)
   const sidecar = await imageFor(client, spec, options.image)
   const name = `squall-experiment-${randomBytes(4).toString('hex')}`
-  const job: JobOptions = { name, namespace, serviceAccount, sidecar, files, args, prefix }
+  const job: JobOptions = { ...options, name, namespace, sidecar, files }
   await createJob(client, job)
   options.onLine(`runs as job ${name} in ${namespace}, with ${sidecar.image}`)
   try {
-    return await watchJob(client, job, options)
+    const outcome = await watchJob(client, job)
+    if (outcome?.kind === 'rejected') throw new RejectedError(...outcome.rejections)
+    return outcome?.result
   } finally {
     await deleteJob(client, job)
   }
@@ -140,13 +141,10 @@ async function deleteJob(client: KubeClient, { namespace, name }: JobOptions): P
 }
 
 /** Follows the Job until it has ended, or until it was stopped. */
-async function watchJob(
-  client: KubeClient,
-  job: JobOptions,
-  { stop, onLine }: InCluster,
-): Promise<Outcome | undefined> {
+async function watchJob(client: KubeClient, job: JobOptions): Promise<Outcome | undefined> {
+  const { stop, onLine } = job
   const until = performance.now() + START_MS
-  let lines: NewLines | undefined
+  let lines: ReturnType<typeof newLines> | undefined
   let waiting = ''
   let heardAt = performance.now()
   while (!stop.aborted) {
@@ -160,8 +158,8 @@ async function watchJob(
         if (heardAt > until) throw new JobError(`the job did not start: ${state.why}`)
       } else {
         const logged = { namespace: job.namespace, name: metadataOf(pod!).name }
-        lines ??= new NewLines(client, logged)
-        for (const line of await lines.read(stop)) {
+        lines ??= newLines(client, logged)
+        for (const line of await lines(stop)) {
           if (line !== '' && outcomeOf(line) === undefined) onLine(line)
         }
         if (state.kind === 'ended') return await outcomeFrom(client, logged, state.why)
@@ -186,17 +184,13 @@ async function stopJob(client: KubeClient, job: JobOptions): Promise<Outcome | u
   const { namespace } = job
   const isStarted = pod !== undefined && stateOf(pod).kind !== 'waiting'
   const log = isStarted
-    ? followLog(client, { namespace, name: metadataOf(pod).name }, STOP_MS).catch(() => '')
-    : Promise.resolve('')
+    ? readLog(client, { namespace, name: metadataOf(pod).name }, STOP_MS).catch(() => '')
+    : ''
   await deleteJob(client, job)
   return lastOutcome(await log)
 }
 
-async function outcomeFrom(
-  client: KubeClient,
-  pod: { readonly namespace: string; readonly name: string },
-  why: string,
-): Promise<Outcome> {
+async function outcomeFrom(client: KubeClient, pod: LoggedPod, why: string): Promise<Outcome> {
   const log = await readLog(client, pod)
   const outcome = lastOutcome(log)
   if (outcome !== undefined) return outcome
@@ -216,12 +210,10 @@ async function podOf(
   return (await client.list({ kind: PODS, namespace }, `${JOB_LABEL}=${name}`))[0]
 }
 
-interface JobState {
+function stateOf(pod: Fields | undefined): {
   readonly kind: 'waiting' | 'running' | 'ended'
   readonly why: string
-}
-
-function stateOf(pod: Fields | undefined): JobState {
+} {
   if (pod === undefined) return { kind: 'waiting', why: 'waits for its pod' }
   const status = fieldsOf(pod['status'])
   const container = listOf(status['containerStatuses']).find(({ name }) => name === RUNNER)

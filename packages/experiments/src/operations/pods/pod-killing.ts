@@ -12,17 +12,13 @@ import {
   PODS,
   type WatchedPod,
 } from '#kubernetes'
+import type { PodsSpec } from '../../experiment/plan.ts'
 import { rejectionError } from '../../experiment/rejection.ts'
 import type { Killing } from '../../experiment/sidecars.ts'
 
 type Look = (signal?: AbortSignal) => Promise<readonly WatchedPod[]>
 
-/** The pods to kill in each stage. */
-interface Kills {
-  readonly pod: number
-  /** Deletes pods whatever their PodDisruptionBudget says. */
-  readonly force: boolean
-}
+type Kills = NonNullable<PodsSpec['kills']>
 
 const POLL_MS = 500
 

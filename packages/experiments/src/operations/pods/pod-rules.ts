@@ -2,16 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError } from '#admin-api'
 import {
   asKubeError,
-  type ClaimedKey,
   ClaimLostError,
   configMapKeys,
   findConfigMap,
-  type InjectedPod,
   isHopeless,
   type KubeClient,
   KubeError,
   restoreClaimed,
   textBefore,
+  type WatchedPod,
   touchPods,
   writeClaimed,
 } from '#kubernetes'
@@ -19,23 +18,7 @@ import type { ReplacedRules } from '../../experiment/sidecars.ts'
 import { rejectionError, RulesChangedError } from '../../experiment/rejection.ts'
 import { targetText } from '#rules'
 import type { Fields } from '#base'
-import type { RulesVersions } from './rules-versions.ts'
-
-/** Describes the rules that an experiment replaces in a ConfigMap. */
-export interface PodRulesOptions {
-  readonly client: KubeClient
-  readonly target: ClaimedKey
-  readonly id: string
-  readonly by: string
-  readonly expiryMs: number
-  /** The labels of the pods that take part: no other pod is armed. */
-  readonly labels: Readonly<Record<string, string>>
-  readonly before: Fields | undefined
-  readonly versions: RulesVersions
-  /** The pods of the last look. */
-  readonly pods: () => readonly InjectedPod[]
-  readonly onWrite: (appliedAt: number) => void
-}
+import type { Begin } from './open-rejections.ts'
 
 /** The kubelet may deliver a ConfigMap this late to a pod that cannot be touched. */
 const DELIVERY_MS = 180_000
@@ -45,23 +28,22 @@ const RESTORE_MS = 30_000
 const REPEATS = 6
 const PAUSE_MS = 500
 
-/** Replaces the rules of pods during an experiment. */
-export function podRules(options: PodRulesOptions): ReplacedRules {
-  const { client, target, id, by, expiryMs, labels, before, versions } = options
+/** Replaces the rules of pods during an experiment; `pods` returns those of the last look. */
+export function podRules(
+  client: KubeClient,
+  { target, labels, configMap: before, versions }: Begin,
+  { id, by, expiryMs }: { readonly id: string; readonly by: string; readonly expiryMs: number },
+  pods: () => readonly WatchedPod[],
+  onWrite: (appliedAt: number) => void,
+): ReplacedRules {
   let isClaimed = false
-  /** Returns the reason why pods may not be annotated; throws others. */
-  const touch = async (): Promise<KubeError | undefined> => {
-    const running = options.pods().filter(({ sidecar }) => sidecar === 'running')
-    const [trouble] = await touchPods(client, running, target.prefix, new Date(), {})
-    if (trouble !== undefined && !isHopeless(trouble)) throw trouble
-    return trouble
-  }
+  const touch = (): Promise<KubeError | undefined> => touchRunning(client, pods(), target.prefix)
   return {
     backup: undefined,
     write: async (text, digest, appliedAt) => {
       const targeted = targetText(text, labels)
       if (!targeted.ok) throw notActive(targeted.wrong, targeted.fix)
-      options.onWrite(appliedAt)
+      onWrite(appliedAt)
       versions.add(digest, { key: target.key, text: targeted.text })
       const until = new Date(client.now() + expiryMs).toISOString()
       try {
@@ -94,6 +76,18 @@ export function podRules(options: PodRulesOptions): ReplacedRules {
       return textBefore(found, target.key) === textBefore(before, target.key)
     },
   }
+}
+
+/** Annotates the pods that run; returns the reason why they may not be annotated, throws others. */
+async function touchRunning(
+  client: KubeClient,
+  pods: readonly WatchedPod[],
+  prefix: string,
+): Promise<KubeError | undefined> {
+  const running = pods.flatMap(({ pod }) => (pod.sidecar === 'running' ? [pod] : []))
+  const [trouble] = await touchPods(client, running, prefix, new Date(), {})
+  if (trouble !== undefined && !isHopeless(trouble)) throw trouble
+  return trouble
 }
 
 /** Repeats an action for a time while the API server does not serve it. */

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError, type Rule } from '#admin-api'
-import type { Fields } from '#base'
 import {
   type ClaimedKey,
   claimOf,
@@ -31,7 +30,7 @@ import type {
   Sidecars,
   SidecarState,
 } from '../../experiment/sidecars.ts'
-import { openRejections, runningRejection } from './open-rejections.ts'
+import { type Begin, openRejections, runningRejection } from './open-rejections.ts'
 import { PodCounts } from './pod-counts.ts'
 import { podKilling } from './pod-killing.ts'
 import { podLabels, selectorText } from './pod-labels.ts'
@@ -44,13 +43,6 @@ import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 const JOIN_MS = 30_000
 /** The pause between two looks at a terminating pod. */
 const FOLLOW_MS = 100
-
-interface Begin {
-  readonly labels: Readonly<Record<string, string>>
-  readonly watched: WatchedPods
-  readonly configMap: Fields | undefined
-  readonly versions: RulesVersions
-}
 
 /** The sidecars of pods, which read their rules from a ConfigMap. */
 export class PodSidecars implements Sidecars {
@@ -176,27 +168,19 @@ export class PodSidecars implements Sidecars {
   }
 
   async open(id: string): Promise<ReplacedRules> {
-    const { labels, configMap, versions } = await this.#begin().catch(rejectUnreachable)
-    const claim = claimOf(configMap, this.#target.prefix)
+    const begin = await this.#begin().catch(rejectUnreachable)
+    const claim = claimOf(begin.configMap, this.#target.prefix)
     const pods = await this.#look().catch(() => [])
     const rejections = [
       ...(claim === undefined ? [] : [runningRejection(claim)]),
-      ...openRejections({ target: this.#target, configMap, versions, pods }),
+      ...openRejections(begin, pods),
     ]
     if (rejections.length > 0) throw new RejectedError(...rejections)
-    const by = (await userName(this.#client, {})) ?? `a user of ${hostname()}`
-    return podRules({
-      client: this.#client,
-      target: this.#target,
-      id,
-      by,
-      expiryMs: this.#spec.expiryMs,
-      labels,
-      before: configMap,
-      versions,
-      pods: () => this.#pods.map(({ pod }) => pod),
-      onWrite: (appliedAt) => this.#counts.begin(appliedAt),
-    })
+    const client = this.#client
+    const by = (await userName(client, {})) ?? `a user of ${hostname()}`
+    const run = { id, by, expiryMs: this.#spec.expiryMs }
+    const onWrite = (appliedAt: number): void => this.#counts.begin(appliedAt)
+    return podRules(client, begin, run, () => this.#pods, onWrite)
   }
 
   /** Waits until all pods have read what was restored. */
@@ -256,17 +240,15 @@ export class PodSidecars implements Sidecars {
 
   async #readBegin(): Promise<Begin> {
     const client = this.#client
-    const { namespace, prefix } = this.#target
+    const target = this.#target
+    const { namespace, prefix } = target
     const labels = await podLabels(client, this.#spec)
-    const watched = new WatchedPods(client, {
-      namespace,
-      selector: selectorText(labels),
-      prefix,
-      readToken: this.#readToken,
-    })
-    const configMap = await findConfigMap(client, this.#target, {})
+    const selector = selectorText(labels)
+    const readToken = this.#readToken
+    const watched = new WatchedPods(client, { namespace, selector, prefix, readToken })
+    const configMap = await findConfigMap(client, target, {})
     const versions = new RulesVersions(configMapKeys(configMap ?? {}))
-    return { labels, watched, configMap, versions }
+    return { target, labels, watched, configMap, versions }
   }
 }
 

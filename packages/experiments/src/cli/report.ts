@@ -1,0 +1,51 @@
+import { writeText } from '#cli'
+import type { RequestOf } from '../commands/operation.ts'
+import type { REPORT_MERGE, ReportRequest } from '../commands/report.ts'
+import { LoadError } from '../load/load-error.ts'
+import { Histogram } from '../load/results/histogram.ts'
+import { mergeResults, parseResult } from '../load/results/merge-results.ts'
+import type { LoadResult } from '../load/results/result.ts'
+import { readAs } from './read-input.ts'
+
+const MAX_RESULT = 256 * 1024 * 1024
+
+/** Shows results of loads side by side; returns the exit code. */
+export async function showResults({ form, runs, out, title }: ReportRequest): Promise<number> {
+  const titled = []
+  for (const { file, title: name } of runs) {
+    const result = await readAs(file, form, MAX_RESULT, (text) => shownResult(text, file))
+    titled.push({ title: name, result })
+  }
+  const write =
+    form === 'html'
+      ? (await import('../report/write-report.ts')).writeReport
+      : (await import('../report/markdown.ts')).reportMarkdown
+  await writeText(out, '--out', write(titled, title === undefined ? {} : { title }))
+  return 0
+}
+
+/** Merges the results of shards; returns the exit code. */
+export async function mergeShards({ files, out }: RequestOf<typeof REPORT_MERGE>): Promise<number> {
+  const results = []
+  for (const file of files) {
+    results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))
+  }
+  const merged = mergeResults(results)
+  await writeText(out, '--out', `${JSON.stringify(merged)}\n`)
+  return merged.slo.every(({ ok }) => ok) ? 0 : 1
+}
+
+/** Reads a result whose latencies are shown. */
+function shownResult(text: string, file: string): LoadResult {
+  const result = parseResult(text, file)
+  try {
+    Histogram.from(result.latency.histogram)
+  } catch {
+    throw new LoadError(
+      'INVALID_INPUT',
+      `${file} has latencies that cannot be read`,
+      'give files that squall load --out wrote',
+    )
+  }
+  return result
+}

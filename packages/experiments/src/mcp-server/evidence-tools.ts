@@ -1,0 +1,280 @@
+import { join } from 'node:path'
+import * as Type from 'typebox'
+import { API, type ErrorKind } from '#admin-api'
+import { matchesGlob, oneLine, plain, shownUrl } from '#base'
+import { readPolicyFile } from '../cli/policy.ts'
+import { MonitorError } from '../experiment/monitor/ask.ts'
+import { BaselinesError } from '../next/baselines.ts'
+import { whatNext } from '../next/what-next.ts'
+import { BASELINES, plannedRanks } from '../operations/next.ts'
+import { monitorHeadersOf } from '../operations/run-here.ts'
+import {
+  type Baseline,
+  baselinesOf,
+  prometheusBaselines,
+  NEWEST_MISSING,
+  trafficIn,
+  type Traffic,
+} from '../slo/baseline.ts'
+import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
+import { SLO, suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
+import { defineTool, FOREIGN, READ_ONLY, type Control } from './control-tool.ts'
+import { DeniedError } from './denied-error.ts'
+import { chosenSidecar, SIDECAR, chosenTarget, TARGET } from './open-sidecars.ts'
+import { closed, listOf, maybeInteger, maybeText, numberOrNull, text } from './shapes.ts'
+
+const DEFAULT_SECONDS = 300
+const MAX_SECONDS = 900
+const MAX_ERRORS = 50
+const MAX_NAME = 128
+const NOTE = `${FOREIGN} ${NEWEST_MISSING}`
+
+const optional = { count: Type.Optional(Type.Number()), text: Type.Optional(Type.String()) }
+
+const trafficShape = Type.Object({
+  tool: maybeText('Missing for all calls together.'),
+  calls: Type.Number(),
+  callsPerSecond: Type.Number(),
+  realErrors: Type.Number({ description: 'Errors that no fault made.' }),
+  injectedErrors: Type.Number(),
+  p50Ms: numberOrNull('The median latency for clients.'),
+  p95Ms: numberOrNull('The highest p95 of 5 s.'),
+  upstreamP50Ms: numberOrNull('The median latency of the upstream.'),
+  upstreamP95Ms: numberOrNull('The highest p95 of the upstream of 5 s.'),
+})
+
+/** Shows what passes through a sidecar. */
+export const OBSERVE = defineTool({
+  name: 'observe',
+  title: 'Observe the traffic',
+  description:
+    'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors.',
+  annotations: READ_ONLY,
+  input: closed({
+    sidecar: SIDECAR,
+    tool: maybeText('Shows only tools that match, as read_*.', 256),
+    seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
+  }),
+  output: Type.Object({
+    note: Type.String(),
+    sidecar: Type.String(),
+    armed: Type.Boolean(),
+    seconds: Type.Number({ description: 'The time that the figures are about.' }),
+    traffic: Type.Array(trafficShape),
+    errors: listOf({
+      tool: optional.text,
+      method: Type.String(),
+      outcome: Type.String(),
+      origin: Type.String(),
+      status: optional.count,
+      code: optional.count,
+      rule: optional.text,
+      fault: optional.text,
+      count: Type.Number({ description: 'Since the sidecar started.' }),
+      last: Type.String(),
+      untrustedMessage: optional.text,
+    }),
+  }),
+  run: async ({ sidecar: asked, tool: glob, seconds: span = DEFAULT_SECONDS }, { control }) => {
+    const { ask, setting } = chosenSidecar(control, asked)
+    const [{ armed }, history, { errors }] = await Promise.all([
+      ask(API.state),
+      ask(API.history),
+      ask(API.errors),
+    ])
+    const { seconds, traffic } = trafficIn(history, span)
+    const wanted = (tool: string | undefined): boolean =>
+      glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
+    const data = {
+      note: NOTE,
+      sidecar: setting.admin,
+      armed,
+      seconds,
+      traffic: traffic.filter(({ tool }) => wanted(tool)).map((each) => shown(each, seconds)),
+      errors: errors
+        .filter(({ tool }) => wanted(tool))
+        .slice(0, MAX_ERRORS)
+        .map(shownError),
+    }
+    return { text: `${NOTE}\n${JSON.stringify(data, null, 1)}`, data }
+  },
+})
+
+function shownError(kind: ErrorKind): object {
+  const { first: _, samples, tool, method, ...rest } = kind
+  return {
+    ...rest,
+    tool: tool && oneLine(tool, MAX_NAME),
+    method: oneLine(method, MAX_NAME),
+    untrustedMessage: samples[0]?.message && oneLine(samples[0].message),
+  }
+}
+
+function shown(
+  { tool, calls, realErrors, injectedErrors, ...latencies }: Traffic,
+  seconds: number,
+): object {
+  const milliseconds = (value: number | null) => value && Number((value * 1000).toPrecision(3))
+  return {
+    tool: tool && oneLine(tool, MAX_NAME),
+    calls,
+    callsPerSecond: Number((calls / Math.max(1, seconds)).toPrecision(3)),
+    realErrors,
+    injectedErrors,
+    p50Ms: milliseconds(latencies.p50),
+    p95Ms: milliseconds(latencies.p95),
+    upstreamP50Ms: milliseconds(latencies.upstreamP50),
+    upstreamP95Ms: milliseconds(latencies.upstreamP95),
+  }
+}
+
+const MAX_TOOLS = 50
+
+const duration = (description: string) =>
+  Type.Optional(Type.String({ pattern: PROMQL_DURATION, description }))
+
+/** Suggests objectives from what was observed. */
+export const SUGGEST_SLO = defineTool({
+  name: 'suggest_slo',
+  title: 'Suggest SLOs',
+  description:
+    'Suggests service level objectives by tool from the behaviour of the last 15 minutes, or from a Prometheus over a longer time, each with its query and its reason. What faults ended is left out.',
+  annotations: READ_ONLY,
+  input: closed({
+    sidecar: SIDECAR,
+    tool: maybeText('Suggests only for tools that match.', 256),
+    prometheus: maybeText(
+      'The URL of a Prometheus that --monitor opens, in place of a sidecar.',
+      500,
+    ),
+    over: duration('How far Prometheus looks back; 1d by default.'),
+    labels: Type.Optional(
+      Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
+        maxProperties: 8,
+        description: 'Labels of the series, as namespace or workload.',
+      }),
+    ),
+    window: duration('The window of the objectives; 30d by default.'),
+  }),
+  output: Type.Object({
+    note: Type.String(),
+    slos: Type.Array(SLO),
+    without: Type.Array(Type.String(), { description: 'Why a tool has no objective.' }),
+  }),
+  run: async (
+    { sidecar, tool: glob = '*', prometheus, over = '1d', labels = {}, window = '30d' },
+    { control },
+  ) => {
+    if (prometheus !== undefined && sidecar !== undefined) {
+      throw new DeniedError('sidecar and prometheus exclude each other; leave one out')
+    }
+    const all =
+      prometheus === undefined
+        ? baselinesOf(await chosenSidecar(control, sidecar).ask(API.history))
+        : await fromPrometheus(prometheus, { over, labels }, control)
+    const baselines = all
+      .filter(({ tool }) => matchesGlob(glob, tool) && tool.length <= MAX_NAME)
+      .slice(0, MAX_TOOLS)
+    if (baselines.length === 0) {
+      throw new DeniedError('no calls of such tools were observed; make calls first')
+    }
+    const slos = baselines.flatMap((each) =>
+      suggestSlos(each, {
+        labels,
+        window,
+        p95: prometheus === undefined ? 'highest p95 of 5 s' : 'p95',
+      }),
+    )
+    const without = baselines.flatMap((each) => whyNoSuccessSlo(each) ?? [])
+    const lines = slos.map(({ tool, indicator, threshold, unit, promql, reason }) => {
+      const sign = indicator === 'success' ? 'at least' : 'at most'
+      return plain(
+        `${tool}: ${indicator} ${sign} ${threshold} ${unit} over ${window}. ${reason} Query: ${promql}`,
+      )
+    })
+    return {
+      text: [noteOn(prometheus), ...lines, ...without].join('\n'),
+      data: { note: noteOn(prometheus), slos, without },
+    }
+  },
+})
+
+/** Returns what to know about figures of a sidecar, or of Prometheus. */
+function noteOn(prometheus: string | undefined): string {
+  return prometheus === undefined ? `${FOREIGN} ${NEWEST_MISSING}` : FOREIGN
+}
+
+async function fromPrometheus(
+  given: string,
+  choice: { readonly over: string; readonly labels: Readonly<Record<string, string>> },
+  { bounds, access }: Control,
+): Promise<readonly Baseline[]> {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  const isOpen = url !== undefined && bounds.monitors.includes(url.origin)
+  if (!isOpen || url.username !== '' || url.password !== '') {
+    const open = bounds.monitors.length === 0 ? 'none' : bounds.monitors.join(', ')
+    throw new DeniedError(
+      `squall mcp does not open this Prometheus, only ${open}; ask for --monitor`,
+    )
+  }
+  try {
+    return await prometheusBaselines({ url, headers: await monitorHeadersOf(access), ...choice })
+  } catch (error) {
+    if (!(error instanceof MonitorError)) throw error
+    throw new DeniedError(`${url.origin} cannot be read: ${error.message}`)
+  }
+}
+
+const DEFAULT_TOP = 5
+
+/** Ranks what to test next. */
+export const WHAT_NEXT = defineTool({
+  name: 'what_next',
+  title: 'Rank what to test next',
+  description:
+    'Ranks tools and faults by traffic, earlier tests, changes and likeness to earlier failures; each with its reasons in numbers and a plan for propose_experiment.',
+  annotations: READ_ONLY,
+  input: closed({
+    sidecar: SIDECAR,
+    target: TARGET,
+    top: maybeInteger(1, 20, 'How many; 5 by default.'),
+  }),
+  output: Type.Object({
+    note: Type.String(),
+    ranks: listOf({
+      tool: Type.String(),
+      question: Type.String(),
+      asks: Type.String(),
+      fault: Type.String(),
+      score: Type.Number({ description: 'From 0 to 3.' }),
+      reasons: Type.Array(Type.String()),
+      plan: text('A plan as YAML.'),
+    }),
+  }),
+  run: async ({ sidecar: asked, target: wanted, top = DEFAULT_TOP }, { control }) => {
+    const policy = await readPolicyFile(control.policy)
+    const { ask, setting: sidecar } = chosenSidecar(control, asked)
+    const url = shownUrl(chosenTarget(control, wanted))
+    const { environment } = await ask(API.state)
+    const { experiments } = control.access
+    const recent = await ask(API.history)
+    const baselines = join(experiments, BASELINES)
+    const sources = { target: url, experiments, recent, baselines, learns: false }
+    const found = await whatNext(sources).catch((error: unknown) => {
+      if (!(error instanceof BaselinesError)) throw error
+      throw new DeniedError(`the learned behaviour is unusable: ${error.message}`)
+    })
+    const ranks = plannedRanks(found, { url, environment, sidecar }, policy, top)
+    if (ranks.length === 0) {
+      throw new DeniedError(
+        found.length === 0
+          ? 'no tool was called in the last 15 minutes; make calls first'
+          : 'the policy forbids all faults that could be tested, or all tools',
+      )
+    }
+    const lines = ranks.map(({ tool, fault, score, asks, reasons }) =>
+      plain(`${tool}, ${fault} (${score}): ${asks} ${reasons.join('; ')}`),
+    )
+    return { text: [FOREIGN, ...lines].join('\n'), data: { note: FOREIGN, ranks } }
+  },
+})
