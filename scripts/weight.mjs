@@ -18,7 +18,7 @@ const PARTS = [
   { name: 'listener', directories: ['src/listener'], budget: 15921 },
   { name: 'admin', directories: ['src/admin'], budget: 6849 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
-  { name: 'cli', directories: ['src/cli'], budget: 2960 },
+  { name: 'cli', directories: ['src/cli'], budget: 2975 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14097 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 27205 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2163 },

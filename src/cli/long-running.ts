@@ -13,11 +13,26 @@ export function surviveOwnErrors(logger: Logger, strict = false): void {
   process.on('unhandledRejection', survive)
 }
 
-/** Aborts at the first signal, which asks for a drain. The second ends the process. */
+/** The time between two looks at whether npm is still there, in milliseconds. */
+const LOOK_MS = 500
+
+/**
+ * Aborts at the first signal, which asks for a drain. The second ends the process. `npx squall` that
+ * is killed leaves the process without a signal, which counts as one.
+ */
 export function drainSignal(logger: Logger): AbortSignal {
-  return interruption(1, ['SIGTERM', 'SIGINT'], (signal) => {
-    logger.info({ signal }, 'draining; a second signal ends at once')
-  }).signal
+  const { signal } = interruption(1, ['SIGTERM', 'SIGINT'], (name) => {
+    logger.info({ signal: name }, 'draining; a second signal ends at once')
+  })
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env
+  if (event !== 'npx' || !script.includes('squall')) return signal
+  const { ppid } = process
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return
+    clearInterval(timer)
+    process.emit('SIGTERM')
+  }, LOOK_MS).unref()
+  return signal
 }
 
 /** The exit code by which shells report a program that Ctrl-C ended. */

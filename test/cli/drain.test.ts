@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -273,4 +274,27 @@ describe('a Unix socket to listen on', () => {
     expect(readFileSync(path, 'utf8')).toBe('precious')
     rmSync(path)
   })
+})
+
+test('a sidecar ends when npx, which started it, was killed', async () => {
+  const flags = [
+    '--listen',
+    '127.0.0.1:0',
+    '--admin',
+    '127.0.0.1:0',
+    '--upstream',
+    'http://[::1]:9',
+  ]
+  // As npx does, a shell waits for the program, and ends at a signal without it.
+  const script = '"$0" "$@"; exit $?'
+  const npm = { npm_lifecycle_event: 'npx', npm_lifecycle_script: "'squall'" }
+  const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+  const args = ['-c', script, process.execPath, main, 'run', ...flags]
+  const shell = startProgram(args, npm, { program: '/bin/sh' })
+  opened({ close: () => shell.kill() })
+  await shell.logged('listening')
+  shell.signal('SIGTERM')
+  // The sidecar has the same standard output, which ends with it.
+  await shell.ended
+  expect(shell.lines.at(-1)).toMatchObject({ msg: 'stopped' })
 })
