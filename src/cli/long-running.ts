@@ -28,10 +28,10 @@ export function drainSignal(logger: Logger): AbortSignal {
   if (event !== 'npx' || !script.includes('squall')) return signal
   const { ppid } = process
   const timer = setInterval(() => {
-    if (process.ppid === ppid) return
-    clearInterval(timer)
-    process.emit('SIGTERM')
+    if (process.ppid !== ppid) process.emit('SIGTERM', 'SIGTERM')
   }, LOOK_MS).unref()
+  // A signal to the whole group ends npx as well, which must not count as a second one.
+  signal.addEventListener('abort', () => clearInterval(timer))
   return signal
 }
 

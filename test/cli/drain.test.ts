@@ -37,7 +37,11 @@ interface Stand {
   readonly held: AppExchange[]
 }
 
-async function stand(...args: string[]): Promise<Stand> {
+function stand(...args: string[]): Promise<Stand> {
+  return standOf((flags) => startProgram([...flags, ...args]))
+}
+
+async function standOf(start: (args: readonly string[]) => Program): Promise<Stand> {
   const held: AppExchange[] = []
   const app = opened(
     await startUpstream({
@@ -49,7 +53,7 @@ async function stand(...args: string[]): Promise<Stand> {
     }),
   )
   const where = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
-  const program = startProgram(['run', ...where, ...args])
+  const program = start(['run', ...where])
   opened({ close: () => program.kill() })
   const admin = await program.logged('admin listening')
   const port = portOf(program.lines[0]!)
@@ -276,25 +280,35 @@ describe('a Unix socket to listen on', () => {
   })
 })
 
-test('a sidecar ends when npx, which started it, was killed', async () => {
-  const flags = [
-    '--listen',
-    '127.0.0.1:0',
-    '--admin',
-    '127.0.0.1:0',
-    '--upstream',
-    'http://[::1]:9',
-  ]
-  // As npx does, a shell waits for the program, and ends at a signal without it.
-  const script = '"$0" "$@"; exit $?'
+/** A sidecar behind a shell, as npx starts one: the shell ends at a signal without its child. */
+function standBehind(script: string): Promise<Stand> {
   const npm = { npm_lifecycle_event: 'npx', npm_lifecycle_script: "'squall'" }
   const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-  const args = ['-c', script, process.execPath, main, 'run', ...flags]
-  const shell = startProgram(args, npm, { program: '/bin/sh' })
-  opened({ close: () => shell.kill() })
-  await shell.logged('listening')
-  shell.signal('SIGTERM')
+  return standOf((args) =>
+    startProgram(['-c', script, process.execPath, main, ...args], npm, { program: '/bin/sh' }),
+  )
+}
+
+test('a sidecar ends when npx, which started it, was killed', async () => {
+  const { program } = await standBehind('"$0" "$@"; exit $?')
+  program.signal('SIGTERM')
   // The sidecar has the same standard output, which ends with it.
-  await shell.ended
-  expect(shell.lines.at(-1)).toMatchObject({ msg: 'stopped' })
+  await program.ended
+  expect(program.lines.at(-1)).toMatchObject({ msg: 'stopped' })
+})
+
+test('a signal to the sidecar and to its npx is one signal, and a call finishes', async () => {
+  const both = '"$0" "$@" & trap "kill -TERM $!; exit 0" TERM; wait'
+  const { app, program, port, held } = await standBehind(both)
+  const busy = await client(port)
+  await busy.send(toolCall(1), 'POST')
+  await app.received(1)
+  await signalled(program, 'SIGTERM')
+  // Longer than the time after which the sidecar sees that the shell has gone.
+  await sleep(1_200)
+  await held[0]!.write(response('200 OK', ['Content-Type', 'application/json'], '{}'))
+  expect((await busy.response())?.status).toBe(200)
+  busy.close()
+  await program.ended
+  expect(program.lines.at(-1)).toMatchObject({ msg: 'stopped' })
 })
