@@ -138,6 +138,23 @@ test('events with ids keep their order, and others need not wait', async () => {
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
+test('an event with an id that is too long to read keeps its place as well', async () => {
+  await open([hold], primeAndEnd)
+  await stage.exchange(post(request(1), SESSION))
+  const client = await resume()
+  const response = said(result(1), 'id: e2\n')
+  const long = `id: e3\n${'data: line\n'.repeat(10_001)}\n`
+  const quick = `: keep\n\n${said(note('quick'))}`
+  await pushes[0]!.write(chunk(response + long + quick))
+  await client.sees('quick')
+  expect(heard(client)).toBe(quick)
+  await asleep()
+  faults.take([])
+  await client.sees('id: e3')
+  await expect.poll(() => heard(client), POLL).toBe(quick + LATE + response + long)
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
 test('a call that nobody comes back for ends with its time, and its faults with it', async () => {
   await open([hold], primeAndEnd, { inFlightTtl: 40 })
   await stage.exchange(post(request(1), SESSION))

@@ -238,7 +238,7 @@ export class PushChannel extends EventChannel {
   protected override passed(frame: ChainFrame): Promise<void> | undefined {
     if (this.#ended) return undefined
     if (frame.kind === 'sealed') {
-      this.#outlet.write(frame.raw)
+      this.#pass(frame)
       this.#outlet.flush()
       return this.#outlet.ready()
     }
@@ -251,7 +251,8 @@ export class PushChannel extends EventChannel {
     const messages = this.#messages
     if (messages?.isActive === true && this.gate === undefined) this.#openGate(messages)
     const { raw, oversized } = frame
-    this.push(oversized ? { kind: 'sealed', raw } : eventFrame(frame, readEvent(frame), this.batch))
+    if (oversized) this.push({ kind: 'sealed', raw, eventId: frame.id })
+    else this.push(eventFrame(frame, readEvent(frame), this.batch))
   }
 
   #openGate(messages: MessagePlanner): void {
