@@ -57,6 +57,8 @@ export class PodRun {
   readonly #setup: PodSetup
   readonly #models: ReadonlyMap<string, { readonly model: ToolModel; readonly facts: CallFacts }>
   #attempts = 0
+  /** The first error that is not the response of a call. */
+  #failure: Error | undefined
 
   constructor(setup: PodSetup) {
     this.#setup = setup
@@ -89,7 +91,12 @@ export class PodRun {
     const work = LOAD_DEFAULTS.work
     const runTask = taskRunner(plan, runner, recorder, work, resilience, undefined)
     const client: LoadClient = {
-      call: (tool, _, { timeoutMs }) => this.#call(tool, clock.now() + timeoutMs),
+      call: (tool, _, { timeoutMs }) =>
+        this.#call(tool, clock.now() + timeoutMs).catch((error: Error) => {
+          this.#failure ??= error
+          // No call gets a response any more, and the time ends.
+          return new Promise<never>(() => {})
+        }),
       hold: async () => undefined,
       close: async () => {},
     }
@@ -107,13 +114,12 @@ export class PodRun {
     const fixed = { clients, callsPerTask: load.fanOut, stop, clock }
     const running = runModel(pace, fixed, measured, recorder)
     await clock.run(stop)
-    if (this.#attempts > MOST_ATTEMPTS) throw tooMany()
+    if (this.#failure !== undefined) throw this.#failure
     if (!stop.aborted) await running
   }
 
-  #call(tool: string, timeoutAt: number): Promise<CallResponse> {
-    // No later call gets a response, and the time ends.
-    if (++this.#attempts > MOST_ATTEMPTS) return new Promise(() => {})
+  async #call(tool: string, timeoutAt: number): Promise<CallResponse> {
+    if (++this.#attempts > MOST_ATTEMPTS) throw tooMany()
     const { model, facts } = this.#models.get(tool)!
     const now = this.#clock.now()
     const plan = planCall(this.#setup.rules, facts, this.#states, () => now)
