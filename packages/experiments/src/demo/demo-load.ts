@@ -104,7 +104,7 @@ function countsOf({ sidecar }: Stage): Counts {
   const tools = sidecar.metrics.tools().filter(({ tool }) => tool !== '')
   const calls = sum(tools.map((tool) => sum(tool.calls)))
   const injected = sum(tools.map(({ errors }) => errors.injected))
-  return { calls, injected, real: sum(tools.map(({ errors }) => sum(errors))) - injected }
+  return { calls, injected, real: sum(tools.map(({ errors }) => errors.real)) }
 }
 
 function difference(one: Counts, other: Counts): Counts {

@@ -32,7 +32,7 @@ function restartChecks(result: Restart): Check[] {
       ok: result.streamBroke,
     },
     {
-      what: `down: ${result.rejected} of ${result.asked} calls got 502 and a JSON-RPC error of Squall’s own`,
+      what: `down: ${result.rejected} of ${result.asked} calls got a 502 with Squall’s own error header`,
       ok: result.rejected === result.asked,
     },
     {
