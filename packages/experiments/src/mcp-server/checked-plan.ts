@@ -74,7 +74,7 @@ type PlanBounds = ControlRequest['bounds']
  * Returns the reasons to reject a plan that reaches beyond the bounds: it would replace a file,
  * read a port, or send a token where nobody allowed it.
  */
-export function boundsRejections(plan: Plan, bounds: PlanBounds): readonly Rejection[] {
+function boundsRejections(plan: Plan, bounds: PlanBounds): readonly Rejection[] {
   return [...sidecarRejections(plan, bounds), ...monitorRejections(plan, bounds)]
 }
 

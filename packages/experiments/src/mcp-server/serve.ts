@@ -81,7 +81,7 @@ const INSTRUCTIONS =
  * Returns a function that creates a server for one client. All of them share experiments and
  * proposals.
  */
-export function controlServers(control: Control, audit: Audit): () => McpServer {
+function controlServers(control: Control, audit: Audit): () => McpServer {
   const states: RequestStateCodec<Asked> = createRequestStateCodec<Asked>({
     key: randomBytes(32),
     ttlSeconds: ANSWER_MS / 1000,

@@ -36,7 +36,7 @@ const MAX_EVIDENCE = 1000
  * The probabilities of the position of a limit, from 0 to 1 in the range: probabilistic bisection
  * (Horstein 1963; Waeber, Frazier and Henderson 2013).
  */
-export class Posterior {
+class Posterior {
   /** Below the range, the cells, and above the range. */
   #mass = [BEYOND, ...Array.from({ length: CELLS }, () => (1 - 2 * BEYOND) / CELLS), BEYOND]
 

@@ -14,7 +14,8 @@ import { upstreamFrame, type ChainFrame, repliedFrame } from '../chain/frame.ts'
 import { piped, type ResponseCheck } from '../chain/fault-chain.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import type { CallTexts } from './call-texts.ts'
-import { type RequestVerdict, askFaults, checkVerdict } from './verdicts.ts'
+import { checkVerdict } from '../../../rules/select/verdict-checks.ts'
+import { type RequestVerdict, askFaults } from './verdicts.ts'
 
 /**
  * Pipes the messages of a request that are no calls through the faults that change, drop or repeat

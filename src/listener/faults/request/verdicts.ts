@@ -15,8 +15,6 @@ import {
   replyMessage,
 } from '../emit/injected-response.ts'
 
-export * from '../../../rules/select/verdict-checks.ts'
-
 /** Returns the reason for which a verdict cannot be carried out on a shared stream. */
 export function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableReason | undefined {
   const reason = checkStreamVerdict(call, verdict, false, true)

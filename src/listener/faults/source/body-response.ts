@@ -29,7 +29,7 @@ import {
   replyMessage,
 } from '../emit/injected-response.ts'
 import { type UpstreamFrame, type ChainFrame, upstreamFrame, isOpen } from '../chain/frame.ts'
-import { checkVerdict } from '../request/verdicts.ts'
+import { checkVerdict } from '../../../rules/select/verdict-checks.ts'
 
 /**
  * Holds a response until it is complete, and takes it through faults as one frame: those of the

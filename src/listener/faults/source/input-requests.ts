@@ -10,7 +10,7 @@ import { pipedMessage } from '../request/single-messages.ts'
 import { type UpstreamFrame, type ChainFrame, isOpen } from '../chain/frame.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import type { ExchangeFaults } from '../exchange-faults.ts'
-import { checkServerVerdict } from '../request/verdicts.ts'
+import { checkServerVerdict } from '../../../rules/select/verdict-checks.ts'
 import type { ServerMessage } from './server-messages.ts'
 
 /** Returns true when a response may ask its client for input, and a rule may be about that. */

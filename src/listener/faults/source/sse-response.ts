@@ -17,7 +17,7 @@ import { hasMarkers, leaveResponse, takeAllMarkers } from '../exchange-faults.ts
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { type HttpReply, NOTHING, httpResponse } from '../emit/injected-response.ts'
 import type { ChainFrame } from '../chain/frame.ts'
-import { checkStreamVerdict } from '../request/verdicts.ts'
+import { checkStreamVerdict } from '../../../rules/select/verdict-checks.ts'
 import { eventFrame } from './batch-events.ts'
 import { EventChannel, sentEvent } from './event-channel.ts'
 import { pipeInputRequests } from './input-requests.ts'
@@ -264,6 +264,8 @@ export class SseResponse extends EventChannel implements ResponsePart {
   #replace(owner: CallInjection, reply: HttpReply): undefined {
     const { faults, head, outlet } = this.#context
     move(owner, 'changes')
+    // The chains end with this, and must not end the response, which may wait for a slow client.
+    this.#isClosing = true
     this.#cutCalls(false)
     outlet.bypass()
     const { head: request } = faults.options.exchange
