@@ -12,15 +12,15 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8486 },
   { name: 'filters', directories: ['src/filters'], budget: 5831 },
-  { name: 'rules', directories: ['src/rules'], budget: 12251 },
+  { name: 'rules', directories: ['src/rules'], budget: 12275 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4212 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 15921 },
+  { name: 'listener', directories: ['src/listener'], budget: 15923 },
   { name: 'admin', directories: ['src/admin'], budget: 6849 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
-  { name: 'cli', directories: ['src/cli'], budget: 2975 },
+  { name: 'cli', directories: ['src/cli'], budget: 3021 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14097 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27205 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 27211 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2163 },
 ]
 

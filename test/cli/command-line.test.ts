@@ -285,6 +285,16 @@ describe('squall', () => {
     [['report', 'mrege', '--help'], 'unknown command "mrege"; did you mean merge?'],
     [['help', 'report', 'mrege'], 'unknown command "mrege"; did you mean merge?'],
     [['--bogus'], 'unknown option "--bogus"; see squall run --help'],
+    [['start'], 'unknown command "start"; did you mean run?'],
+    [['lint', 'rules.yaml'], 'unknown command "lint"; did you mean validate?'],
+    [['doctor'], 'unknown command "doctor"; did you mean check?'],
+    [['toxic', 'add'], 'unknown command "toxic"; did you mean fault add?'],
+    [['report', 'start'], 'unknown command "start"; see squall report --help'],
+    [['run', '--port', '80'], 'unknown option "--port"; did you mean --listen 127.0.0.1:15300?'],
+    [['load', '--url=http://a'], 'unknown option "--url"; did you mean --target?'],
+    [['load', '--rps', '50'], 'unknown option "--rps"; did you mean --rate 50/s?'],
+    [['load', '--vus', '5'], 'unknown option "--vus"; did you mean --clients?'],
+    [['fault', 'add', 'delay'], 'unexpected argument "delay"; did you mean --delay?'],
     [['run', '--a\nb\u001b[31m'], 'unknown option "--a\\nb\\u001b[31m"; see squall run --help'],
   ])('refuses %j', (args, message) => {
     expect(complaint(args).message).toBe(message)

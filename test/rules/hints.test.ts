@@ -21,6 +21,12 @@ describe('a misspelt name', () => {
     [faultText('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
     [ruleText('stickyBy: sesion'), 'did you mean `session`?'],
     [ruleText('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
+    [ruleText('match: { method: tool/call }'), 'did you mean `tools/call`?'],
+    [ruleText('match: { method: [ping, resource/read] }'), 'did you mean `resources/read`?'],
+    [ruleText('match: { method: Tools/Call }'), 'did you mean `tools/call`?'],
+    [faultText('{ delay: { min: 1s, max: 2s } }'), '`uniform: { min: 1s, max: 2s }`'],
+    [faultText('{ rewrite: { path: /a, type: string } }'), '`retype: { /humidity: string }`'],
+    [faultText('{ cut: { after: 3 } }'), 'a response that ends early is `truncate`'],
   ])('in %j is reported with the nearest one', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })

@@ -3,15 +3,16 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../catalog.ts'
 import { missing, UsageError } from '../../base/flags/usage-error.ts'
 import type { Asked, Command } from './command.ts'
+import { familiarWord } from './familiar-words.ts'
 import type { Environment, NamedFlag } from '../../base/flags/flag.ts'
 
 /** Returns the parser's error as one line with a fix. */
 function commandLineError(error: CommanderError, command: string): UsageError {
   const help = helpOf(command)
   const word = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
-  const meant = suggestion(error.message)
   // The value may be a secret, so it is left out.
   const flag = word.split('=', 1)[0] ?? ''
+  const meant = familiarWord(flag, command) ?? suggestion(error.message)
   switch (error.code) {
     case 'commander.unknownOption':
       return new UsageError('UNKNOWN_OPTION', `unknown option ${quoted(flag)}`, meant ?? help)
@@ -34,9 +35,14 @@ function commandLineError(error: CommanderError, command: string): UsageError {
 }
 
 /** Returns the error for a word that belongs to no option. */
-function unexpectedArgument(text: string, command: string): UsageError {
+function unexpectedArgument(text: string, { name, flags }: Command): UsageError {
   const wrong = `unexpected argument ${quoted(text)}`
-  return new UsageError('UNEXPECTED_ARGUMENT', wrong, helpOf(command))
+  const isFlag = flags.some((flag) => flag.name === text)
+  return new UsageError(
+    'UNEXPECTED_ARGUMENT',
+    wrong,
+    isFlag ? `did you mean --${text}?` : helpOf(name),
+  )
 }
 
 function helpOf(command: string): string {
@@ -156,7 +162,7 @@ function addCommand(
   env: Environment,
   chosen: (ask: () => Asked) => void,
 ): void {
-  const { name, operands, flags, note } = command
+  const { operands, flags, note } = command
   const parser = parent.command(word).allowExcessArguments()
   if (operands !== undefined) parser.argument(operands.form)
   if (note !== '') parser.addHelpText('after', note)
@@ -165,7 +171,7 @@ function addCommand(
   for (const spec of flags) addFlag(parser, spec, raw)
   parser.action(() => {
     const extra = parser.args[operands?.most ?? 0]
-    if (extra !== undefined) throw unexpectedArgument(extra, name)
+    if (extra !== undefined) throw unexpectedArgument(extra, command)
     chosen(() => command.ask(raw, env, parser.args))
   })
 }

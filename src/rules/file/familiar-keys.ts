@@ -64,6 +64,9 @@ const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
   latency: 'how long is `fixed: 1s`, with its unit',
   bytes: 'it stands under `after`: `after: { bytes: 1KiB }`',
   events: 'it stands under `after`: `after: { events: 2 }`',
+  min: 'a range is `uniform: { min: 1s, max: 2s }`',
+  path: 'a change names its path: `rename: { /temperature: temp_c }`, `retype: { /humidity: string }`',
+  type: 'a change of type is `retype: { /humidity: string }`',
   mean: 'a mean stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
   stddev: 'it stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
   code: 'an HTTP status is `status: 503`; the code of a JSON-RPC error is `rpcError: { code: -32603 }`',
@@ -81,6 +84,7 @@ const FAMILIAR_FAULTS: Readonly<Record<string, string>> = {
   fail: AN_ERROR,
   failure: AN_ERROR,
   exception: AN_ERROR,
+  cut: 'a response that ends early is `truncate`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
 }
 
 /**

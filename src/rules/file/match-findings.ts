@@ -4,7 +4,9 @@ import type { Finding, Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
-import { CLIENT_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
+import { SERVER_REQUESTS } from '../../mcp/classify.ts'
+import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
+import { editDistance, nearestName } from '../../base/nearest-name.ts'
 import { jsonType } from './schema-node.ts'
 
 const METHODS_OF = {
@@ -18,6 +20,14 @@ const METHODS_OF = {
     'resources/templates/list',
   ],
 } as const
+const ALL_METHODS: readonly string[] = [
+  ...KNOWN_METHODS,
+  ...CLIENT_METHODS,
+  ...SERVER_METHODS,
+  ...SERVER_REQUESTS,
+  'notifications/progress',
+  'notifications/cancelled',
+]
 const KINDS = ['tool', 'prompt', 'resource'] as const
 /** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
 export const CALL_KEYS = [
@@ -178,7 +188,8 @@ function methodFindings(method: unknown, path: Path, direction: unknown): readon
   }
   if (typeof method !== 'string') return []
   const isOfServer = direction === 'server'
-  if (!(isOfServer ? CLIENT_METHODS : SERVER_METHODS).includes(method)) return []
+  if (!(isOfServer ? CLIENT_METHODS : SERVER_METHODS).includes(method))
+    return misspelt(method, path)
   const sender = isOfServer ? 'client' : 'server'
   return [
     {
@@ -189,6 +200,15 @@ function methodFindings(method: unknown, path: Path, direction: unknown): readon
       hint: isOfServer ? 'remove `direction: server`' : 'add `direction: server`',
     },
   ]
+}
+
+/** Returns the finding for a name that is almost a method of MCP, which no message would match. */
+function misspelt(method: string, path: Path): readonly Finding[] {
+  if (ALL_METHODS.includes(method) || isGlob(method)) return []
+  const near = nearestName(method, ALL_METHODS)
+  if (near === undefined || editDistance(near, method) > 2) return []
+  const hint = `did you mean \`${near}\`? A method of your own that is so alike is matched by \`regex\``
+  return [{ code: 'invalid_value', message: `MCP has no \`${method}\``, path, found: method, hint }]
 }
 
 /** Returns the texts of a match that has only exact texts. */
