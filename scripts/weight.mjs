@@ -15,7 +15,7 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12275 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4212 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 15923 },
+  { name: 'listener', directories: ['src/listener'], budget: 15928 },
   { name: 'admin', directories: ['src/admin'], budget: 6849 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2540 },
   { name: 'cli', directories: ['src/cli'], budget: 3021 },

@@ -133,6 +133,11 @@ export class SseOutlet extends EventOutlet {
     return this.released && !this.#inPiece
   }
 
+  /** The response itself waits for a slow client. */
+  override ready(): undefined {
+    return undefined
+  }
+
   /** Sends whole events with the markers of their faults, which a held head carries. */
   send(bytes: Uint8Array, markers: readonly string[] = []): void {
     if (this.released) {
