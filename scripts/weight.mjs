@@ -10,9 +10,9 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8486 },
-  { name: 'filters', directories: ['src/filters'], budget: 5831 },
-  { name: 'rules', directories: ['src/rules'], budget: 12275 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8497 },
+  { name: 'filters', directories: ['src/filters'], budget: 5821 },
+  { name: 'rules', directories: ['src/rules'], budget: 12267 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4212 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
   { name: 'listener', directories: ['src/listener'], budget: 15928 },

@@ -1,4 +1,5 @@
 import { isRecord } from '../base/values.ts'
+import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from './known-methods.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
 import { readingCost, SMALL_JSON } from '../base/json/json-bounds.ts'
 import { parsePlain } from '../base/json/json-scan.ts'
@@ -139,6 +140,16 @@ export const SERVER_REQUESTS: readonly string[] = [
   'elicitation/create',
   'roots/list',
 ]
+
+/** The methods of all messages that MCP knows. */
+export const ALL_METHODS: ReadonlySet<string> = new Set([
+  ...KNOWN_METHODS,
+  ...CLIENT_METHODS,
+  ...SERVER_METHODS,
+  ...SERVER_REQUESTS,
+  'notifications/cancelled',
+  'notifications/progress',
+])
 
 /** Returns true for methods that a rule must name explicitly: sessions depend on them. */
 export function isHandshake(method: string): boolean {

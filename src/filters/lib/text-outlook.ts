@@ -1,17 +1,7 @@
 import { type Call, isOther } from '../../mcp/call.ts'
-import { SERVER_REQUESTS } from '../../mcp/classify.ts'
-import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
+import { ALL_METHODS } from '../../mcp/classify.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
 import { isInputRequest } from './outlook.ts'
-
-const KNOWN: ReadonlySet<string> = new Set([
-  ...KNOWN_METHODS,
-  ...CLIENT_METHODS,
-  ...SERVER_METHODS,
-  ...SERVER_REQUESTS,
-  'notifications/cancelled',
-  'notifications/progress',
-])
 
 /** Messages of the server that have text themselves. */
 const FROM_SERVER = ['sampling/createMessage', 'elicitation/create']
@@ -37,7 +27,7 @@ const LISTS = [
 
 /** Returns true for a method of the specification, whose messages have a known form. */
 export function isKnownMethod(method: string): boolean {
-  return KNOWN.has(method)
+  return ALL_METHODS.has(method)
 }
 
 /** Returns false when the specification has no text in the content of a message. */

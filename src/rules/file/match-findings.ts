@@ -4,8 +4,8 @@ import type { Finding, Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
-import { SERVER_REQUESTS } from '../../mcp/classify.ts'
-import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
+import { ALL_METHODS } from '../../mcp/classify.ts'
+import { CLIENT_METHODS, SERVER_METHODS } from '../../mcp/known-methods.ts'
 import { editDistance, nearestName } from '../../base/nearest-name.ts'
 import { jsonType } from './schema-node.ts'
 
@@ -20,14 +20,6 @@ const METHODS_OF = {
     'resources/templates/list',
   ],
 } as const
-const ALL_METHODS: readonly string[] = [
-  ...KNOWN_METHODS,
-  ...CLIENT_METHODS,
-  ...SERVER_METHODS,
-  ...SERVER_REQUESTS,
-  'notifications/progress',
-  'notifications/cancelled',
-]
 const KINDS = ['tool', 'prompt', 'resource'] as const
 /** `tool` is allowed beside `http`: the exchange carries a call of such a tool. */
 export const CALL_KEYS = [
@@ -204,8 +196,8 @@ function methodFindings(method: unknown, path: Path, direction: unknown): readon
 
 /** Returns the finding for a name that is almost a method of MCP, which no message would match. */
 function misspelt(method: string, path: Path): readonly Finding[] {
-  if (ALL_METHODS.includes(method) || isGlob(method)) return []
-  const near = nearestName(method, ALL_METHODS)
+  if (ALL_METHODS.has(method) || isGlob(method)) return []
+  const near = nearestName(method, [...ALL_METHODS])
   if (near === undefined || editDistance(near, method) > 2) return []
   const hint = `did you mean \`${near}\`? A method of your own that is so alike is matched by \`regex\``
   return [{ code: 'invalid_value', message: `MCP has no \`${method}\``, path, found: method, hint }]
