@@ -10,7 +10,7 @@ import { flagsPage } from './lib/flags-page.mjs'
 import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
 import { programHelp } from './lib/program-help.mjs'
-import { experimentSchema, policySchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
+import { rulesPage, schemaOf } from './lib/rules-pages.mjs'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -22,9 +22,9 @@ const PAGES = [
   { path: 'docs/reference/import.md', make: importPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
-  { path: 'deploy/rules.schema.json', make: rulesSchema },
-  { path: 'deploy/experiment.schema.json', make: experimentSchema },
-  { path: 'deploy/policy.schema.json', make: policySchema },
+  { path: 'deploy/rules.schema.json', make: schemaOf('rules') },
+  { path: 'deploy/experiment.schema.json', make: schemaOf('experiment') },
+  { path: 'deploy/policy.schema.json', make: schemaOf('policy') },
   { path: 'src/cli/commands/program-help.ts', make: programHelp },
   ...DASHBOARDS,
   ...CHART_FILES,

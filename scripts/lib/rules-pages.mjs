@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { cell, GENERATED, table } from './markdown.mjs'
+
+const run = promisify(execFile)
 
 /** The reference of the rules file, from its schema in the code: all keys and faults. */
 export async function rulesPage(built) {
@@ -58,22 +63,10 @@ export async function rulesPage(built) {
   ].join('\n\n')}\n`
 }
 
-/** The JSON Schema of rules files, as the program prints it. */
-export async function rulesSchema(built) {
-  const { rulesSchemaText } = await built('src/rules/file/schema.js')
-  return rulesSchemaText()
-}
-
-/** The JSON Schema of the plans of experiments, as the program prints it. */
-export async function experimentSchema(built) {
-  const { planSchemaText } = await built('packages/experiments/src/experiment/plan-schema.js')
-  return planSchemaText()
-}
-
-/** The JSON Schema of policies, as the program prints it. */
-export async function policySchema(built) {
-  const { policySchemaText } = await built('packages/experiments/src/policy/policy-schema.js')
-  return policySchemaText()
+/** Returns the maker of a JSON Schema, as the program prints it. */
+export function schemaOf(kind) {
+  const program = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
+  return async () => (await run(process.execPath, [program, 'schema', kind])).stdout
 }
 
 function indented(text) {

@@ -73,5 +73,5 @@ export {
   textLine,
 } from './terminal/line.ts'
 export { type Input, onStopSignal, openTerminal, type Output } from './terminal/terminal.ts'
-export { readVersion } from '../sidecar/version.ts'
+export { readVersion } from '../base/manifest.ts'
 export { waitReadyCommand } from './commands/wait-ready.ts'

@@ -1,12 +1,29 @@
 import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hasRepository, publishedUrl } from '../base/manifest.ts'
+import { schemaPath } from '../rules/file/schema-text.ts'
 
 /**
- * Returns the line by which editors check a file in a directory; empty where no schema is
- * installed.
+ * Returns the line by which editors check a file in a directory: by a path in every clone of its
+ * project, or by an address. Empty while there is neither.
  */
 export function schemaLine(kind: 'rules' | 'experiment', directory: string): string {
-  const file = fileURLToPath(new URL(`../../deploy/${kind}.schema.json`, import.meta.url))
-  return existsSync(file) ? `# yaml-language-server: $schema=${relative(directory, file)}\n` : ''
+  const path = schemaPath(kind)
+  const file = fileURLToPath(new URL(`../../${path}`, import.meta.url))
+  const inProject = relative(projectOf(resolve(directory)), file)
+  if (!inProject.startsWith('..') && existsSync(file)) return line(relative(directory, file))
+  return hasRepository() ? line(publishedUrl(path)) : ''
+}
+
+function line(schema: string): string {
+  return `# yaml-language-server: $schema=${schema}\n`
+}
+
+/** Returns the nearest directory above that is a clone or a package of npm; else the directory. */
+function projectOf(directory: string): string {
+  for (let at = directory; at !== dirname(at); at = dirname(at)) {
+    if (existsSync(join(at, '.git')) || existsSync(join(at, 'package.json'))) return at
+  }
+  return directory
 }

@@ -3,7 +3,7 @@ import { asStarted } from '../base/started-as.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
-import { readVersion } from '../sidecar/version.ts'
+import { readVersion } from '../base/manifest.ts'
 import type { Command } from './flags/command.ts'
 
 /** Loads the commands of each part: nothing else loads a package. */

@@ -20,7 +20,7 @@ import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
 import type { RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from '../base/manifest.ts'
 
 /** With room for fewer clients than this, the limit on open files is logged as a warning. */
 const FEW_CONNECTIONS = 1_000

@@ -4,6 +4,7 @@ import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import { SIGNED_PERCENT_PATTERN } from '../../base/units.ts'
 import { editorSchema } from './editor-schema.ts'
+import { schemaText } from './schema-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'
 import { INSTANT_PATTERN } from '../../base/instant.ts'
@@ -266,5 +267,5 @@ export function rulesJsonSchema(): SchemaNode {
 
 /** Returns the schema that `squall schema` prints, for editors. */
 export function rulesSchemaText(): string {
-  return `${JSON.stringify(editorSchema(rulesJsonSchema()), null, 2)}\n`
+  return schemaText('rules', editorSchema(rulesJsonSchema()))
 }

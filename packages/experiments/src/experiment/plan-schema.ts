@@ -8,6 +8,7 @@ import {
   rate,
   rulesJsonSchema,
   type SchemaNode,
+  schemaText,
   section,
 } from '#rules'
 import { HEADER_NAME_PATTERN } from '#protocol'
@@ -268,5 +269,5 @@ export function planJsonSchema(): SchemaNode {
 
 /** Returns the schema that `squall schema experiment` prints. */
 export function planSchemaText(): string {
-  return `${JSON.stringify(editorSchema(planJsonSchema()), null, 2)}\n`
+  return schemaText('experiment', editorSchema(planJsonSchema()))
 }

@@ -8,6 +8,7 @@ import {
   PRODUCTION_NAMES,
   rate,
   type SchemaNode,
+  schemaText,
   section,
 } from '#rules'
 
@@ -98,5 +99,5 @@ export function policyJsonSchema(): SchemaNode {
 
 /** Returns the schema that `squall schema policy` prints. */
 export function policySchemaText(): string {
-  return `${JSON.stringify(policyJsonSchema(), null, 2)}\n`
+  return schemaText('policy', policyJsonSchema())
 }

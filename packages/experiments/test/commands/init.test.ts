@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { firstRules } from '../../src/commands/init.ts'
 import { planSchemaText } from '../../src/experiment/plan-schema.ts'
@@ -39,10 +40,6 @@ it('writes rules that act on a read-only tool, and calls none', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toContain(`npx squall run --upstream ${server.url.origin} --rules ${out}\n`)
   const text = await readFile(out, 'utf8')
-  const [, schema = ''] = /^# yaml-language-server: \$schema=(.+)\n/.exec(text) ?? []
-  expect(JSON.parse(await readFile(join(directory, schema), 'utf8'))).toEqual(
-    JSON.parse(rulesSchemaText()),
-  )
   const parsed = parseRules(text)
   if (!parsed.ok) throw new Error('invalid')
   const written = parsed.file.rules.map(({ name, enabled, match }) => [name, enabled, match?.tool])
@@ -51,6 +48,23 @@ it('writes rules that act on a read-only tool, and calls none', async () => {
     ['delete-all-is-slow', false, 'delete_all'],
   ])
   expect(server.calls).toEqual([])
+})
+
+it('names the schema by a path that every clone of a project has, or not at all', async () => {
+  const named = async (project: string) => {
+    const out = join(project, 'config', 'rules.yaml')
+    await mkdir(join(project, 'config'), { recursive: true })
+    expect(await squall('--target', server.url.href, '--out', out)).toMatchObject({ code: 0 })
+    return /^# yaml-language-server: \$schema=(.+)\n/.exec(await readFile(out, 'utf8'))?.[1]
+  }
+  const clone = fileURLToPath(new URL('../../../../build/init-test', import.meta.url))
+  try {
+    const schema = await readFile(join(clone, 'config', (await named(clone)) ?? ''), 'utf8')
+    expect(JSON.parse(schema)).toEqual(JSON.parse(rulesSchemaText()))
+  } finally {
+    await rm(clone, { recursive: true, force: true })
+  }
+  expect(await named(join(directory, 'other'))).toBeUndefined()
 })
 
 it('replaces no file without --force', async () => {

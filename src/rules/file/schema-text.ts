@@ -1,0 +1,96 @@
+import { publishedUrl } from '../../base/manifest.ts'
+
+/** Shorter nodes take more space as references. */
+const MIN_SHARED = 80
+
+/** A JSON Schema of files that people write. */
+export type SchemaKind = 'rules' | 'experiment' | 'policy'
+
+/** Returns the path of a schema in this package. */
+export function schemaPath(kind: SchemaKind): string {
+  return `deploy/${kind}.schema.json`
+}
+
+/** Returns the text of a schema, with its address, and with its repeated nodes as definitions. */
+export function schemaText(kind: SchemaKind, schema: object): string {
+  const shared = shareRepeated(schema)
+  const text = { $schema: shared.$schema, $id: publishedUrl(schemaPath(kind)), ...shared }
+  return `${JSON.stringify(text, null, 2)}\n`
+}
+
+/** The keywords whose values are no schemas. */
+const VALUES = new Set(['default', 'examples', 'enum', 'defaultSnippets'])
+
+interface Root {
+  readonly $schema?: string
+  readonly definitions?: object
+}
+
+function shareRepeated(schema: Root): Root {
+  const repeated = repeatedIn(schema)
+  const names = new Map<string, string>()
+  const shared: Record<string, unknown> = {}
+  const replaced = (node: unknown, key?: string): unknown => {
+    if (!isObject(node) || (key !== undefined && VALUES.has(key))) return node
+    if (Array.isArray(node)) return node.map((item) => replaced(item))
+    const text = JSON.stringify(node)
+    if (!repeated.has(text)) return members(node)
+    const known = names.get(text)
+    if (known !== undefined) return { $ref: known }
+    const name = nameFor(node, { ...schema.definitions, ...shared })
+    names.set(text, `#/definitions/${name}`)
+    shared[name] = {}
+    shared[name] = members(node)
+    return { $ref: `#/definitions/${name}` }
+  }
+  const members = (node: object): object => {
+    const of = (key: string, inner: unknown): unknown => {
+      const choice = { anyOf: inner }
+      const isShared = key === 'anyOf' && repeated.has(JSON.stringify(choice))
+      return isShared && Object.keys(node).length > 1 ? [replaced(choice)] : replaced(inner, key)
+    }
+    return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, of(key, inner)]))
+  }
+  const root: Root = members(schema)
+  return { ...root, definitions: { ...root.definitions, ...shared } }
+}
+
+/** Returns the schemas, as text, that occur more than once. */
+function repeatedIn(schema: object): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  const visit = (node: object): void => {
+    const text = JSON.stringify(node)
+    if (isSchema(node) && text.length >= MIN_SHARED && seen.has(text)) {
+      repeated.add(text)
+      return
+    }
+    seen.add(text)
+    if (isSchema(node) && 'anyOf' in node && Object.keys(node).length > 1) {
+      visit({ anyOf: node.anyOf })
+    }
+    for (const [key, inner] of Object.entries(node)) {
+      if (isObject(inner) && !VALUES.has(key)) visit(inner)
+    }
+  }
+  visit(schema)
+  return repeated
+}
+
+/** Returns false for lists, and for maps of properties, which may have one named `type`. */
+function isSchema(node: object): boolean {
+  if ('anyOf' in node) return Array.isArray(node.anyOf)
+  return 'type' in node && (typeof node.type === 'string' || Array.isArray(node.type))
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Returns the name of the first format in a schema, or another free one. */
+function nameFor(node: object, taken: object): string {
+  const [, first = 'shared'] = /"format":"squall-([a-z]+)"/.exec(JSON.stringify(node)) ?? []
+  let name = first
+  for (let count = 2; name in taken; count++) name = `${first}${count}`
+  return name
+}
