@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { problemsOfRepository } from './lib/repository.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const TESTS = ['--config', 'vitest.system.config.ts', 'test/system/package.test.ts']
@@ -24,12 +25,18 @@ function run(file, ...args) {
   execFileSync(file, args, { cwd: ROOT, stdio: 'inherit' })
 }
 
-const { version, engines } = JSON.parse(read('package.json'))
+const manifest = JSON.parse(read('package.json'))
+const { version, engines } = manifest
 
 check('versions agree', () => {
   const [, chart] = /^appVersion: "?([^"\n]+)"?$/m.exec(read('deploy/chart/Chart.yaml')) ?? []
   if (chart !== version) throw new Error(`the chart is for ${chart}, the package is ${version}`)
   return version
+})
+check('the repository is named', () => {
+  const [problem] = problemsOfRepository(manifest, process.env.GITHUB_REPOSITORY)
+  if (problem !== undefined) throw new Error(problem)
+  return manifest.homepage
 })
 check('the changelog has something to release', () => {
   const [, unreleased = ''] =

@@ -44,6 +44,10 @@ if [ -z "$dry" ] && [ -n "$(git status --porcelain)" ]; then
   echo 'release-image.sh: there are changes that are not committed' >&2
   exit 1
 fi
+if [ -z "$dry" ] && grep -q /OWNER/ package.json; then
+  echo 'release-image.sh: the repository has no owner yet: run node scripts/set-repository.mjs OWNER/NAME' >&2
+  exit 1
+fi
 mkdir -p "$(dirname "$record")"
 
 run npm audit signatures

@@ -10,6 +10,7 @@ import { dashboards, isAboutWebhook, prometheusRules, queriesOf, type Query } fr
 
 /** The labels that scraping adds to each series. */
 const TARGET = ['cluster', 'job', 'instance', 'namespace', 'workload', 'pod']
+const RUNBOOKS = 'https://github.com/OWNER/squall/blob/main/docs/guides/runbooks.md'
 const rules = prometheusRules()
 const boards = dashboards()
 const ruleQueries: readonly Query[] = rules.map(({ file, record, alert, expr }) => ({
@@ -178,7 +179,7 @@ it('each alert leads to a section of the runbooks, and each section is about an 
   const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name = '']) => name)
   const alerts = rules.flatMap(({ alert, annotations }) => {
     if (alert === undefined) return []
-    expect(annotations?.['runbook_url']).toBe(`docs/guides/runbooks.md#${alert.toLowerCase()}`)
+    expect(annotations?.['runbook_url']).toBe(`${RUNBOOKS}#${alert.toLowerCase()}`)
     return [alert]
   })
   expect(sections.toSorted()).toEqual(alerts.toSorted())
