@@ -126,6 +126,12 @@ export function createRoutes(
         return { status: 200, type: contentType, body, headers: { vary: 'accept' }, sent: done }
       },
     }),
+    routeOf(OTHER_PATHS.openapi, {
+      read: async () => {
+        const { openApi } = await import('./openapi.ts')
+        return jsonResponse(200, openApi(sources.version))
+      },
+    }),
   ]
   for (const [path, route] of [...own, ...more]) routes.set(path, route)
   return routes

@@ -1,3 +1,4 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import type { RequestListener } from 'node:http'
 import type { TSchema } from 'typebox'
@@ -13,6 +14,17 @@ import { type Api, type ApiSetup, AT, NOW, RULES } from './api-setup.ts'
 import { type EventReader, readEvents, readTap } from './event-reader.ts'
 import { startSquall } from '../support/commands.ts'
 import { startUpstream } from '../support/wire.ts'
+
+interface Operation {
+  readonly security: readonly object[]
+  readonly responses: Readonly<Record<string, { readonly content: Content }>>
+}
+
+type Content = Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
+
+/** The part of an OpenAPI document that the tests read. */
+// oxlint-disable-next-line typescript/consistent-type-definitions -- the validator wants an index
+type OpenApi = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
 
 const opened = closers()
 const ajv = new Ajv({ strict: true, allowUnionTypes: true })
@@ -223,6 +235,23 @@ it('describes each real failure', async () => {
     expectFit(SCHEMAS.failure, await response.json())
   }
   expect(statuses).toEqual([404, 405, 401, 400, 409])
+})
+
+it('describes itself by OpenAPI, with the schemas that responses fit', async () => {
+  const api = await busy()
+  const served = (await api.get(OTHER_PATHS.openapi.path)) as OpenApi
+  const { valid, errors } = await new Validator().validate(structuredClone(served))
+  expect({ valid, errors }).toEqual({ valid: true, errors: undefined })
+  const resolver = new Ajv({ strict: false, allowUnionTypes: true }).addSchema(served, 'api')
+  for (const { path, method, stream } of JSON_ENDPOINTS) {
+    const { responses, security } = served.paths[path]![method.toLowerCase()]!
+    expect(security.some((each) => 'adminToken' in each)).toBe(method !== 'GET')
+    if (method !== 'GET' || stream !== undefined) continue
+    const { $ref } = responses['200']!.content['application/json']!.schema
+    const check = resolver.compile({ $ref: `api${$ref}` })
+    check(await api.get(path))
+    expect(check.errors, path).toBeNull()
+  }
 })
 
 it('knows every path of the server and its methods, and no others', async () => {

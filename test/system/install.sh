@@ -102,6 +102,8 @@ install() {
       npm_packages filesystem @modelcontextprotocol/server-filesystem/dist/index.js \
         @modelcontextprotocol/server-filesystem@2026.8.31
       ;;
+    # They check the tarball as its users resolve it.
+    tarball) npm_packages tarball .bin/publint publint@0.3.25 @arethetypeswrong/cli@0.18.5 ;;
     python) python_packages ;;
     agents) agent_packages ;;
     prometheus) debian_package prometheus prometheus ;;
@@ -121,7 +123,7 @@ install() {
   esac
 }
 
-all='node24 node22 conformance bridges inspector filesystem python agents prometheus alertmanager postgresql helm k6 actionlint go-server compose'
+all='node24 node22 conformance bridges inspector filesystem tarball python agents prometheus alertmanager postgresql helm k6 actionlint go-server compose'
 # shellcheck disable=SC2086 # a word for each name
 [ "$#" -gt 0 ] || set -- $all
 failed='' wanted=''

@@ -36,12 +36,14 @@ export { lines, results, tool }
 `
 
 let directory: string
+let tarball: string
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'squall-package-'))
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', directory], {
     cwd: ROOT,
   })
+  tarball = join(directory, stdout.trim())
   await writeFile(join(directory, 'package.json'), '{ "private": true }')
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', stdout.trim()]
   await run('npm', install, { cwd: directory, timeout: LIMIT })
@@ -51,13 +53,21 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 
 async function squall(...args: readonly string[]): Promise<string> {
   const options = { cwd: directory, timeout: LIMIT, maxBuffer: 1 << 26 }
-  return (await run('npx', ['--no-install', 'squall', ...args], options)).stdout
+  return (await run('npx', ['--no-install', 'mcp-squall', ...args], options)).stdout
 }
 
 test('an installation has few packages, and no MCP SDK', async () => {
   const installed = await readdir(join(directory, 'node_modules'))
   expect(installed).not.toContain('@modelcontextprotocol')
   expect(installed.length).toBeLessThan(20)
+})
+
+test.each([
+  ['publint', '--strict'],
+  ['attw', '--no-color'],
+])('%s finds nothing in the tarball', { timeout: LIMIT }, async (program, flag) => {
+  const file = join(ROOT, 'build/system-tools/node_modules/.bin', program)
+  await expect(run(file, [tarball, flag])).resolves.toBeDefined()
 })
 
 test('schema, inject and demo work as installed', { timeout: LIMIT }, async () => {

@@ -138,6 +138,11 @@ export const OTHER_PATHS = {
     path: '/metrics',
     summary: 'metrics, as Prometheus text or OpenMetrics',
   },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'the description of these paths, as OpenAPI 3.1',
+  },
   page: { method: 'GET', path: '/page/…' },
   appHealth: { method: 'GET', path: '/app-health/…', open: true },
 } as const satisfies Readonly<Record<string, Endpoint>>
