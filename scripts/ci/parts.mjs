@@ -148,7 +148,9 @@ export const MERGE = [
   system('terminal', 'pages, progress bars and completion in real terminals', 6, {
     programs: ['tmux', 'zsh', 'fish'],
   }),
-  system('package', 'the package and the demo as a user installs them', 8, { tools: ['node24', 'tarball'] }),
+  system('package', 'the package and the demo as a user installs them', 8, {
+    tools: ['node24', 'tarball'],
+  }),
 ]
 
 export const NIGHTLY = [
