@@ -15,7 +15,7 @@ export interface CallEntry extends OpenCall {
   /** Identifies the client of a call without a session. */
   readonly caller: Caller | undefined
   readonly receivedAt: number
-  /** The first 55 characters of a valid `traceparent` that came with the request. */
+  /** The first 55 characters of a valid `traceparent`, of `_meta` or else of the request. */
   readonly trace: string | undefined
   /** The size of the request; undefined for a call in a batch. */
   requestBytes: number | undefined
@@ -65,7 +65,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     client: posted?.client,
     caller: session === '' ? exchange : undefined,
     receivedAt,
-    trace: facts.trace,
+    trace: call.trace ?? facts.trace,
     requestBytes: undefined,
     sentAt: -1,
     respondedAt: -1,

@@ -59,7 +59,9 @@ export class InFlightRequests {
     const entry = newEntry(call, carrier)
     const { agents } = this.#parts
     if (agents !== undefined) {
-      const { session, trace, client, receivedAt } = entry
+      const { session, client, receivedAt } = entry
+      // Clients without a span for the whole task begin a trace for each call, and send it in `_meta`.
+      const { trace } = carrier.facts
       const facts = { caller: carrier.exchange, session, trace, client, server: agents.server }
       entry.action = agents.watch.started(call, facts, receivedAt)
     }

@@ -38,6 +38,8 @@ export interface Call {
   /** The version that the request states, if any. */
   readonly protocolVersion: string | undefined
   readonly progressToken: string | number | undefined
+  /** The first 55 characters of a valid `traceparent` in `_meta`. */
+  readonly trace?: string | undefined
   /** The kind of a message that is no request. A response has the method of its request. */
   readonly kind?: 'notification' | 'response' | undefined
   /** The sender of a message of the server. */

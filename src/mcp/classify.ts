@@ -1,8 +1,9 @@
 import { isRecord } from '../base/values.ts'
 import { CLIENT_METHODS, KNOWN_METHODS, SERVER_METHODS } from './known-methods.ts'
-import { asBuffer, strictText } from '../base/bytes.ts'
+import { asBuffer, inOnePiece, strictText } from '../base/bytes.ts'
 import { readingCost, SMALL_JSON } from '../base/json/json-bounds.ts'
 import { parsePlain } from '../base/json/json-scan.ts'
+import { parseTraceparent } from '../http/traceparent.ts'
 import type { Call, ClientInfo, RequestCall, Transport } from './call.ts'
 import {
   findBodyAmbiguity,
@@ -69,7 +70,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
     if (message.kind === 'request') {
       const { id, method, params } = message
       const fields = isRecord(params) ? params : undefined
-      const meta = fields === undefined ? undefined : recordAt(fields, '_meta')
+      const meta = metaOf(params)
       const isInitialize = method === 'initialize'
       const protocolVersion =
         boundedProtocolVersion(meta?.[META_PROTOCOL_VERSION]) ??
@@ -79,7 +80,8 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
       const progressToken =
         typeof token === 'string' || typeof token === 'number' ? token : undefined
       const name = fields === undefined ? undefined : nameOf(method, fields)
-      calls.push({ id, method, name, params, transport, protocolVersion, progressToken })
+      const trace = traceOf(meta)
+      calls.push({ id, method, name, params, transport, protocolVersion, progressToken, trace })
       client ??= clientInfo(meta?.[META_CLIENT])
       if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
     } else {
@@ -93,6 +95,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
         transport,
         protocolVersion: stated,
         progressToken: undefined,
+        trace: isResponse ? undefined : traceOf(metaOf(message.params)),
         callsBefore: calls.length,
       })
     }
@@ -193,10 +196,14 @@ function boundedProtocolVersion(value: unknown): string | undefined {
     : undefined
 }
 
-function recordAt(
-  fields: Record<string, unknown>,
-  key: string,
-): Record<string, unknown> | undefined {
-  const value = fields[key]
-  return isRecord(value) ? value : undefined
+function metaOf(params: unknown): Record<string, unknown> | undefined {
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  return isRecord(meta) ? meta : undefined
+}
+
+/** Returns the trace that a message names, as a copy: a slice would keep the whole body alive. */
+function traceOf(meta: Record<string, unknown> | undefined): string | undefined {
+  const value = meta?.['traceparent']
+  const trace = typeof value === 'string' ? parseTraceparent(value) : undefined
+  return trace === undefined ? undefined : inOnePiece(trace)
 }

@@ -112,7 +112,7 @@ class ExchangeReport implements FaultListener {
       tool: toolOf(call),
       first: first && !isLater,
       delaySeconds: delayMs === undefined ? undefined : delayMs / 1000,
-      trace: this.#trace,
+      trace: call?.trace ?? this.#trace,
     })
     if (!first) return
     if (!isOther(call) && this.#effects.length < MAX_EFFECTS)

@@ -227,7 +227,7 @@ function sharedKey(stickyBy: StickyBy, facts: Facts): string | undefined {
       return args === undefined ? undefined : canonicalJson(args)
     }
     case 'trace':
-      return traceId(headerValue(facts.headers, 'traceparent'))
+      return traceId(facts.call?.trace ?? headerValue(facts.headers, 'traceparent'))
     default:
       return stickyBy satisfies never
   }
