@@ -55,9 +55,7 @@ export const abort = defineFault({
             maxLength: 4096,
             description: 'Sets the message of the error.',
           }),
-          data: Type.Optional(
-            Type.Unknown({ description: 'Adds this value to the error as `data`.' }),
-          ),
+          data: Type.Optional(Type.Unknown({ description: 'Sets the `data` of the error.' })),
         },
         {
           description: 'Responds with a JSON-RPC error.',

@@ -26,10 +26,7 @@ export const amplify = defineFault({
       maximum: 100,
       description: 'Sends this number of copies.',
     }),
-    spacing: duration({
-      default: '0ms',
-      description: 'Waits this long before each copy.',
-    }),
+    spacing: duration({ default: '0ms', description: 'Waits this long before each copy.' }),
   }),
   check({ copies, spacing }) {
     if (copies * spacing <= MAX_TOTAL_MS) return []

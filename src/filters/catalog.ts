@@ -48,7 +48,7 @@ export const catalog = defineFault({
   schema: section({
     hide: Type.Optional(
       names({
-        description: 'Hides entries with these names or URIs, or that match these globs.',
+        description: 'Hides entries with these names, URIs or globs.',
         examples: ['*', ['search', 'admin_*']],
       }),
     ),
@@ -61,15 +61,13 @@ export const catalog = defineFault({
       }),
     ),
     duplicate: Type.Optional(
-      names({
-        description: 'Lists entries twice that have these names or URIs, or match these globs.',
-      }),
+      names({ description: 'Lists entries with these names, URIs or globs twice.' }),
     ),
     stale: Type.Optional(
       Type.Unsafe<boolean | number>({
         anyOf: [{ type: 'boolean' }, ...DURATION_FORMS],
         description:
-          'Repeats the first list that the rule saw, for the same caller and page: forever, or until it has this age. Lists with `Cache-Control: no-store` or `Vary: *` are not repeated.',
+          'Repeats the first list seen, for the same caller and page, forever or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
         examples: [true, '10m'],
       }),
     ),
@@ -207,9 +205,7 @@ function catalogOutlook(
   if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
   const does = 'not notified that a list has changed'
   if (!isOther(call)) {
-    return shared
-      ? NOTHING
-      : { by: 'response', any: true, does, needs: 'a notification of the upstream' }
+    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'a notification' }
   }
   return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
@@ -254,10 +250,7 @@ function isListChanged(message: Message | undefined): boolean {
   return message?.kind === 'notification' && METHOD.test(message.method)
 }
 
-/**
- * Returns the notification that a list has changed: the list that a method uses, else that of
- * tools.
- */
+/** Returns the notification of a changed list: of the list that a method uses, or of tools. */
 function listChanged(about: string | undefined): Frame {
   const kind = /^(?:prompts|resources)(?=\/)/.exec(about ?? '')?.[0] ?? 'tools'
   const method = `notifications/${kind}/list_changed`

@@ -58,14 +58,11 @@ export const connectionFault = defineFault({
     const problems: ParameterProblem[] = []
     for (const key of ['refuse', 'blackhole', 'reset'] as const) {
       if (config[key] === false) {
-        problems.push({ path: [key], message: `\`${key}\` must be \`true\` or absent` })
+        problems.push({ path: [key], message: 'must be `true` or absent' })
       }
     }
     if (config.bandwidth === 0) {
-      problems.push({
-        path: ['bandwidth'],
-        message: 'must be above 0; to pass no byte, use `blackhole`',
-      })
+      problems.push({ path: ['bandwidth'], message: 'must be above 0; use `blackhole`' })
     }
     return problems
   },

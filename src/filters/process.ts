@@ -70,8 +70,7 @@ export const processFault = defineFault({
     - process: { exit: 1, at: response }`,
   check({ at, exit, crlf }) {
     const problems: ParameterProblem[] = []
-    if (crlf === false)
-      problems.push({ path: ['crlf'], message: '`crlf` must be `true` or absent' })
+    if (crlf === false) problems.push({ path: ['crlf'], message: 'must be `true` or absent' })
     if (at === 'response' && exit === undefined) {
       problems.push({ path: ['at'], message: '`at: response` requires `exit`' })
     }

@@ -44,10 +44,10 @@ export const rateLimit = defineFault({
           calls: Type.Integer({
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Allows this many calls in the time `per`.',
+            description: 'Calls within `per`.',
           }),
           per: duration({
-            description: 'Refills `calls` tokens in this time, at a constant rate.',
+            description: 'Refills the calls evenly within this time.',
             examples: ['1m'],
           }),
           burst: Type.Optional(
@@ -59,8 +59,7 @@ export const rateLimit = defineFault({
           ),
         },
         {
-          description:
-            'Limits calls by a token bucket: those within the limit pass. Without `limit` no call passes.',
+          description: 'Token bucket; calls within it pass. Without `limit` no call passes.',
           examples: [{ calls: 10, per: '1m', burst: 3 }],
         },
       ),
@@ -95,8 +94,7 @@ export const rateLimit = defineFault({
       problems.push({ path: ['limit', 'per'], message: '`per` must be at least 1ms' })
     }
     if (as === 'rpc' && retryAfterAs === 'date') {
-      const message =
-        'there is no `Retry-After` header with `as: rpc`; `data.retryAfter` is in seconds'
+      const message = 'there is no header with `as: rpc`; `data.retryAfter` is in seconds'
       problems.push({ path: ['retryAfterAs'], message })
     }
     return problems

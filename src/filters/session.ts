@@ -52,10 +52,7 @@ export const session = defineFault({
   check({ expire, rejectInitialize }) {
     const problems: ParameterProblem[] = []
     if (!expire && rejectInitialize === undefined) {
-      problems.push({
-        path: ['expire'],
-        message: '`expire: false` requires `rejectInitialize`',
-      })
+      problems.push({ path: ['expire'], message: '`expire: false` requires `rejectInitialize`' })
     }
     return problems
   },

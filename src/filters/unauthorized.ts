@@ -33,8 +33,7 @@ export const unauthorized = defineFault({
       type: 'integer',
       enum: [401, 403],
       default: 401,
-      description:
-        '401: the caller is not authenticated, or no longer. 403: the caller is authenticated, but lacks permission.',
+      description: '401: not authenticated. 403: authenticated, but without permission.',
     }),
     error: Type.Optional(
       Type.Unsafe<BearerError>({
@@ -52,11 +51,7 @@ export const unauthorized = defineFault({
         examples: ['files:read files:write'],
       }),
     ),
-    realm: Type.String({
-      default: 'mcp',
-      maxLength: 256,
-      description: 'Names the protected resource in the challenge.',
-    }),
+    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'Names the realm.' }),
     resourceMetadata: Type.Optional(
       Type.String({
         minLength: 1,
@@ -69,8 +64,7 @@ export const unauthorized = defineFault({
   check({ scope, realm, resourceMetadata }) {
     const problems: ParameterProblem[] = []
     if (scope !== undefined && !SCOPE.test(scope)) {
-      const message =
-        'must be scopes of ASCII characters without quotes and backslashes, separated by one space'
+      const message = 'must be ASCII words without quotes and backslashes, one space apart'
       problems.push({ path: ['scope'], message })
     }
     if (!REALM.test(realm)) {

@@ -21,7 +21,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'in two spellings',
     { target: 'a', config: { type: 'latency', delayMs: 1, delay_ms: 1 } },
-    /^config\.delay_ms: this field is here twice/,
+    /^config\.delay_ms: duplicate field/,
   ],
   [
     'of a text',

@@ -51,7 +51,7 @@ it('validate and explain read them, and name the conversion', async () => {
   const rejected = await run('validate', other)
   expect(rejected).toMatchObject({ code: 1 })
   expect(rejected.stdout).toContain(
-    `${other}:1:1: is an Istio VirtualService, and no rules file; convert it with squall import`,
+    `${other}:1:1: is an Istio VirtualService, not a rules file; convert it with squall import`,
   )
 })
 

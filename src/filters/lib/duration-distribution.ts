@@ -5,13 +5,9 @@ import * as Type from 'typebox'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
-  fixed: Type.Optional(
-    duration({ description: 'Uses the same duration each time.', examples: ['2s'] }),
-  ),
+  fixed: Type.Optional(duration({ description: 'Always uses this duration.', examples: ['2s'] })),
   jitter: Type.Optional(
-    duration({
-      description: 'With `fixed`: varies the duration by up to this much, uniformly distributed.',
-    }),
+    duration({ description: 'With `fixed`: varies it uniformly by up to this much.' }),
   ),
   period: Type.Optional(
     duration({
@@ -51,14 +47,10 @@ export const distributionKeys = {
         shape: Type.Number({
           exclusiveMinimum: 0,
           maximum: 100,
-          description:
-            'Sets the weight of the tail: smaller is heavier; at 1 or less the mean is infinite.',
+          description: 'Weight of the tail: smaller is heavier; at 1 or less, no finite mean.',
         }),
       },
-      {
-        description:
-          'Draws from a Pareto distribution: most values are near the scale, a few are very long.',
-      },
+      { description: 'Draws from a Pareto distribution: most near the scale, a few very long.' },
     ),
   ),
   paretoNormal: Type.Optional(

@@ -231,7 +231,7 @@ test('a file of calls gives arguments, weights and what is expected', async () =
 })
 
 test.each([
-  ['calls: []', /line 1, column 8: calls: the list cannot be empty/],
+  ['calls: []', /line 1, column 8: calls: the list must not be empty/],
   [
     'calls: [{ tol: a }]',
     /line 1, column 11: calls\[0\]\.tol: unknown key "tol"; did you mean `tool`/,

@@ -48,7 +48,7 @@ describe('settings of the injector', () => {
     ],
     [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: let it be at most cpuLimit'],
     [{ allowedImages: 'x' }, 'allowedImages: needs a list, found "x"'],
-    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: cannot be empty'],
+    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: must not be empty'],
     [{ productionAction: 'Refuse' }, 'needs refuse, ignore or allow, found "Refuse"; did you mean'],
     [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: needs true or false, found "yes"'],
     [{ defaults: { inject: 'true' } }, 'defaults.inject: unknown key "inject"; allowed: ports'],
@@ -62,7 +62,7 @@ describe('settings of the injector', () => {
     [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
     [
       { defaults: { 'max-percent': 20 } },
-      'defaults.max-percent: needs text, found 20; put it in quotes: "20"',
+      'defaults.max-percent: needs text, found 20; write it in quotes: "20"',
     ],
     [
       { defaults: { 'max-percent': '200%' } },

@@ -10,7 +10,7 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
     if (call === undefined || isOther(call)) return NOTHING
     if (isKnownMethod(call.method) && !WITH_ARGUMENTS.includes(call.method)) return NOTHING
     const does = 'the upstream receives changed arguments'
-    return { by: 'request', asks: 'edit', does, needs: 'arguments with the values that it changes' }
+    return { by: 'request', asks: 'edit', does, needs: 'arguments with values to change' }
   }
   if (where === 'message') return ofMessage(config, call)
   const isList = where !== 'result'
@@ -18,7 +18,7 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   if (!isList && !mayHaveText(call)) return NOTHING
   // Notifications and requests of the server have texts, but no result.
   if (!isList && config.text === undefined && !hasResult(call)) return NOTHING
-  const needs = isList ? 'a list of such tools' : 'a result with the values that it changes'
+  const needs = isList ? 'a list of such tools' : 'a result with values to change'
   return { by: 'response', does: 'the JSON of its response is changed', needs }
 }
 
@@ -34,19 +34,14 @@ function ofMessage(config: RewriteConfig, call: OutlookInput['call']): Outlook {
       call.from === 'server'
         ? 'its parameters are changed'
         : 'the upstream receives changed parameters'
-    return {
-      by: 'request',
-      asks: 'edit',
-      does,
-      needs: 'parameters with the values that it changes',
-    }
+    return { by: 'request', asks: 'edit', does, needs: 'parameters with values to change' }
   }
   if (!ofParams.includes(false)) return NOTHING
   if (!hasResult(call)) return NOTHING
   return {
     by: 'response',
     does: 'its response is changed',
-    needs: 'a message with the values that it changes',
+    needs: 'a message with values to change',
   }
 }
 

@@ -82,7 +82,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Makes this many random changes after the named ones, the same in all items of an array. The same seed and response give the same changes. Default without other parameters: 1.',
+        'Makes this many random changes after the named ones, alike in all items of an array; the same for the same seed and response. Without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
@@ -180,10 +180,7 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
     problems.push({ path: ['consistent'], message: '`consistent` requires `in: result`' })
   }
   if (config.headers === 'keep' && !/^(?:arguments|message)$/.test(config.in)) {
-    problems.push({
-      path: ['headers'],
-      message: '`headers` requires `in: arguments` or `message`',
-    })
+    problems.push({ path: ['headers'], message: '`headers` requires `in: arguments` or `message`' })
   }
   if (config.text !== undefined && config.in !== 'result') {
     problems.push({ path: ['text'], message: '`text` requires `in: result`' })
@@ -219,9 +216,7 @@ function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
     return [{ path: ['rename', onto[0]], message }]
   }
   if (config.drift !== undefined || written.length === 0) {
-    return [
-      { path: ['in'], message: '`in: message` requires named changes, and does not allow `drift`' },
-    ]
+    return [{ path: ['in'], message: '`in: message` requires named changes, and excludes `drift`' }]
   }
   const outside = written.find((pointer) => !/^\/(?:result|error|params)(?:\/|$)/.test(pointer))
   if (outside === undefined) return []

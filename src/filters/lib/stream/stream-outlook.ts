@@ -28,11 +28,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   if (reorder !== undefined && isOther(call)) {
     const isMeant = typeof reorder !== 'number' || reorder === 1
     if (call?.from !== 'server' || call.kind !== 'notification' || !isMeant) return NOTHING
-    return {
-      by: 'request',
-      does: 'it arrives after the next message',
-      needs: 'a message after it',
-    }
+    return { by: 'request', does: 'it arrives after the next message', needs: 'a message after it' }
   }
   if (reorder !== undefined) {
     if (reorder === 'last' && !ends) return NOTHING
