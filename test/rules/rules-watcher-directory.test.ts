@@ -117,7 +117,7 @@ describe('a directory', () => {
 
   it('without rules has no rules', async () => {
     const bench = await start(files({ 'readme.md': 'hello' }), {}, 'rules')
-    expect(bench.versions.map(gist)).toEqual(['absent: the directory contains no rules file'])
+    expect(bench.versions.map(gist)).toEqual(['absent: the directory has no rules file'])
     await writeFile(join(bench.path, 'a.yaml'), '# soon')
     await bench.told('absent: the rules files of the directory are empty')
     await copyFile(join(bench.path, 'readme.md'), join(bench.path, 'b.yaml'))

@@ -51,7 +51,7 @@ describe('what is no rules file', () => {
       'the link points to a file that does not exist',
       ({ path }) => symlink('nowhere', path),
     ],
-    ['an empty directory', 'the directory contains no rules file', ({ path }) => mkdir(path)],
+    ['an empty directory', 'the directory has no rules file', ({ path }) => mkdir(path)],
   ])('%s means that there are no rules', async (_, reason, prepare) => {
     const bench = await start(prepare)
     expect(bench.last).toMatchObject({ kind: 'absent', reason })

@@ -140,10 +140,7 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
     say('repeat', '`repeat` must be longer than `for`; otherwise the rule never pauses')
   }
   if (has('episode') && (stickyBy === undefined || stickyBy === 'ordinal')) {
-    say(
-      'episode',
-      '`episode` counts tasks: name their common key, as in `stickyBy: trace`',
-    )
+    say('episode', '`episode` counts tasks: name their common key, as in `stickyBy: trace`')
   }
   if (has('episode') && has('burst')) say('episode', 'only one of `burst`, `episode` is allowed')
   if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {

@@ -92,7 +92,7 @@ function isBlank({ bytes }: RulesText): boolean {
 function whyNothing(isDirectory: boolean, texts: readonly RulesText[]): string {
   if (isDirectory) {
     return texts.length === 0
-      ? 'the directory contains no rules file'
+      ? 'the directory has no rules file'
       : 'the rules files of the directory are empty'
   }
   return texts.every(({ bytes }) => bytes.length === 0)

@@ -115,7 +115,7 @@ describe('squall validate', () => {
     const { code, text } = await validate('text', 'empty', 'empty.yaml')
     expect(code).toBe(0)
     expect(text).toBe(
-      'empty: ok, without rules: the directory contains no rules file\nempty.yaml: ok, without rules: the file is empty\n',
+      'empty: ok, without rules: the directory has no rules file\nempty.yaml: ok, without rules: the file is empty\n',
     )
   })
 

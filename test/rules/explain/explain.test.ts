@@ -158,7 +158,9 @@ describe('an explanation', () => {
       'later: matches, but `first`, `after`, `every` or `episode` skips call 2',
     )
     expect(text).toContain('off: matches, but is disabled in the file\n')
-    expect(text).toContain('off-too: does not match, and is disabled in the file\n  tool: expected b')
+    expect(text).toContain(
+      'off-too: does not match, and is disabled in the file\n  tool: expected b',
+    )
     expect(text).toContain('last: matches, and samples this call')
   })
 

@@ -140,7 +140,7 @@ it('rejects a file beyond 1 MiB, and more rules than a file may have', () => {
 
 it('names what it cannot recognize', () => {
   expect(notImported('rules: []')[0]!.message).toContain('already a rules file')
-  expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('no known format')
+  expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('unknown format')
 })
 
 it('writes no control characters, which a terminal would obey, and keeps the values', () => {
