@@ -11,9 +11,9 @@ export const abort = defineFault({
   name: 'abort',
   summary: 'responds to a call with an error',
   meets:
-    'An error in the shape that its protocol version and its call ask for, with the id of the call, as JSON or as an event like other responses. With `status` the whole HTTP response is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, the latter two concern one call alone. With `at: response` the upstream did execute the call.',
+    'An error in the format of the protocol version, with the id of the call, as JSON or as an SSE event like other responses. `status` makes the whole HTTP response an error, which SDKs raise as a transport error. SDKs raise `rpcError` as a protocol error; `toolError` is a tool result that the model can read. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response` the upstream has executed the call.',
   elsewhere:
-    'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy knows no HTTP.',
+    'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy has no equivalent: it does not support HTTP.',
   example: `- name: flaky-db
   match: { tool: [query_db, list_tables] }
   first: 2
@@ -24,20 +24,20 @@ export const abort = defineFault({
       Type.Integer({
         minimum: 200,
         maximum: 599,
-        description: 'An HTTP response of this status.',
+        description: 'Responds with this HTTP status.',
         examples: [503],
       }),
     ),
     body: Type.Optional(
       Type.String({
         maxLength: 65_536,
-        description: 'With `status`: the body, instead of a short text that names the status.',
+        description: 'With `status`: sets the body. Default: a short text that names the status.',
       }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
         maxProperties: 50,
-        description: 'With `status`: further headers of the response.',
+        description: 'With `status`: adds these response headers.',
         examples: [{ 'content-type': 'text/html' }],
       }),
     ),
@@ -48,30 +48,33 @@ export const abort = defineFault({
             default: -32603,
             minimum: -2147483648,
             maximum: 2147483647,
-            description: "The error's code.",
+            description: 'Sets the code of the error.',
           }),
           message: Type.String({
             default: 'Internal error',
             maxLength: 4096,
-            description: "The error's message.",
+            description: 'Sets the message of the error.',
           }),
-          data: Type.Optional(Type.Unknown({ description: 'Anything more that the error says.' })),
+          data: Type.Optional(Type.Unknown({ description: 'Sets the `data` of the error.' })),
         },
-        { description: 'A JSON-RPC error.', examples: [{ code: -32603, message: 'db-7 is gone' }] },
+        {
+          description: 'Responds with a JSON-RPC error.',
+          examples: [{ code: -32603, message: 'db-7 is gone' }],
+        },
       ),
     ),
     toolError: Type.Optional(
       Type.String({
         maxLength: 65_536,
         description:
-          'A tool result with `isError: true` and this text, for calls of tools and `tasks/result`. Other calls are left alone.',
+          'Responds with a tool result with `isError: true` and this text. Applies to `tools/call` and `tasks/result`; other calls are not changed.',
         examples: ['connection to db-7 lost'],
       }),
     ),
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        '`request`: the upstream never gets the call. `response`: the upstream did execute it, and the client does not know.',
+        '`request`: responds before the upstream receives the call. `response`: responds after the upstream has executed the call.',
     }),
   }),
   oneOf: ['status', 'rpcError', 'toolError'],

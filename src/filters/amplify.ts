@@ -9,11 +9,11 @@ const MAX_TOTAL_MS = 3_600_000
 /** The same call again and again, as from a client that does not stop retrying. */
 export const amplify = defineFault({
   name: 'amplify',
-  summary: 'sends the upstream further copies of a call',
+  summary: 'sends copies of a call to the upstream',
   meets:
-    'One response, as if nothing had happened. The upstream gets the call once more for each copy, with another id, and its responses to the copies are dropped: a tool that is not idempotent acts several times. In a session, the first copy leaves when the upstream begins to respond, or after 100 ms; none leaves once the session has ended, by a DELETE of the client or with a 404. Calls by HTTP+SSE are left alone, as the responses to their copies would reach the client.',
+    'The response to the original call. The upstream also receives each copy, with another id, and the responses to the copies are dropped: a tool that is not idempotent acts several times. In a session, the first copy is sent when the upstream begins to respond, or after 100 ms. No copy is sent after the session has ended, by a DELETE from the client or by status 404. Calls over HTTP+SSE are skipped, because the responses to their copies would reach the client.',
   elsewhere:
-    "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh copy no requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP throws away.",
+    "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh cannot copy requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP discards.",
   example: `- name: retry-storm
   match: { tool: create_ticket }
   percent: 5
@@ -24,19 +24,16 @@ export const amplify = defineFault({
       default: 2,
       minimum: 1,
       maximum: 100,
-      description: 'How many more times the upstream gets the call.',
+      description: 'Sends this number of copies.',
     }),
-    spacing: duration({
-      default: '0ms',
-      description: 'How long each copy comes after the one before it.',
-    }),
+    spacing: duration({ default: '0ms', description: 'Waits this long before each copy.' }),
   }),
   check({ copies, spacing }) {
     if (copies * spacing <= MAX_TOTAL_MS) return []
-    return [{ path: ['spacing'], message: 'all copies together may take 1h' }]
+    return [{ path: ['spacing'], message: '`copies` × `spacing` must be at most 1h' }]
   },
   outlook({ copies }, { call }) {
-    const does = `the upstream gets ${copies} more of it`
+    const does = `the upstream receives ${copies} copies`
     return call === undefined ? NOTHING : { by: 'request', asks: 'copies', does }
   },
   create({ copies, spacing }): Fault {

@@ -24,19 +24,19 @@ import * as Type from 'typebox'
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 const ghost = section({
-  name: Type.String({ minLength: 1, maxLength: 256, description: 'Its name.' }),
+  name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the entry.' }),
   description: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'The description of the tool.' }),
+    Type.String({ maxLength: 4096, description: 'Sets the description of the tool.' }),
   ),
   inputSchema: Type.Record(Type.String(), Type.Unknown(), {
     default: { type: 'object' },
-    description: 'Of a tool: the schema of its arguments.',
+    description: 'Sets the input schema of a tool.',
   }),
   uri: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'Of a resource: its URI or template.',
+      description: 'Sets the URI or template of a resource.',
     }),
   ),
 })
@@ -48,7 +48,7 @@ export const catalog = defineFault({
   schema: section({
     hide: Type.Optional(
       names({
-        description: 'Entries by these names, URIs or globs are missing.',
+        description: 'Hides entries with these names, URIs or globs.',
         examples: ['*', ['search', 'admin_*']],
       }),
     ),
@@ -56,43 +56,43 @@ export const catalog = defineFault({
       Type.Array(ghost, {
         minItems: 1,
         maxItems: 100,
-        description: 'Entries that the upstream does not have, at the end of the first page.',
+        description: 'Adds entries that the upstream does not have, at the end of the first page.',
         examples: [[{ name: 'delete_everything', description: 'Deletes everything.' }]],
       }),
     ),
     duplicate: Type.Optional(
-      names({ description: 'Entries by these names, URIs or globs are listed twice.' }),
+      names({ description: 'Lists entries with these names, URIs or globs twice.' }),
     ),
     stale: Type.Optional(
       Type.Unsafe<boolean | number>({
         anyOf: [{ type: 'boolean' }, ...DURATION_FORMS],
         description:
-          'The first list that the rule sees is given again from then on, to the same caller and for the same page: for ever, or until it is that old. `by` says who the same caller is. Lists with `Cache-Control: no-store` or `Vary: *` are not kept.',
+          'Repeats the first list seen, for the same caller and page, forever or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
         examples: [true, '10m'],
       }),
     ),
     by: Type.Optional(
       oneOf(['caller', 'all'], {
         description:
-          'With `stale`. `caller`, as usual: callers are distinguished by session, `Authorization`, `Cookie`, API keys and all other headers that say more than how to send, read or trace a request; where nothing says who the caller is, no list is given again. `all`: one user may then see what belongs to another.',
+          'With `stale`. `caller`: repeats a list only to the same caller, as `replay` does, and never to an unidentified one. `all`: repeats it to everyone, so that one user may see the data of another.',
       }),
     ),
     cursor: Type.Optional(
       oneOf(['invalid', 'loop'], {
         description:
-          '`invalid`: the list goes on at a cursor that is rejected with -32602. `loop`: it goes on where it began, so that paging never ends. Both need a rule that matches the next page too.',
+          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor that leads back to the start, so that paging never ends. Both require a rule that also matches the next page.',
       }),
     ),
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the upstream does. Responses that are no stream stay unchanged.',
+          '`spurious`: sends a list change notification on the stream before the response. `suppress`: removes those of the upstream. Responses that are not streams are unchanged.',
       }),
     ),
   }),
   meets:
-    'A valid list that does not match the server. Hidden tools cannot be chosen, the upstream rejects calls of ghosts as unknown, and two tools of one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; one configured to refresh requests it again 300 ms later.',
-  elsewhere: 'Other tools have nothing like it: they do not read MCP.',
+    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls of added tools as unknown, and two tools with one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; with automatic refresh it requests the list again 300 ms later.',
+  elsewhere: 'Other tools have no equivalent: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }
   first: 3
@@ -103,7 +103,7 @@ export const catalog = defineFault({
     const some = Object.values(config).some((value) => value !== undefined)
     const keys = ['hide', 'add', 'duplicate', 'stale', 'cursor', 'notify']
     const list = keys.map((key) => `\`${key}\``).join(', ')
-    return some ? [] : [{ path: [], message: `needs at least one of ${list}` }]
+    return some ? [] : [{ path: [], message: `at least one of ${list} is required` }]
   },
   outlook: catalogOutlook,
   create(config): Fault {
@@ -182,14 +182,14 @@ function catalogOutlook(
   { call, response, identified, shared }: OutlookInput,
 ): Outlook {
   const asked = cursorOf({ call })
-  const list = { by: 'response', does: 'its list is not that of the upstream' } as const
+  const list = { by: 'response', does: 'its list differs from that of the upstream' } as const
   if (listKey(call?.method) !== undefined) {
     if (cursor === 'invalid' && asked === INVALID) {
       return { by: 'request', asks: 'message', does: 'responds with error -32602' }
     }
     if (cursor !== undefined) return { ...list, needs: 'a result' }
     if (add !== undefined && asked === undefined) return { ...list, needs: 'a list in the result' }
-    if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }
+    if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries with such names' }
     const isKept = stale !== undefined && (by === 'all' || identified)
     if (stale !== undefined && !isKept && (add ?? notify) === undefined) {
       return { cannot: 'no_caller' }
@@ -197,7 +197,7 @@ function catalogOutlook(
     if (add !== undefined || isKept) {
       return {
         ...list,
-        needs: stale === undefined ? 'the first page' : 'an earlier list, another one',
+        needs: stale === undefined ? 'the first page' : 'an earlier list that differs',
       }
     }
   }
@@ -205,7 +205,7 @@ function catalogOutlook(
   if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
   const does = 'not notified that a list has changed'
   if (!isOther(call)) {
-    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'the upstream to say so' }
+    return shared ? NOTHING : { by: 'response', any: true, does, needs: 'a notification' }
   }
   return METHOD.test(call?.method ?? '') ? { by: 'response', any: true, does } : NOTHING
 }
@@ -250,9 +250,7 @@ function isListChanged(message: Message | undefined): boolean {
   return message?.kind === 'notification' && METHOD.test(message.method)
 }
 
-/**
- * An event that says so of the list that a method is about; of the tools where it is about none.
- */
+/** Returns the notification of a changed list: of the list that a method uses, or of tools. */
 function listChanged(about: string | undefined): Frame {
   const kind = /^(?:prompts|resources)(?=\/)/.exec(about ?? '')?.[0] ?? 'tools'
   const method = `notifications/${kind}/list_changed`

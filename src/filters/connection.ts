@@ -13,33 +13,33 @@ export const connectionFault = defineFault({
   summary: 'breaks or slows TCP connections to a dependency',
   schema: section({
     refuse: only(
-      'New connections are refused with ECONNREFUSED, and open ones are reset. Where the rule selects only a part of the connections of a listener, these are reset instead.',
+      'Refuses new connections with ECONNREFUSED and resets open ones. If the rule selects only some connections of a listener, resets these instead.',
     ),
     blackhole: only(
-      'No byte passes in either direction. When the rule ends, everything that waited passes.',
+      'Passes no byte in either direction. When the rule ends, the delayed bytes are sent.',
     ),
-    reset: only('Connections are reset.'),
+    reset: only('Resets the selected connections.'),
     latency: Type.Optional(
       duration({
-        description: 'Bytes arrive so much later, in each direction.',
+        description: 'Delays bytes by this time, in each direction.',
         examples: ['200ms'],
       }),
     ),
     jitter: Type.Optional(
       duration({
-        description: 'Up to so much is added to `latency` at random. The order of bytes stays.',
+        description: 'Adds a random time, at most this long, to `latency`. Bytes stay in order.',
         examples: ['50ms'],
       }),
     ),
     bandwidth: Type.Optional(
       size({
-        description: 'A connection carries so much in a second, in each direction.',
+        description: 'Limits a connection to this many bytes per second, in each direction.',
         examples: ['10KiB'],
       }),
     ),
     cut: Type.Optional(
       size({
-        description: 'A connection is reset after so many bytes from the dependency.',
+        description: 'Resets a connection after this many bytes from the dependency.',
         examples: ['1KiB'],
       }),
     ),
@@ -47,7 +47,7 @@ export const connectionFault = defineFault({
   oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
   goesWith: { jitter: 'latency' },
   meets:
-    'Not the MCP client, but the MCP server or agent whose outgoing connections Squall carries: its driver, its pool and its health check see a dependency that is gone or slow. The MCP client sees how the server copes. Acts on open connections as well, within 250 ms, and ends as fast.',
+    'Affects the MCP server or agent whose outgoing connections pass through Squall, not the MCP client: its driver, connection pool and health check see a dependency that is down or slow. The MCP client sees how the server copes. Acts on open connections as well, within 250 ms, and ends within 250 ms.',
   elsewhere:
     'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
   example: `- name: database-gone
@@ -58,11 +58,11 @@ export const connectionFault = defineFault({
     const problems: ParameterProblem[] = []
     for (const key of ['refuse', 'blackhole', 'reset'] as const) {
       if (config[key] === false) {
-        problems.push({ path: [key], message: `\`${key}\` is \`true\` or absent` })
+        problems.push({ path: [key], message: 'must be `true` or absent' })
       }
     }
     if (config.bandwidth === 0) {
-      problems.push({ path: ['bandwidth'], message: 'no byte would pass; that is `blackhole`' })
+      problems.push({ path: ['bandwidth'], message: 'must be above 0; use `blackhole`' })
     }
     return problems
   },

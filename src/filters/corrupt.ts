@@ -15,26 +15,26 @@ const HTML = 'text/html; charset=utf-8'
 /** A response that arrives and cannot be read, or reads wrong. */
 export const corrupt = defineFault({
   name: 'corrupt',
-  summary: 'damages what a response says',
+  summary: 'damages the content of a response',
   schema: section({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the upstream. `empty`: nothing.",
+        "`garbage`: random characters. `bitflip`: flips one to eight bits. `invalid-utf8`: puts invalid UTF-8 into the longest text. `html`: a gateway's error page, with the upstream's status. `empty`: nothing.",
     }),
     contentType: Type.Optional(
       Type.String({
         maxLength: 256,
         description:
-          'The content type that the response claims. Without it, that of the upstream; with `mode: html` and a response that is one body, `text/html`.',
+          'Sets the `Content-Type` of the response. Default: that of the upstream, or `text/html` with `mode: html` and a single body.',
         examples: ['text/plain'],
       }),
     ),
   }),
   meets:
-    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event with the response is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
+    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream only the event with the response is damaged: the TypeScript SDK skips an event that it cannot parse and waits for its timeout, the Python SDK reports -32700. A flipped bit may stay unnoticed, as another number or word.',
   elsewhere:
-    'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
+    'toxiproxy and Envoy have no equivalent. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page
   match: { tool: search }
   percent: 2

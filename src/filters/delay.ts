@@ -13,9 +13,9 @@ import { NOTHING } from './lib/outlook.ts'
 /** Delays a call before the upstream gets it, its response, or each event of the stream. */
 export const delay = defineFault({
   name: 'delay',
-  summary: 'makes a call late',
+  summary: 'delays a call',
   meets:
-    'The response of the upstream, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the upstream never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
+    'The response of the upstream, byte for byte, but later. A client with a shorter timeout gives up first: the TypeScript SDK after 60 s. With `at: request` the upstream does not receive a call that the client has cancelled or disconnected from; with `at: response` and `at: event` it has executed the call.',
   elsewhere:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search
@@ -25,11 +25,11 @@ export const delay = defineFault({
     - delay: { fixed: 2s, jitter: 500ms }`,
   schema: section({
     ...distributionKeys,
-    max: duration({ default: '1h', description: 'No single delay is longer than this.' }),
+    max: duration({ default: '1h', description: 'Limits each delay to this time.' }),
     at: oneOf(['request', 'response', 'event'], {
       default: 'request',
       description:
-        '`request`: before the upstream gets the call. `response`: after the upstream responded. `event`: before each event of a stream.',
+        '`request`: delays the call before the upstream receives it. `response`: delays the response. `event`: delays each event of a stream.',
     }),
   }),
   oneOf: DISTRIBUTIONS,
@@ -38,21 +38,21 @@ export const delay = defineFault({
     const problems: ParameterProblem[] = []
     const { fixed, uniform, max } = config
     if (uniform !== undefined && uniform.min > uniform.max) {
-      problems.push({ path: ['uniform', 'min'], message: '`min` is above `max`' })
+      problems.push({ path: ['uniform', 'min'], message: '`min` must not be above `max`' })
     }
     if (config.period === 0) {
-      problems.push({ path: ['period'], message: '`period` has to be longer than zero' })
+      problems.push({ path: ['period'], message: '`period` must be above zero' })
     }
     const least = fixed ?? uniform?.min ?? config.pareto?.scale
     if (least !== undefined && least > max) {
       const key = fixed !== undefined ? 'fixed' : uniform !== undefined ? 'uniform' : 'pareto'
-      problems.push({ path: [key], message: 'longer than `max`, which is 1h unless given' })
+      problems.push({ path: [key], message: 'must not be longer than `max` (default 1h)' })
     }
     return problems
   },
   outlook(config, { response }) {
     const late = `${durationsText(config)} late`
-    if (config.at === 'request') return { by: 'request', does: `the upstream gets it ${late}` }
+    if (config.at === 'request') return { by: 'request', does: `the upstream receives it ${late}` }
     if (config.at === 'response') return { by: 'response', does: `its response comes ${late}` }
     if (response === 'body') return NOTHING
     return { by: 'response', any: true, does: `each event of its response comes ${late}` }

@@ -37,8 +37,8 @@ export type Verdict =
   /** Sends a changed call, and headers that repeat its values. Only before the upstream has it. */
   | { readonly kind: 'edit'; readonly edit: EditCall; readonly keepsHeaders?: boolean }
   /**
-   * Sends the upstream so many more copies of the call, each with its own id, and `spacing`
-   * milliseconds apart. Their responses are dropped. Only before the upstream has the call.
+   * Sends the upstream this number of copies, each with an id of its own, `spacing` ms apart, and
+   * drops their responses. Only before the upstream has the call.
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   /**
@@ -47,10 +47,7 @@ export type Verdict =
    * streams end.
    */
   | { readonly kind: 'respond'; readonly reply: InjectedReply; readonly endsSession?: true }
-  /**
-   * Ends the client's connection. With `refuse`, new connections are refused for so many
-   * milliseconds.
-   */
+  /** Ends the client's connection, and refuses new ones for `refuse` milliseconds. */
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
 
@@ -84,8 +81,8 @@ export type Frames = AsyncIterable<Frame>
  *   declared length are dropped, and the connection ends after a body that is too short or has
  *   contradictory lengths.
  * - A body that ends before its source ends the response, and the transfer from the upstream.
- * - A transform that throws loses nothing: the bytes that it took and did not emit are sent, and
- *   all that follow. The upstream's head is used unless the transform has returned another one.
+ * - After a transform throws, the bytes that it took and did not emit are sent, and all that
+ *   follow. The upstream's head is used unless the transform has returned another one.
  */
 export interface Output {
   readonly head: ResponseHead
@@ -97,7 +94,7 @@ export type EditCall = (text: string) => string | undefined | Promise<string | u
 
 /** Offers effects beyond the call. */
 export interface FaultHost {
-  /** Resets new connections to the listener for so many milliseconds. */
+  /** Resets new connections to the listener for a time. */
   refuseConnections(ms: number): void
   /**
    * Closes the listener for a time, so that the kernel refuses new connections; undefined where no
@@ -165,10 +162,7 @@ export interface FaultContext {
   readonly signal: AbortSignal
   /** Returns a number from 0 to below 1; the sequence is seeded by the rule and the call. */
   readonly random: () => number
-  /**
-   * Waits so many milliseconds; resolves early when the rule is withdrawn, and rejects when
-   * `signal` is aborted.
-   */
+  /** Waits; resolves early when the rule is withdrawn, rejects when `signal` is aborted. */
   readonly sleep: (ms: number) => Promise<void>
   /**
    * Resolves in a later iteration of the event loop. A fault awaits it between steps that take
@@ -209,10 +203,7 @@ export interface Fault {
   readonly changes?: true
   /** Called before the receiver gets a call or, without `onMessage`, any other message. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /**
-   * Called instead of `onRequest` for a message that is no call, before its receiver gets the
-   * message.
-   */
+  /** Called instead of `onRequest` for other messages than calls, before the receiver gets them. */
   onMessage?(ctx: FaultContext): Verdict | Promise<Verdict>
   /**
    * Called when the response to the call has arrived, before the client gets it. Earlier frames are

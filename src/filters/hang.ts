@@ -26,31 +26,31 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({
   name: 'hang',
-  summary: 'lets a call hang in silence',
+  summary: 'hangs a call without any response',
   schema: section({
     for: Type.Optional(
       duration({
         description:
-          'How long; then it goes on, and nothing is lost. Without it, until the client leaves or the rule is taken back.',
+          'Ends the silence after this time and continues, losing nothing. Default: until the client disconnects or the rule is removed.',
         examples: ['30s'],
       }),
     ),
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the upstream does not get the call, and the client gets nothing. `headers`: the upstream executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event with the response. Of messages of the server, each one that the rule matches; with `after`, the first ones of each call pass.',
+        '`request`: the upstream does not receive the call, and the client receives nothing. `headers`: the upstream executes the call; the client receives status and headers only. `event`: stops within the response, by default before the event with the response. For server messages: each one that the rule matches; with `after`, those after the first ones of each call.',
     }),
     after,
     keepAlive: Type.Boolean({
       default: false,
       description:
-        'A stream that hangs carries a comment every 15 s, which says nothing and keeps idle timeouts from ending it. With `at: headers` and `at: event`, unless `after` is in bytes.',
+        'Sends a comment every 15 s on a stream that hangs, so that idle timeouts do not end it. Requires `at: headers`, or `at: event` without `after.bytes`.',
     }),
   }),
   meets:
-    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, or cancels a call that the upstream has not got, everything that was held for it is let go at once, and the upstream does not get it. With `at: headers` and `at: event` the upstream did execute the call.',
+    'Nothing, until its own timeout. The TypeScript SDK gives up after 60 s; the Python SDK has no request timeout, but its HTTP client has a read timeout of 300 s. When a client disconnects, or cancels a call that the upstream has not received, Squall releases the call at once and does not send it to the upstream. With `at: headers` and `at: event` the upstream has executed the call.',
   elsewhere:
-    'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a `delay` beyond all patience. Envoy: a `fixed_delay` that no client waits for.',
+    'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a very long `delay`. Envoy: a `fixed_delay` longer than the timeout of every client.',
   example: `- name: search-hangs
   match: { tool: search }
   percent: 5
@@ -61,13 +61,14 @@ export const hang = defineFault({
     if (config.keepAlive && config.at === 'request') {
       problems.push({
         path: ['keepAlive'],
-        message: 'with `at: request` there is no stream yet that could be kept alive',
+        message: 'there is no stream to keep alive with `at: request`',
       })
     }
     if (config.keepAlive && config.after?.bytes !== undefined) {
       problems.push({
         path: ['keepAlive'],
-        message: '`after` in bytes may be in the middle of an event, where no comment can stand',
+        message:
+          '`keepAlive` is not allowed with `after.bytes`: a comment within an event would break it',
       })
     }
     return problems
@@ -75,15 +76,15 @@ export const hang = defineFault({
   outlook({ at, after: offset, for: ms }, setting) {
     const { call } = setting
     const isLost = ms === undefined && call?.from === 'server' && call.kind === 'notification'
-    const long = ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`
+    const long = ms === undefined ? 'until its client disconnects' : `for ${durationText(ms)}`
     const does = isLost ? 'it is lost' : `hangs ${long}`
     if (at === 'event' && isOther(call)) {
       const { bytes, events = 0 } = offset ?? {}
       if (call?.from !== 'server' || bytes !== undefined) return NOTHING
-      const needs = events > 0 ? `${events} such messages of its call before it` : undefined
+      const needs = events > 0 ? `${events} earlier such messages of its call` : undefined
       return { by: 'request', does, needs, ...(ms === undefined ? { asks: 'silence' } : {}) }
     }
-    if (at === 'headers') return { by: 'output', does: `${does} behind the headers` }
+    if (at === 'headers') return { by: 'output', does: `${does} after the headers` }
     if (at === 'event') return offsetOutlook(offset, setting, `${does} within the response`)
     return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
   },

@@ -61,6 +61,6 @@ export function createFault(use: FaultUse): Fault {
   // The name picks the definition whose schema the parameters were read by, which types cannot
   // follow.
   const create = definition?.create as ((config: unknown) => Fault) | undefined
-  if (create === undefined) throw new TypeError(`no such fault: ${use.fault}`)
+  if (create === undefined) throw new TypeError(`unknown fault: ${use.fault}`)
   return create(use.config)
 }

@@ -21,15 +21,15 @@ const SLICE = 1024 * 1024
 /** The filler of a result that has no text to repeat. */
 const PLAIN = 'This line is filler. It says nothing.'
 
-/** A result with far more text than the tool wrote, to see how an agent bears a full context. */
+/** Adds far more text than the tool wrote, to show how an agent copes with a full context. */
 export const inflate = defineFault({
   name: 'inflate',
-  summary: 'grows the text of a result to a size',
+  summary: 'grows the text of a result to a given size',
   schema: section({
     to: size({
       default: '512KiB',
       description:
-        'The size of all texts of the result together, in UTF-8: from 1 byte to 16 MiB. The last text grows. Results with as much text are left alone.',
+        'Sets the total size of all texts of the result, in UTF-8, from 1 byte to 16 MiB. The last text grows. Larger results are unchanged.',
       examples: ['2MiB'],
     }),
     with: Type.Optional(
@@ -37,14 +37,14 @@ export const inflate = defineFault({
         minLength: 1,
         maxLength: 16_384,
         description:
-          'The text that is repeated. Without it, the lines of the result itself, in an order that follows from the seed of the rule.',
+          "Repeats this text. Default: lines of the result itself, in an order derived from the rule's seed.",
         examples: ['All work and no play. '],
       }),
     ),
   }),
   meets:
-    'A result in order with text of the given size; a tool result without text gets one. The Python client fails with -32000 where an event has more than 1 MiB. The last text grows at its end, so that JSON in it is no JSON any more. Structured content stays as it is. A result that would use up `--max-memory` together with all other messages stays as it is, counted as `memory`; so does one on a stream that calls share if it is larger than `--max-body`, counted as `too_large`. Later faults of the call do not read a result larger than `--max-body`.',
-  elsewhere: 'Other fault injectors have nothing like it: they do not read results.',
+    'A valid result with text of the given size; a tool result without text gets one. The Python client fails with -32000 when an event has more than 1 MiB. The last text grows at its end, so that JSON in the text becomes invalid. Structured content is unchanged. A result is not changed if it would exceed `--max-memory` together with all other messages (counted as `memory`), or if it is larger than `--max-body` on a stream that calls share (counted as `too_large`). Later faults of the call do not read a result larger than `--max-body`.',
+  elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }
   percent: 5
@@ -121,9 +121,7 @@ interface Filler {
   readonly rest: Buffer
 }
 
-/**
- * Returns so many bytes of a repeated text. It is cut between characters and padded with spaces.
- */
+/** Returns a repeated text of a size, cut between characters and padded with spaces. */
 function fillerOf(unit: string, total: number): Filler {
   const bytes = Buffer.from(unit.repeat(Math.ceil(PIECE / unit.length)))
   const left = total % bytes.length

@@ -21,25 +21,25 @@ const MAX_PRINT = 16 * 1024
 /** A failure of the process of an MCP server that speaks stdio. */
 export const processFault = defineFault({
   name: 'process',
-  summary: 'makes the process of an MCP server on stdio fail',
+  summary: 'makes the process of a stdio MCP server fail',
   schema: section({
     exit: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 255,
-        description: 'The server is killed, and Squall ends with this exit code.',
+        description: 'Kills the server and ends Squall with this exit code.',
         examples: [1],
       }),
     ),
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        'With `exit`. `request`: the server does not get the call. `response`: the server executed it, and the client gets half of the line with the response.',
+        'With `exit`. `request`: before the server receives the call. `response`: after the server has executed it, and half of the response line is sent.',
     }),
     stop: Type.Optional(
       duration({
         description:
-          'The server is suspended by SIGSTOP for this long, with all its calls; this call is sent afterwards.',
+          'Suspends the server by SIGSTOP for this long, with all its calls, before it receives this call.',
         examples: ['5s'],
       }),
     ),
@@ -48,21 +48,20 @@ export const processFault = defineFault({
         minLength: 1,
         maxLength: MAX_PRINT,
         description:
-          'Text that appears on the standard output of the server as lines of their own, before it gets the call.',
+          'Writes this text to the standard output of the server, as separate lines, before it receives the call.',
         examples: ['Listening on port 3000'],
       }),
     ),
     crlf: Type.Optional(
       Type.Boolean({
-        description:
-          'The line with the response ends with CR and LF, as a server on Windows may write it.',
+        description: 'Ends the response line with CR and LF, as a server on Windows may do.',
         examples: [true],
       }),
     ),
   }),
   oneOf: ['exit', 'stop', 'print', 'crlf'],
   meets:
-    'With `exit`, a pipe that closes: the TypeScript SDKs report `Connection closed` for each open call, and do not start the server again; desktop clients show it as failed. With `stop`, a server that is silent, until the timeout of the client. With `print`, a line that is no JSON: the TypeScript SDKs report it to `onerror` and go on. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF alone keep the CR. Only on stdio: over HTTP there is no process.',
+    'With `exit`, a closed pipe: the TypeScript SDKs report `Connection closed` for each open call and do not restart the server; desktop clients show it as failed. With `stop`, a server that does not respond, until the timeout of the client. With `print`, a line that is not JSON: the TypeScript SDKs report it to `onerror` and continue. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF alone keep the CR. Only on stdio: over HTTP Squall does not run the server.',
   elsewhere: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
   example: `- name: server-crashes
   match: { tool: index_files }
@@ -71,9 +70,9 @@ export const processFault = defineFault({
     - process: { exit: 1, at: response }`,
   check({ at, exit, crlf }) {
     const problems: ParameterProblem[] = []
-    if (crlf === false) problems.push({ path: ['crlf'], message: '`crlf` is `true` or absent' })
+    if (crlf === false) problems.push({ path: ['crlf'], message: 'must be `true` or absent' })
     if (at === 'response' && exit === undefined) {
-      problems.push({ path: ['at'], message: '`at: response` goes with `exit`' })
+      problems.push({ path: ['at'], message: '`at: response` requires `exit`' })
     }
     return problems
   },

@@ -20,11 +20,11 @@ const MODERN_RPC_CODE = 429
 /** Too many requests: always, or beyond a real limit. */
 export const rateLimit = defineFault({
   name: 'rateLimit',
-  summary: 'rejects calls as too many',
+  summary: 'rejects calls with too many requests',
   meets:
-    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (429 from protocol version 2026-07-28 on, which keeps -32029 for itself). The upstream never gets the call. With `limit` the calls within it pass and are counted as within the limit; `Retry-After` then is the time until the next one is let through. The SDKs neither wait nor try again by themselves.',
+    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (with protocol version 2026-07-28 and later, which reserve -32029, status 429). The upstream does not receive the call. With `limit`, calls within the limit pass and are counted as `within_limit`, and `Retry-After` is the time until the next token. The SDKs neither wait nor retry by themselves.',
   elsewhere:
-    "Envoy and Istio: the local rate limit filter's `token_bucket { max_tokens, tokens_per_fill, fill_interval }`, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no such thing: its `bandwidth` slows bytes down.",
+    'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
   match: { tool: search }
   faults:
@@ -32,27 +32,34 @@ export const rateLimit = defineFault({
   schema: section({
     retryAfter: duration({
       default: '1s',
-      description: 'Without `limit`: when to come back; whole seconds, rounded up.',
+      description: 'Without `limit`: sets `Retry-After`, in seconds, rounded up.',
     }),
     retryAfterAs: oneOf(['seconds', 'date'], {
       default: 'seconds',
-      description: 'How `Retry-After` is written.',
+      description: 'Sets the format of `Retry-After`.',
     }),
     limit: Type.Optional(
       section(
         {
-          calls: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'So many calls.' }),
-          per: duration({ description: 'In this time, evenly spread.', examples: ['1m'] }),
+          calls: Type.Integer({
+            minimum: 1,
+            maximum: 1_000_000,
+            description: 'Calls within `per`.',
+          }),
+          per: duration({
+            description: 'Refills the calls evenly within this time.',
+            examples: ['1m'],
+          }),
           burst: Type.Optional(
             Type.Integer({
               minimum: 1,
               maximum: 1_000_000,
-              description: 'So many at once; as many as `calls` unless given.',
+              description: 'Limits the calls at one moment. Default: `calls`.',
             }),
           ),
         },
         {
-          description: 'A token bucket: what is within it passes. Without it no call passes.',
+          description: 'Token bucket; calls within it pass. Without `limit` no call passes.',
           examples: [{ calls: 10, per: '1m', burst: 3 }],
         },
       ),
@@ -61,33 +68,33 @@ export const rateLimit = defineFault({
       anyOf: [
         { type: 'string', enum: ['all', 'session', 'client', 'tool'] },
         section({
-          header: Type.String({ minLength: 1, maxLength: 256, description: "The header's name." }),
+          header: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the header.' }),
         }),
       ],
       default: 'all',
       description:
-        'With `limit`: what has a bucket of its own, such as each session. Calls that do not say share one.',
+        'With `limit`: gives each value a bucket of its own, such as each session. Calls without the value share one bucket.',
     }),
     as: oneOf(['http', 'rpc'], {
       default: 'http',
-      description: '`http`: status 429. `rpc`: a JSON-RPC error.',
+      description: '`http`: responds with status 429. `rpc`: responds with a JSON-RPC error.',
     }),
     message: Type.String({
       default: 'Too many requests',
       maxLength: 4096,
-      description: 'What the response says.',
+      description: 'Sets the message of the response.',
     }),
   }),
   check({ limit, by, as, retryAfterAs }) {
     const problems: ParameterProblem[] = []
     if (limit === undefined && by !== 'all') {
-      problems.push({ path: ['by'], message: '`by` goes with `limit` only' })
+      problems.push({ path: ['by'], message: '`by` requires `limit`' })
     }
     if (limit !== undefined && limit.per < 1) {
-      problems.push({ path: ['limit', 'per'], message: '`per` has to be 1ms or longer' })
+      problems.push({ path: ['limit', 'per'], message: '`per` must be at least 1ms' })
     }
     if (as === 'rpc' && retryAfterAs === 'date') {
-      const message = 'there is no header with `as: rpc`; its `data.retryAfter` is in seconds'
+      const message = 'there is no header with `as: rpc`; `data.retryAfter` is in seconds'
       problems.push({ path: ['retryAfterAs'], message })
     }
     return problems

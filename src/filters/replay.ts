@@ -18,9 +18,9 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'responds with an earlier response',
   meets:
-    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The upstream does execute the call, and its response is kept for later ones. Only calls that the rule samples are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as within the limit. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
+    'A valid but outdated response: that of an earlier call of the same tool, with the id of this call. The upstream still executes the call, and its response is kept for later calls. Only responses to sampled calls are kept and replaced. The first call, failed calls, and calls with an unchanged response pass, and are counted as `within_limit`. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names must be equal. With `by: caller`, calls that do not identify their caller pass, with the reason `no_caller`.',
   elsewhere:
-    'Envoy and Istio: nearest is a cache filter that does not send the request on. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has nothing like it.',
+    'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:
@@ -29,24 +29,24 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'How old the response is at least: the newest such one is taken, in steps of a sixteenth of this.',
+        'Sets the minimum age of the response. The newest response of that age is sent, in steps of 1/16 of the age.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({
       default: false,
       description:
-        'Only responses to the same arguments. Otherwise any of the same tool, or of the same method where it is about no tool.',
+        'Replays only responses to the same arguments. `false`: any response of the same tool, or of the same method for other methods.',
     }),
     by: oneOf(['caller', 'all'], {
       default: 'caller',
       description:
-        '`caller`: only responses to the same caller: session, `Authorization`, `Cookie`, API keys, forwarded client certificates, the target and all other headers that say more than how to send, read or trace a request are the same. `all`: also what others were: one user may then see what belongs to another.',
+        '`caller`: replays only responses to the same caller, identified by session, credentials, cookies, client certificates and other identifying headers. `all`: replays them to everyone, so that one user may see the data of another.',
     }),
   }),
   outlook({ by }, { call, identified }) {
     if (call === undefined || isOther(call)) return NOTHING
     if (by === 'caller' && !identified) return { cannot: 'no_caller' }
-    const does = 'responds as to an earlier call'
+    const does = 'responds with the response to an earlier call'
     return { by: 'response', does, needs: 'an earlier response' }
   },
   create({ age, sameArguments, by }): Fault {

@@ -18,24 +18,24 @@ const MAX_REFUSE = 3_600_000
 /** The end of the client's connection, before or in the middle of the response. */
 export const reset = defineFault({
   name: 'reset',
-  summary: 'ends the connection that a call came by',
+  summary: 'closes the connection of a call',
   schema: section(
     {
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: the upstream never gets the call. `response`: the upstream executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event with the response. `connect`: with `refuse`, the port is closed, so that new connections get ECONNREFUSED; the call and open connections continue.',
+          '`request`: before the upstream receives the call. `response`: after the upstream has executed it, before any byte of the response. `stream`: within the response, by default before the event with the response. `connect`: closes the port for the time `refuse`, so that new connections get ECONNREFUSED; the call and open connections continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {
         default: 'rst',
         description:
-          '`rst`: the connection is reset. `fin`: it is closed in order, but before the response is whole.',
+          '`rst`: resets the connection. `fin`: closes it in order, but before the response is complete.',
       }),
       refuse: Type.Optional(
         duration({
           description:
-            'New connections fail as well for this long, at most 1h: every caller is affected, not the call alone. They are reset, and with `at: connect` refused.',
+            'Also rejects new connections of all callers for this long, at most 1h: resets them, or refuses them with `at: connect`.',
           examples: ['5s'],
         }),
       ),
@@ -43,9 +43,9 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   meets:
-    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream did execute the call. No SDK repeats a call by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
+    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK ends its whole client when a connection breaks before the headers. After a stream that ends without its response and without event ids, the TypeScript SDK waits for its timeout; with event ids, clients resume by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream has executed the call. No SDK retries a call by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
   elsewhere:
-    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` responds with a status. With `at: connect`, what toxiproxy does with `enabled: false`.',
+    'toxiproxy: `reset_peer`; with `after`, `limit_data`; with `at: connect`, `enabled: false`. Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops
   match: { tool: search }
   percent: 10
@@ -54,10 +54,10 @@ export const reset = defineFault({
   check(config) {
     const problems: ParameterProblem[] = [...afterProblems(config, 'stream')]
     if (config.refuse !== undefined && config.refuse > MAX_REFUSE) {
-      problems.push({ path: ['refuse'], message: 'longer than 1h' })
+      problems.push({ path: ['refuse'], message: 'must be at most 1h' })
     }
     if (config.at === 'connect' && config.refuse === undefined) {
-      problems.push({ path: ['at'], message: '`at: connect` goes with `refuse`' })
+      problems.push({ path: ['at'], message: '`at: connect` requires `refuse`' })
     }
     return problems
   },

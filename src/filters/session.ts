@@ -10,11 +10,11 @@ import * as Type from 'typebox'
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({
   name: 'session',
-  summary: 'loses the session of a call',
+  summary: 'ends the session of a call',
   meets:
-    'Status 404 with the JSON-RPC error -32001 for the call that was sampled and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to the application. With `rejectInitialize` it meets a status there as well, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: nothing is done there.',
+    'Status 404 with the JSON-RPC error -32001 for the sampled call and, until the rule is removed, for every request of the session; open streams of the session end. The specification asks clients to send `initialize` again, which SDKs leave to the application. With `rejectInitialize`, this also fails, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: the fault does nothing.',
   elsewhere:
-    'Chaos Mesh: `PodChaos` with `action: pod-kill` loses all sessions of a pod at once. Envoy, Istio and toxiproxy know nothing of sessions; `abort.httpStatus: 404` comes nearest.',
+    'Chaos Mesh: `PodChaos` with `action: pod-kill` ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; `abort.httpStatus: 404` is closest.',
   example: `- name: restarted-server
   match: { method: [tools/call, initialize], client: { name: "inspector*" } }
   faults:
@@ -23,7 +23,7 @@ export const session = defineFault({
     expire: Type.Boolean({
       default: true,
       description:
-        'The session of a sampled call is gone, and stays so. `false`: nothing but `rejectInitialize`.',
+        'Ends the session of a sampled call permanently. `false`: only `rejectInitialize` acts.',
     }),
     rejectInitialize: Type.Optional(
       section(
@@ -32,18 +32,18 @@ export const session = defineFault({
             default: 1,
             minimum: 1,
             maximum: 1_000_000,
-            description: 'So many of them in all; those after it pass.',
+            description: 'Rejects this many in all; later ones pass.',
           }),
           status: Type.Integer({
             default: 503,
             minimum: 400,
             maximum: 599,
-            description: 'The response to them.',
+            description: 'Responds with this HTTP status.',
           }),
         },
         {
           description:
-            'Rejects `initialize` as well. The rule has to name that method to be asked: `match: { method: [tools/call, initialize] }`.',
+            'Rejects `initialize` as well. The rule must match that method: `match: { method: [tools/call, initialize] }`.',
           examples: [{ times: 2, status: 503 }],
         },
       ),
@@ -52,10 +52,7 @@ export const session = defineFault({
   check({ expire, rejectInitialize }) {
     const problems: ParameterProblem[] = []
     if (!expire && rejectInitialize === undefined) {
-      problems.push({
-        path: ['expire'],
-        message: 'without `rejectInitialize` nothing is left to do',
-      })
+      problems.push({ path: ['expire'], message: '`expire: false` requires `rejectInitialize`' })
     }
     return problems
   },
@@ -64,7 +61,7 @@ export const session = defineFault({
       return { by: 'request', asks: 'status', does: `responds with status ${rejected.status}` }
     }
     if (!expire || id === undefined || isModern(call?.protocolVersion)) return NOTHING
-    return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }
+    return { by: 'request', asks: 'status for all', does: 'its session ends, with status 404' }
   },
   create({ expire, rejectInitialize }): Fault {
     const reject = (ctx: FaultContext, times: number, status: number): Verdict => {
@@ -98,7 +95,7 @@ export const session = defineFault({
   },
 })
 
-/** As servers say it that know nothing of a session. */
+/** Returns the usual response of servers to an unknown session. */
 function notFound(call: Call | undefined): string {
   const id = isExactId(call?.id) ? call.id : null
   return JSON.stringify(errorReply({ id, code: -32001, message: 'Session not found' }))

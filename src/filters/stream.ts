@@ -17,11 +17,11 @@ const PAUSE_MS = 100
 /** Damage to the order and number of events; each that arrives is as the upstream sent it. */
 export const stream = defineFault({
   name: 'stream',
-  summary: 'loses, repeats, reorders or tears events of a stream',
+  summary: 'drops, duplicates, reorders or splits events of a stream',
   meets:
-    'A response by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the upstream sent, with `wrongId` but for the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes a response with a wrong id. A response that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Responses in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
+    'An event stream in which selected events are missing, duplicated, reordered or split. All bytes are those that the upstream sent; `wrongId` changes only the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and accepts a response with a wrong id. A duplicate response is reported and has no other effect. Split events affect only parsers that treat a read as an event. JSON responses have no events: only `wrongId` acts on them. Calls share the stream of HTTP+SSE: there `close` ends the events of the call and leaves the stream open.',
   elsewhere:
-    'toxiproxy: `slicer` tears bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` is about packets, which TCP fixes before anyone sees it. Envoy and Istio have nothing like it.',
+    'toxiproxy: `slicer` splits bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` acts on packets, which TCP repairs. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
   match: { tool: "search_*" }
   percent: 10
@@ -31,17 +31,17 @@ export const stream = defineFault({
     drop: Type.Optional(
       eventChoice({
         description:
-          'These events never arrive. `last` is the response itself, `notifications` is progress and logs, `all` is every message, a number counts messages from 1 on.',
+          'Drops these events. `last`: the event with the response. `notifications`: progress and logs. `all`: every message. A number: that message, counted from 1.',
         examples: ['last'],
       }),
     ),
     duplicate: Type.Optional(
-      eventChoice({ description: 'These events arrive twice.', examples: ['last'] }),
+      eventChoice({ description: 'Sends these events twice.', examples: ['last'] }),
     ),
     reorder: Type.Optional(
       eventChoice({
         description:
-          'These events change places with the one behind them; `last` with the one before it, for which every event is held until the next is there.',
+          'Swaps these events with the next one; `last` with the previous one, for which each event is held until the next arrives.',
         examples: ['last'],
       }),
     ),
@@ -50,29 +50,29 @@ export const stream = defineFault({
         type: 'string',
         enum: ['other', 'type'],
         description:
-          'The response has another id. `other`: one that no call has. `type`: a text of digits in place of a number, or a number in place of such a text. Acts on JSON responses as well.',
+          'Changes the id of the response, also in JSON. `other`: an id that no call has. `type`: a string in place of a number, or a number in place of a numeric string.',
       }),
     ),
     split: Type.Optional(
-      eventChoice({ description: 'These events arrive in pieces.', examples: ['all'] }),
+      eventChoice({ description: 'Sends these events in pieces.', examples: ['all'] }),
     ),
     pieces: Type.Optional(
       Type.Integer({
         minimum: 2,
         maximum: 1000,
-        description: `With \`split\`: in how many. ${PIECES} unless given.`,
+        description: `With \`split\`: sets the number of pieces. Default: ${PIECES}.`,
       }),
     ),
     pause: Type.Optional(
       duration({
-        description: `With \`split\`: how long between two pieces. ${PAUSE_MS}ms unless given.`,
+        description: `With \`split\`: waits this long between two pieces. Default: ${PAUSE_MS}ms.`,
         examples: ['100ms'],
       }),
     ),
     close: Type.Optional(
       eventChoice({
         description:
-          'The stream ends, in good order, before the first of these events. A client that resumes it gets the rest there.',
+          'Ends the stream in order before the first of these events. A client that resumes the stream receives the rest.',
         examples: ['last'],
       }),
     ),

@@ -9,28 +9,28 @@ import * as Type from 'typebox'
 /** Limits the bytes per second of a call or its response. */
 export const throttle = defineFault({
   name: 'throttle',
-  summary: 'sends a call or its response over a slow link',
+  summary: 'limits the bandwidth of a call or its response',
   schema: section({
     rate: size({
       default: '1KiB',
-      description: 'How much the link carries in a second.',
+      description: 'Limits the bandwidth to this many bytes per second.',
       examples: ['4KiB'],
     }),
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: the response trickles. `request`: the upstream gets the call as late as its size asks for. `both`: one and then the other.',
+        '`response`: sends the response slowly. `request`: delays the call as long as sending its bytes would take. `both`: the call, then the response.',
     }),
     chunk: Type.Optional(
       size({
         description:
-          'How much goes out at a time. Without it, what the link carries in 50 ms; at most a thousand pieces are sent in a second.',
+          'Sends this many bytes at once. Default: the bytes of 50 ms. Squall sends at most 1,000 chunks a second.',
         examples: ['128B'],
       }),
     ),
   }),
   meets:
-    'The whole response, byte for byte, slowly. Clients with a limit for the whole request run into it although something arrives all the time; those with an idle limit alone do not.',
+    'The whole response, byte for byte, slowly. Clients with a timeout for the whole request reach it although bytes keep arriving; those with only an idle timeout do not.',
   elsewhere: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }
@@ -39,21 +39,21 @@ export const throttle = defineFault({
   check(config) {
     const problems: ParameterProblem[] = []
     if (config.rate === 0) {
-      problems.push({ path: ['rate'], message: 'nothing would ever arrive; that is `hang`' })
+      problems.push({ path: ['rate'], message: 'must be above 0; to send nothing, use `hang`' })
     }
-    if (config.chunk === 0) problems.push({ path: ['chunk'], message: 'must be 1B or more' })
+    if (config.chunk === 0) problems.push({ path: ['chunk'], message: 'must be at least 1B' })
     return problems
   },
   outlook({ rate, direction }, { call }) {
     const slow = `at ${sizeText(rate)} a second`
-    if (direction === 'response') return { by: 'output', does: `its response trickles ${slow}` }
+    if (direction === 'response') return { by: 'output', does: `its response is sent ${slow}` }
     if (call?.from === 'server') return NOTHING
-    const does = `the upstream gets it ${slow}`
+    const does = `the upstream receives it ${slow}`
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
     }
     // Without a request body only the response is slowed.
-    return { by: call ? 'request' : 'output', does: `${does}, and a response of its own trickles` }
+    return { by: call ? 'request' : 'output', does: `${does}, and its response is sent slowly` }
   },
   create({ rate, direction, chunk }): Fault {
     const wait = async (ctx: FaultContext): Promise<typeof CONTINUE> => {

@@ -20,12 +20,12 @@ export const truncate = defineFault({
       section(
         {
           bytes: Type.Optional(
-            size({ description: 'This many bytes of the body, as it goes over the wire.' }),
+            size({ description: 'Keeps this many bytes of the body, counted as sent.' }),
           ),
           percent: Type.Optional(
             percentage({
               description:
-                'This share of the body; of a stream, this share of the event with the response.',
+                'Keeps this share of the body, or of the event with the response in a stream.',
             }),
           ),
           events: Type.Optional(
@@ -33,13 +33,13 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 1_000_000,
               description:
-                'This many events of a stream; comments do not count. Other responses are left alone.',
+                'Keeps this many events of a stream; comments do not count. Other responses are unchanged.',
             }),
           ),
         },
         {
           description:
-            'Where the response is cut: one of the three. Without `after` and `content`, at half of it.',
+            'Cuts the response after one of these. Without `after` and `content`: at half of it.',
           examples: [{ percent: 50 }, { bytes: '1KiB' }, { events: 1 }],
         },
       ),
@@ -47,7 +47,7 @@ export const truncate = defineFault({
     framing: oneOf(['broken', 'clean'], {
       default: 'broken',
       description:
-        '`broken`: the announced length stays, and the connection is closed at the cut. `clean`: the response ends in order, with cut JSON in it; a body that is compressed is left alone.',
+        '`broken`: keeps the declared length and closes the connection at the cut. `clean`: ends the response in order, with incomplete JSON; compressed bodies are unchanged.',
     }),
     content: Type.Optional(
       section(
@@ -57,7 +57,7 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 100_000_000,
               description:
-                'Each text keeps this many characters. Of JSON, each string value in it does, and it stays JSON.',
+                'Keeps this many characters of each text; in JSON texts, of each string value, so that the JSON stays valid.',
             }),
           ),
           items: Type.Optional(
@@ -65,26 +65,26 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 100_000_000,
               description:
-                'Each list keeps this many items: the content itself, and all lists in structured content and in JSON texts.',
+                'Keeps this many items of each list: of the content, and of lists in structured content and JSON texts.',
             }),
           ),
           percent: Type.Optional(
             percentage({
               description:
-                'Each list keeps this share of its items, rounded up; where that leaves the content itself as it is, its plain texts keep this share of their characters.',
+                'Keeps this share of the items of each list, rounded up. If the content itself stays complete, keeps this share of the characters of its plain texts.',
             }),
           ),
         },
         {
           description:
-            'Instead of a cut: a response that is valid JSON-RPC, with less in it and nothing that says so. Structured content and the same JSON in a text lose the same.',
+            'Shortens the content instead of cutting the response: the result stays valid, without any sign that it is incomplete. Structured content and its copy in a text are shortened alike.',
           examples: [{ items: 3 }, { percent: '50%' }, { chars: 200 }],
         },
       ),
     ),
   }),
   meets:
-    'With `broken`, a connection that ends before the announced length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. A stream that ends before its response leaves the TypeScript SDKs waiting for their timeout. With `content`, a result in order that holds less than the upstream sent: the partial response that an agent takes for whole. A cut by `after` leaves batches alone, and what is answered by the stream of HTTP+SSE; `content` does not.',
+    'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. After a stream that ends without its response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data than the upstream sent, which an agent takes for complete. `after` does not act on batches and on responses over HTTP+SSE; `content` does.',
   elsewhere: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }
@@ -104,10 +104,10 @@ export const truncate = defineFault({
       }
     }
     if (after !== undefined && content !== undefined) {
-      problems.push({ path: ['content'], message: 'only one of `after`, `content` can be given' })
+      problems.push({ path: ['content'], message: 'only one of `after`, `content` is allowed' })
     }
     if (content !== undefined && config.framing === 'clean') {
-      problems.push({ path: ['framing'], message: '`framing` goes with `after` only' })
+      problems.push({ path: ['framing'], message: '`framing` requires `after`' })
     }
     return problems
   },
@@ -116,10 +116,10 @@ export const truncate = defineFault({
       const hasItems = content.chars === undefined && mayHaveItems(setting.call)
       if (!hasItems && !mayHaveText(setting.call)) return NOTHING
       const needs = 'longer texts or lists in the result'
-      return { by: 'response', does: 'its result holds less', needs }
+      return { by: 'response', does: 'its result is shortened', needs }
     }
     const ends = framing === 'broken' ? 'its connection ends' : 'its response ends, in order,'
-    return cutOutlook(after ?? HALF, setting, `${ends} before the response is whole`)
+    return cutOutlook(after ?? HALF, setting, `${ends} before the response is complete`)
   },
   create({ after, framing, content }): Fault {
     if (content === undefined) {

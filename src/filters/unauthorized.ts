@@ -9,7 +9,7 @@ const REALM = /^[\t\x20-\x7e]*$/
 
 const DESCRIPTIONS = {
   invalid_token: 'The access token expired',
-  insufficient_scope: 'The access token does not have the scope that this needs',
+  insufficient_scope: 'The access token does not have the required scope',
   invalid_request: 'The request is missing something or is malformed',
 } as const
 
@@ -18,11 +18,11 @@ type BearerError = keyof typeof DESCRIPTIONS
 /** No access: the token has expired, or does not go far enough. */
 export const unauthorized = defineFault({
   name: 'unauthorized',
-  summary: 'rejects calls for lack of authorization',
+  summary: 'rejects calls as unauthorized',
   meets:
-    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body that says the same. The upstream never gets the call. Clients with a provider of tokens get a new one, or ask for more scope, and try again; others report the status.',
+    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body with the same error. The upstream does not receive the call. Clients with a token provider request a new token, or more scope, and retry; others report the status.',
   elsewhere:
-    'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy works below HTTP and has no such thing.',
+    'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent: it works below HTTP.',
   example: `- name: expired-token
   match: { headers: { authorization: { present: true } } }
   every: 50
@@ -33,30 +33,30 @@ export const unauthorized = defineFault({
       type: 'integer',
       enum: [401, 403],
       default: 401,
-      description: '401: who calls is not known (any more). 403: it is known, and not enough.',
+      description: '401: not authenticated. 403: authenticated, but without permission.',
     }),
     error: Type.Optional(
       Type.Unsafe<BearerError>({
         type: 'string',
         enum: Object.keys(DESCRIPTIONS),
         description:
-          'The code of RFC 6750. Unless given: `insufficient_scope` with 403; with 401 `invalid_token`, or none for calls that came without a token.',
+          'Sets the error code of RFC 6750. Default: `insufficient_scope` with 403, `invalid_token` with 401, no code for 401 without a token.',
       }),
     ),
     scope: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'The scope that is needed, its words one space apart.',
+        description: 'Names the required scopes, separated by one space.',
         examples: ['files:read files:write'],
       }),
     ),
-    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'What is protected.' }),
+    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'Names the realm.' }),
     resourceMetadata: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Where the metadata of the resource stands (RFC 9728).',
+        description: 'Sets the URL of the protected resource metadata (RFC 9728).',
         examples: ['https://mcp.example/.well-known/oauth-protected-resource'],
       }),
     ),
@@ -64,14 +64,14 @@ export const unauthorized = defineFault({
   check({ scope, realm, resourceMetadata }) {
     const problems: ParameterProblem[] = []
     if (scope !== undefined && !SCOPE.test(scope)) {
-      const message = 'a scope is words of ASCII without quotes and backslashes, one space apart'
+      const message = 'must be ASCII words without quotes and backslashes, one space apart'
       problems.push({ path: ['scope'], message })
     }
     if (!REALM.test(realm)) {
-      problems.push({ path: ['realm'], message: 'a realm is printable ASCII' })
+      problems.push({ path: ['realm'], message: 'must be printable ASCII' })
     }
     if (resourceMetadata !== undefined && !isWebAddress(resourceMetadata)) {
-      const message = 'needs a whole URL that begins with https:// or http://'
+      const message = 'must be a URL that begins with https:// or http://'
       problems.push({ path: ['resourceMetadata'], message })
     }
     return problems
@@ -96,7 +96,7 @@ export const unauthorized = defineFault({
         })
         const body = JSON.stringify({
           error: code ?? 'unauthorized',
-          error_description: description ?? 'An access token is needed',
+          error_description: description ?? 'An access token is required',
         })
         const headers = { 'WWW-Authenticate': header, 'Content-Type': 'application/json' }
         ctx.injected()

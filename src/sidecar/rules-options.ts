@@ -278,7 +278,7 @@ function parseTools(lists: readonly Given[]): readonly string[] | undefined {
   return tools.map(({ text, source }) => {
     if (!isGlob(text) || text.length <= MAX_GLOB) return text
     const wrong = `${source}: ${quoted(text)} is too long`
-    throw new UsageError('INVALID_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
+    throw new UsageError('INVALID_VALUE', wrong, `a glob must have at most ${MAX_GLOB} characters`)
   })
 }
 

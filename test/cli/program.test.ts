@@ -238,7 +238,7 @@ describe('a start', () => {
       /the rules are invalid; nothing is injected digest=[0-9a-f]{8} /,
     )
     expect(program.stdout()).toContain(
-      `  ${file}:3:21: rules[0].faults[0].delay: needs an object, found "2s"; write \`- delay: { fixed: 2s }\`
+      `  ${file}:3:21: rules[0].faults[0].delay: must be an object; got "2s"; write \`- delay: { fixed: 2s }\`
     3 |     faults: [delay: 2s]
       |                     ^
 `,

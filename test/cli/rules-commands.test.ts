@@ -75,7 +75,7 @@ describe('squall explain', () => {
     )
     expect(code).toBe(0)
     expect(stdout).toContain('slow-search: matches')
-    expect(stdout).toContain('needs less than 0.3')
+    expect(stdout).toContain('must be below 0.3')
   })
 
   test('shows which dimension failed', async () => {
@@ -138,7 +138,7 @@ test('explain speaks of notifications and of messages of the server', async () =
   const explained = async (...args: string[]) =>
     (await startProgram(['explain', rules, ...args], {}, { here: true })).stdout
   const posted = await explained('--method', 'notifications/initialized')
-  expect(posted).toMatch(/late: does not match\n  direction: wants server, found client\n/)
+  expect(posted).toMatch(/late: does not match\n  direction: expected server, got client\n/)
   expect(posted).toMatch(/lost: matches, and samples this call\n.*\n    message: it is lost/)
   const server = ['--direction', 'server', '--method', 'notifications/progress', '--tool', 'slow']
   expect(await explained(...server)).toMatch(/late: matches/)

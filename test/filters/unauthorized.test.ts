@@ -32,7 +32,10 @@ describe('unauthorized', () => {
   it('shows a client without a token no more than that one is needed', () => {
     const [, header, body] = response({}, {})
     expect(header).toBe('Bearer realm="mcp"')
-    expect(body).toEqual({ error: 'unauthorized', error_description: 'An access token is needed' })
+    expect(body).toEqual({
+      error: 'unauthorized',
+      error_description: 'An access token is required',
+    })
     expect(response({ error: 'invalid_request' }, {})[1]).toContain('error="invalid_request"')
   })
 

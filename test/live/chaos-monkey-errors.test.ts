@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { chaos, start } from './monkey-api.ts'
 
 test.each<[string, unknown, RegExp]>([
-  ['without a target', { config: { type: 'error', statusCode: 500 } }, /needs "target", a string/],
+  [
+    'without a target',
+    { config: { type: 'error', statusCode: 500 } },
+    /"target" is required: a string/,
+  ],
   [
     'of no known type',
     { target: 'a', config: { type: 'rest' } },
@@ -11,7 +15,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'without a required key',
     { target: 'a', config: { type: 'latency' } },
-    /^config: needs "delayMs", a number/,
+    /^config: "delayMs" is required: a number/,
   ],
   [
     'with an unknown key',
@@ -21,37 +25,37 @@ test.each<[string, unknown, RegExp]>([
   [
     'in two spellings',
     { target: 'a', config: { type: 'latency', delayMs: 1, delay_ms: 1 } },
-    /^config\.delay_ms: this field is here twice/,
+    /^config\.delay_ms: duplicate field/,
   ],
   [
     'of a text',
     { target: 'a', config: { type: 'latency', delayMs: '1' } },
-    /^config\.delayMs: must be a number, found "1"/,
+    /^config\.delayMs: must be a number; got "1"/,
   ],
   [
     'of no effect',
     { target: 'a', config: { type: 'malformed', corruptResponse: false } },
-    /^config\.corruptResponse: .* changes nothing; leave it out, or change/,
+    /^config\.corruptResponse: .* has no effect; remove it, or change/,
   ],
   [
     'of no field',
     { target: 'a', config: { type: 'schema-mismatch', missingFields: [] } },
-    /^config\.missingFields: .* changes nothing/,
+    /^config\.missingFields: .* has no effect/,
   ],
   [
     'of a probability above 1',
     { target: 'a', config: { type: 'connection-drop', probability: 2 } },
-    /^config\.probability: must be from 0 to 1, found 2/,
+    /^config\.probability: must be from 0 to 1; got 2/,
   ],
   [
     'for too long',
     { target: 'a', config: { type: 'connection-drop' }, durationMs: 1e9 },
-    /^durationMs: must be from 0 to 86400000, found 1000000000/,
+    /^durationMs: must be from 0 to 86400000; got 1000000000/,
   ],
   [
     'with a status that HTTP lacks',
     { target: 'a', config: { type: 'error', statusCode: 42 } },
-    /^config\.statusCode: must be from 200 to 599, found 42/,
+    /^config\.statusCode: must be from 200 to 599; got 42/,
   ],
   [
     'of no time',
@@ -63,7 +67,7 @@ test.each<[string, unknown, RegExp]>([
     { target: 'a', config: { type: 'connection-drop', afterBytes: 1, afterMs: 1 } },
     /^config\.afterMs: `afterBytes` decides/,
   ],
-  ['that is no object', [], /^must be an object, found a list/],
+  ['that is no object', [], /^must be an object; got a list/],
   [
     'with a target of many lines',
     { target: 'a', config: { type: `x\n${'y'.repeat(3000)}` } },

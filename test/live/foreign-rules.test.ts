@@ -51,7 +51,7 @@ it('validate and explain read them, and name the conversion', async () => {
   const rejected = await run('validate', other)
   expect(rejected).toMatchObject({ code: 1 })
   expect(rejected.stdout).toContain(
-    `${other}:1:1: is an Istio VirtualService, and no rules file; convert it with squall import`,
+    `${other}:1:1: is an Istio VirtualService, not a rules file; convert it with squall import`,
   )
 })
 
@@ -61,7 +61,7 @@ it('files of one directory are merged, and those of a tool are not applied to a 
   await writeFile(join(directory, 'other.yaml'), 'seed: 8\nrules: []\n')
   const merged = await startProgram(['validate', '--together', directory], {}, { here: true })
   expect(merged).toMatchObject({ code: 1 })
-  expect(merged.stdout).toContain('rules.yaml:1:1: seed: "other.yaml" has it as well')
+  expect(merged.stdout).toContain('rules.yaml:1:1: seed: "other.yaml" sets it as well')
   const { problems } = await readCheckedRules(file)
   expect(problems).toMatchObject([{ problems: [{ hint: 'convert it with squall import' }] }])
 })

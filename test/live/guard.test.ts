@@ -63,7 +63,7 @@ describe('the guard', () => {
     expect(await squall.metric('squall_armed')).toBe(0)
     expect(await squall.metric('squall_guard_trips_total', { reason: 'error_rate' })).toBe(1)
     const line = await squall.logged('the guard disarmed all rules')
-    expect(line['reason']).toContain('failed for real')
+    expect(line['reason']).toContain('had real errors')
     for (let i = 0; i < 50; i++) expect(await text()).toBe('fine')
     expect(await squall.metric('squall_armed')).toBe(0)
     await mounted.swap(failing('two'))

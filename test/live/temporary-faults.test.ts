@@ -146,13 +146,13 @@ test('the guard of the sidecar holds for temporary faults', async () => {
 })
 
 test.each<[string, unknown, RegExp]>([
-  ['without an end', { faults: ['hang'] }, /needs `for`, such as "30s"/],
+  ['without an end', { faults: ['hang'] }, /requires `for`, such as "30s"/],
   ['with an end too far', { ...ABORT, for: '25h' }, /ends in more than/],
-  ['that is over', { ...ABORT, for: undefined, until: '2020-01-01T00:00:00Z' }, /is over/],
+  ['that is over', { ...ABORT, for: undefined, until: '2020-01-01T00:00:00Z' }, /is in the past/],
   ['with an unknown key', { ...ABORT, percnt: 3 }, /did you mean `percent`/],
   ['with an invalid fault', { ...ABORT, faults: [{ abort: {} }] }, /faults\[0\]\.abort/],
-  ['that is no object', ['abort'], /a fault is a rule/],
-  ['with a repeated fault and no end', { ...ABORT, repeat: '2h' }, /give `until`/],
+  ['that is no object', ['abort'], /must be a rule/],
+  ['with a repeated fault and no end', { ...ABORT, repeat: '2h' }, /set `until`/],
 ])('a fault %s is rejected with the reason', async (_, body, error) => {
   const setup = await start()
   const text = expect.stringMatching(error) as unknown

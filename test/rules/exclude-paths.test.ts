@@ -57,6 +57,6 @@ describe('paths that are excluded', () => {
   it('are named where a rule is explained', () => {
     const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
     const reported = explain(bench.ruleSet, at('/billing'), bench.now, bench.states)
-    expect(JSON.stringify(reported)).toContain('its path is excluded')
+    expect(JSON.stringify(reported)).toContain('its path is in --exclude-paths')
   })
 })

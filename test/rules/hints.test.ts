@@ -26,7 +26,7 @@ describe('a misspelt name', () => {
     [ruleText('match: { method: Tools/Call }'), 'did you mean `tools/call`?'],
     [faultText('{ delay: { min: 1s, max: 2s } }'), '`uniform: { min: 1s, max: 2s }`'],
     [faultText('{ rewrite: { path: /a, type: string } }'), '`retype: { /humidity: string }`'],
-    [faultText('{ cut: { after: 3 } }'), 'a response that ends early is `truncate`'],
+    [faultText('{ cut: { after: 3 } }'), 'write `truncate`'],
   ])('in %j is reported with the nearest one', (text, hint) => {
     expect(sentences(text)).toContain(hint)
   })
@@ -60,12 +60,12 @@ describe('a misspelt name', () => {
 
 describe('a misplaced key', () => {
   it.each([
-    [ruleText('tool: x'), '`tool` stands under `match`'],
+    [ruleText('tool: x'), 'write `tool` under `match`'],
     [ruleText('seed: 1'), '`seed` belongs to the file'],
-    [ruleText('delay: { fixed: 1s }'), 'faults stand in the list `faults`: `- delay: …`'],
-    [ruleText('match: { percent: 5 }'), '`percent` stands on the rule'],
+    [ruleText('delay: { fixed: 1s }'), 'write faults in the list `faults`: `- delay: …`'],
+    [ruleText('match: { percent: 5 }'), 'write `percent` on the rule'],
     [faultText('{ fixed: 2s }'), '`fixed` is a parameter of `delay`'],
-    [faultText('{ delay: { fixed: 2s, percent: 5 } }'), '`percent` stands on the rule'],
+    [faultText('{ delay: { fixed: 2s, percent: 5 } }'), 'write `percent` on the rule'],
     ['percent: 5', '`percent` belongs to a rule in `rules`'],
     ['faults: []', 'each rule in `rules` has its own `faults`'],
   ])('%j is reported with where it belongs', (text, hint) => {
@@ -73,9 +73,9 @@ describe('a misplaced key', () => {
   })
 
   it.each([
-    [ruleText('for: 5'), 'a duration has a unit'],
-    [ruleText('match: { headers: { x-a: 3 } }'), 'put it in quotes: "3"'],
-    [ruleText('match: { headers: { x-a: true } }'), 'put it in quotes: "true"'],
+    [ruleText('for: 5'), 'add the unit'],
+    [ruleText('match: { headers: { x-a: 3 } }'), 'write it in quotes: "3"'],
+    [ruleText('match: { headers: { x-a: true } }'), 'write it in quotes: "true"'],
     [ruleText('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
     [ruleText('match: { http: { method: get } }'), 'did you mean `GET`?'],
     [faultText('delay'), 'for example `- delay: {'],

@@ -75,9 +75,9 @@ describe('a rule about certain pods', () => {
   })
 
   it.each([
-    ['podLabels: { app: [a, b] }', 'rules[0].match.podLabels.app', /text/],
+    ['podLabels: { app: [a, b] }', 'rules[0].match.podLabels.app', /a string/],
     ['podLabels: { app: "sh*" }', 'rules[0].match.podLabels.app', /workload/],
-    ['podLabels: { "app name": a }', 'rules[0].match.podLabels', /key of a label/],
+    ['podLabels: { "app name": a }', 'rules[0].match.podLabels', /must be a label key/],
     ['podLabel: { app: a }', 'rules[0].match.podLabel', /did you mean `podLabels`/],
     ['workloads: a', 'rules[0].match.workloads', /did you mean `workload`/],
   ])('is refused with its line when it says %s', (match, path, words) => {

@@ -43,10 +43,14 @@ describe('what is no rules file', () => {
     ['an empty file', 'the file is empty', ({ path }) => writeFile(path, '')],
     [
       'comments',
-      'the file holds nothing but comments',
+      'the file contains only comments',
       ({ path }) => writeFile(path, '\uFEFF---\r\n# a\r\n\t \r\n#b'),
     ],
-    ['a link that leads nowhere', 'the link leads nowhere', ({ path }) => symlink('nowhere', path)],
+    [
+      'a link that leads nowhere',
+      'the link points to a file that does not exist',
+      ({ path }) => symlink('nowhere', path),
+    ],
     ['an empty directory', 'the directory has no rules file', ({ path }) => mkdir(path)],
   ])('%s means that there are no rules', async (_, reason, prepare) => {
     const bench = await start(prepare)
@@ -56,21 +60,21 @@ describe('what is no rules file', () => {
 
   it.each<[string, string, Prepare]>([
     ['a link to itself', 'cannot be read: ELOOP', ({ path }) => symlink('rules.yaml', path)],
-    ['a named pipe', 'is a named pipe and not a file', make('mkfifo')],
-    ['a device', 'is a device and not a file', ({ path }) => symlink('/dev/zero', path)],
+    ['a named pipe', 'must be a file; got a named pipe', make('mkfifo')],
+    ['a device', 'must be a file; got a device', ({ path }) => symlink('/dev/zero', path)],
     [
       'too much',
-      'a rules file may have 1 MiB, this has more',
+      'a rules file must have at most 1 MiB',
       ({ path }) => writeFile(path, '#'.repeat(MAX_FILE_BYTES + 1)),
     ],
     [
       '10 MiB',
-      'a rules file may have 1 MiB, this has more',
+      'a rules file must have at most 1 MiB',
       ({ path }) => writeFile(path, Buffer.alloc(10 * MAX_FILE_BYTES, '[')),
     ],
     [
       'no text',
-      'a rules file is text in UTF-8',
+      'a rules file must be text in UTF-8',
       ({ path }) => writeFile(path, Buffer.from([0xff, 0xfe])),
     ],
     [
@@ -107,7 +111,7 @@ describe('what is no rules file', () => {
     const server = await startUpstream(createServer(), { path: bench.path })
     await bench.told('rejected')
     expect(bench.last).toMatchObject({
-      problems: [{ problems: [{ message: 'is a socket and not a file' }] }],
+      problems: [{ problems: [{ message: 'must be a file; got a socket' }] }],
     })
     await server.close()
     await bench.told('absent: there is no such file')
@@ -128,11 +132,11 @@ describe('what is no rules file', () => {
       problems: [
         {
           file: join(bench.path, 'b.yaml'),
-          problems: [{ message: 'is a directory and not a file' }],
+          problems: [{ message: 'must be a file; got a directory' }],
         },
         {
           file: join(bench.path, 'd.yaml'),
-          problems: [{ message: 'is a named pipe and not a file' }],
+          problems: [{ message: 'must be a file; got a named pipe' }],
         },
         { file: join(bench.path, 'a.yaml'), problems: [{ code: 'unknown_key' }] },
       ],

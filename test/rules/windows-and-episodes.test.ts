@@ -92,16 +92,19 @@ describe('an episode', () => {
 })
 
 it.each([
-  ['repeat: 5m', '`repeat` needs `for: 30s` beside it'],
-  ['for: 5m\n    repeat: 5m', '`repeat` is not longer than `for`, so that the rule never pauses'],
-  ['episode: { tasks: 1, of: 5 }', 'name what they share, as in `stickyBy: trace`'],
+  ['repeat: 5m', '`repeat` requires `for`, such as `for: 30s`'],
+  [
+    'for: 5m\n    repeat: 5m',
+    '`repeat` must be longer than `for`; otherwise the rule never pauses',
+  ],
+  ['episode: { tasks: 1, of: 5 }', 'name their common key, as in `stickyBy: trace`'],
   [
     'stickyBy: trace\n    episode: { tasks: 5, of: 5 }',
-    '`tasks` is not below `of`, so that every task has the fault',
+    '`tasks` must be below `of`; otherwise every task has the fault',
   ],
   [
     'stickyBy: trace\n    burst: { rate: 5%, length: 10 }\n    episode: { tasks: 1, of: 5 }',
-    'give `burst` or `episode`, not both',
+    'only one of `burst`, `episode` is allowed',
   ],
 ])('%s is rejected', (keys, message) => {
   const [problem] = rejected(ruleText(keys))

@@ -214,7 +214,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['max-duration', '31d', '--max-duration: "31d" is out of range; use 1ms to 30d'],
   ['allow-faults', '', '--allow-faults: "" has an empty element; name a fault, such as delay'],
   ['deny-tools', 'a,,b', '--deny-tools: "a,,b" has an empty element; name a tool, or a glob'],
-  ['deny-tools', '*'.repeat(600), '" is too long; a glob may have 512 characters'],
+  ['deny-tools', '*'.repeat(600), '" is too long; a glob must have at most 512 characters'],
   ['exclude-paths', 'mcp', '--exclude-paths: "mcp" is not a path; begin with a slash'],
   ['exclude-paths', '/a?b', 'is not a path; begin with a slash, leave out the query'],
   ['exclude-paths', '/a,', '--exclude-paths: "/a," has an empty element; name a path'],

@@ -54,7 +54,7 @@ describe.skipIf(missingForCluster() !== undefined)('rules in a cluster', () => {
 
   test('for pods with a label touch none of 10,000 calls to other pods', async () => {
     const text = await apply(failing('only-a', 'get_weather'), '-l', 'app=a')
-    expect(text).toMatch(/acts in a-\S+\n {2}not in b-\S+: podLabels\.app wants "a", found b\n/)
+    expect(text).toMatch(/acts in a-\S+\n {2}not in b-\S+: podLabels\.app expected "a", got b\n/)
     const [[a], [b]] = [await podsOf('a'), await podsOf('b')]
     expect(await touched(a!, 100)).toBe(100)
     // Kubelet brings the same text to b: only then does this say something.

@@ -8,18 +8,18 @@ import * as Type from 'typebox'
 export const after = Type.Optional(
   section(
     {
-      bytes: Type.Optional(size({ description: 'This many bytes of the body are out.' })),
+      bytes: Type.Optional(size({ description: 'Sends this many bytes of the body first.' })),
       events: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: 1_000_000,
-          description: 'This many events of a stream are out; comments do not count.',
+          description: 'Sends this many events of a stream first; comments do not count.',
         }),
       ),
     },
     {
       description:
-        'How much of the response goes out before: bytes, or events. Without it, a stream goes on up to the event with the response.',
+        'Sends part of the response first: a number of bytes or of events. Default for streams: everything before the event with the response.',
       examples: [{ events: 2 }, { bytes: '1KiB' }],
     },
   ),
@@ -32,7 +32,7 @@ export function afterProblems(
 ): readonly ParameterProblem[] {
   if (config.after === undefined) return []
   if (config.at !== moment) {
-    return [{ path: ['after'], message: `\`after\` goes with \`at: ${moment}\` only` }]
+    return [{ path: ['after'], message: `\`after\` requires \`at: ${moment}\`` }]
   }
   return exclusive({ ...config.after }, ['bytes', 'events']).map(({ path, message }) => ({
     path: ['after', ...path],

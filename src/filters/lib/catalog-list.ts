@@ -37,7 +37,7 @@ export type ListEditor = (
   isFirstPage: boolean,
 ) => { readonly edits: readonly TextEdit[]; readonly effects: readonly string[] }
 
-/** Hides, duplicates and adds entries; what is hidden is not duplicated. */
+/** Hides, duplicates and adds entries. Hidden entries are not duplicated. */
 export function listEditor({ hide, duplicate, add = [] }: ListChanges): ListEditor {
   const isHidden = namePicker(hide ?? [])
   const isDoubled = namePicker(duplicate ?? [])
@@ -50,7 +50,7 @@ export function listEditor({ hide, duplicate, add = [] }: ListChanges): ListEdit
     const twice = list.items.map((item, index) => !gone[index]! && namesOf(item).some(isDoubled))
     for (const each of gone) if (each) hidden++
     for (const each of twice) if (each) doubled++
-    // Once in all pages: a ghost is no duplicate.
+    // Once in all pages: added entries are not duplicates.
     const ghosts = isFirstPage ? add.map((ghost) => ghostText(ghost, key)) : []
     const edits = editEntries(list, {
       removes: (index) => gone[index]!,

@@ -19,7 +19,10 @@ export interface CutOffset {
  */
 export type CutFraming = 'broken' | 'clean'
 
-/** A body without a length is held up to this, to find out whether there is anything to cut. */
+/**
+ * Limits how much of a body without a length is buffered, to find out whether there is anything to
+ * cut.
+ */
 const MAX_HELD = 4 * 1024 * 1024
 
 export function cutOutput(
@@ -37,7 +40,7 @@ export function cutOutput(
   }
   if (offset.events !== undefined) return output
   const length = declaredLength(head)
-  // Half of what is compressed is no shorter text: it is nothing at all.
+  // Half of a compressed body cannot be decoded.
   if (framing === 'clean' && isCoded(head)) return output
   if (length === undefined) return cutHeld(ctx, output, offset, framing)
   return cutDeclared(ctx, output, wanted(offset, length), length, framing)
@@ -102,7 +105,7 @@ async function* cutStream(
         return
       }
       yield response
-    } else if (!(events !== undefined && responses(before)) && takesEffect(ctx)) {
+    } else if (!(events !== undefined && hasResponse(before)) && takesEffect(ctx)) {
       // Behind the event with the response there is nothing left to lose.
       end(framing)
       return
@@ -137,7 +140,7 @@ function wanted({ bytes, percent }: CutOffset, length: number): number {
   return bytes ?? Math.floor((length * percent!) / 100)
 }
 
-function responses(event: Uint8Array | undefined): boolean {
+function hasResponse(event: Uint8Array | undefined): boolean {
   if (event === undefined) return false
   return eventMessages(parseSseFields(asBuffer(event), true)).messages.some(isResponse)
 }

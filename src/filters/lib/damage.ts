@@ -11,10 +11,7 @@ const NO_START = '!#%&)*+,/:;<=>?@]^_`|}~'
 
 const MOST_FLIPS = 8
 
-/**
- * Bytes that are no UTF-8, each in another way: of no use at all, overlong, cut off, half of a
- * pair.
- */
+/** Invalid UTF-8 of each kind: impossible, overlong, cut off, half of a surrogate pair. */
 const NO_UTF8 = ['\xff\xfe', '\xc0\xaf', '\xe2\x82', '\xed\xa0\x80']
 
 const PAGE =

@@ -47,13 +47,13 @@ function canDamage(mode: DamageMode, bytes: Uint8Array, headers: HeaderLines): b
   return bytes.length > 0 && (mode !== 'invalid-utf8' || coding.toLowerCase() === 'identity')
 }
 
-/** The length that the lines declare, and so much more. */
+/** Returns the declared length plus a number of bytes. */
 function grown(headers: HeaderLines, by: number): number | undefined {
   const declared = headerValue(headers, 'content-length')
   return declared === undefined ? undefined : Number(declared) + by
 }
 
-/** The first bytes of a body, at least so many where it has them. */
+/** Reads the first bytes of a body, at least `atLeast` of a longer one. */
 async function beginning(
   body: AsyncIterator<Uint8Array>,
   atLeast: number,

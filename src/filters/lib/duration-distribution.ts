@@ -5,63 +5,63 @@ import * as Type from 'typebox'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
-  fixed: Type.Optional(duration({ description: 'Always this long.', examples: ['2s'] })),
+  fixed: Type.Optional(duration({ description: 'Always uses this duration.', examples: ['2s'] })),
   jitter: Type.Optional(
-    duration({ description: 'With `fixed`: up to this much less or more, evenly spread.' }),
+    duration({ description: 'With `fixed`: varies it uniformly by up to this much.' }),
   ),
   period: Type.Optional(
     duration({
       description:
-        'With `jitter`: the delay swings by `jitter` around `fixed` as a sine wave with this period, on every replica in step.',
+        'With `jitter`: varies the delay as a sine wave around `fixed` with this period and the amplitude `jitter`, in phase on all replicas.',
       examples: ['30s'],
     }),
   ),
   uniform: Type.Optional(
     section(
       {
-        min: duration({ description: 'The shortest.' }),
-        max: duration({ description: 'The longest.' }),
+        min: duration({ description: 'Shortest duration of the distribution.' }),
+        max: duration({ description: 'Longest duration of the distribution.' }),
       },
-      { description: 'Evenly spread between two durations.' },
+      { description: 'Draws from a uniform distribution.' },
     ),
   ),
   normal: Type.Optional(
     section(
       {
-        mean: duration({ description: 'The middle.' }),
-        stddev: duration({ description: 'The standard deviation.' }),
+        mean: duration({ description: 'Mean of the distribution.' }),
+        stddev: duration({ description: 'Standard deviation of the distribution.' }),
       },
-      { description: 'Bell-shaped around a mean; never below zero.' },
+      { description: 'Draws from a normal distribution; never below zero.' },
     ),
   ),
   exponential: Type.Optional(
     section(
-      { mean: duration({ description: 'The mean.' }) },
-      { description: 'Mostly short, seldom long.' },
+      { mean: duration({ description: 'Mean of the distribution.' }) },
+      { description: 'Draws from an exponential distribution: mostly short, rarely long.' },
     ),
   ),
   pareto: Type.Optional(
     section(
       {
-        scale: duration({ description: 'The shortest.' }),
+        scale: duration({ description: 'Shortest duration of the distribution.' }),
         shape: Type.Number({
           exclusiveMinimum: 0,
           maximum: 100,
-          description: 'The smaller, the heavier the tail; at 1 and below there is no mean.',
+          description: 'Weight of the tail: smaller is heavier; at 1 or less, no finite mean.',
         }),
       },
-      { description: 'A heavy tail: most are near the scale, a few are very long.' },
+      { description: 'Draws from a Pareto distribution: most near the scale, a few very long.' },
     ),
   ),
   paretoNormal: Type.Optional(
     section(
       {
-        mean: duration({ description: 'The mean.' }),
-        stddev: duration({ description: 'The standard deviation.' }),
+        mean: duration({ description: 'Mean of the distribution.' }),
+        stddev: duration({ description: 'Standard deviation of the distribution.' }),
       },
       {
         description:
-          'Like `paretonormal` of netem: a quarter bell-shaped, three quarters Pareto of shape 3; never below zero.',
+          'Draws as `paretonormal` of netem: one quarter normal, three quarters Pareto with shape 3; never below zero.',
       },
     ),
   ),

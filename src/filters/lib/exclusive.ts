@@ -7,10 +7,8 @@ export function exclusive(
 ): readonly ParameterProblem[] {
   const given = keys.filter((key) => config[key] !== undefined)
   const names = keys.map((key) => `\`${key}\``).join(', ')
-  if (given.length === 0) return [{ path: [], message: `needs one of ${names}` }]
-  return given
-    .slice(1)
-    .map((key) => ({ path: [key], message: `only one of ${names} can be given` }))
+  if (given.length === 0) return [{ path: [], message: `one of ${names} is required` }]
+  return given.slice(1).map((key) => ({ path: [key], message: `only one of ${names} is allowed` }))
 }
 
 /** The parts of a fault's definition that decide which parameters go together. */
@@ -27,7 +25,7 @@ export function parameterProblems(fault: Checked, config: unknown): readonly Par
   const problems = oneOf === undefined ? [] : [...exclusive(given, oneOf)]
   for (const [key, other] of Object.entries(goesWith)) {
     if (given[key] === undefined || given[other] !== undefined) continue
-    problems.push({ path: [key], message: `\`${key}\` goes with \`${other}\` only` })
+    problems.push({ path: [key], message: `\`${key}\` requires \`${other}\`` })
   }
   return [...problems, ...(check?.(config as never) ?? [])]
 }

@@ -20,7 +20,7 @@ export class FirstTexts implements Kept {
   #total = 0
   #isClosed = false
 
-  /** A text that is older than so many milliseconds is replaced. */
+  /** Replaces texts older than `age` milliseconds. */
   constructor(age: number, keeping: Keeping = KEEP_ALL) {
     this.#age = age
     this.#keeping = keeping

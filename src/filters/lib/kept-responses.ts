@@ -1,6 +1,6 @@
 import { KEEP_ALL, type Keeping, type Kept as Keeper } from '../../base/room.ts'
 
-/** More of them are kept than the age wants, so that one of about that age is always there. */
+/** Keeps more of them than the age requires, so that one of about that age is always there. */
 const STEPS = 16
 const MAX_KEYS = 1000
 /** All of one rule together, and the largest one, in characters. */

@@ -31,7 +31,7 @@ export function cutOutlook(
     return percent === 100 || !hasResponse ? NOTHING : { by: 'output', does }
   }
   if (response === 'body') return NOTHING
-  const needs = events === 0 ? undefined : `${events} events ahead of the response`
+  const needs = events === 0 ? undefined : `${events} events before the response`
   return { by: 'output', does, needs }
 }
 

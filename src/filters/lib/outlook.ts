@@ -6,7 +6,7 @@ import type { NotApplicableReason } from './not-applicable.ts'
  * An otherwise healthy call and the kind of its response, for which a fault predicts its effect.
  */
 export interface OutlookInput {
-  /** Undefined for a rule about HTTP: its faults know no call. */
+  /** Undefined for a rule about HTTP. */
   readonly call: Call | undefined
   readonly session: string | undefined
   /** Something in the request says who the caller is. */
@@ -24,7 +24,7 @@ export type OutlookHook = 'request' | 'beforeResponse' | 'response' | 'output'
 export type Asked =
   'status' | 'status for all' | 'message' | 'reset' | 'silence' | 'edit' | 'copies'
 
-/** Predicts the effect of a fault, as far as the fault knows: not every exchange allows it. */
+/** Predicts the effect of a fault; not every exchange allows it. */
 export type Outlook =
   | {
       readonly by: OutlookHook
@@ -42,9 +42,7 @@ export type Outlook =
 /** The prediction of a fault that finds nothing to act on. */
 export const NOTHING: Outlook = { cannot: 'nothing_to_act_on' }
 
-/**
- * Returns true for a request of the server that stands in a result, as all do from 2026-07-28 on.
- */
+/** Returns true for a request of the server within a result, as all are from 2026-07-28 on. */
 export function isInputRequest(call: Call | undefined): boolean {
   return call?.from === 'server' && call.kind === undefined && isModern(call.protocolVersion)
 }

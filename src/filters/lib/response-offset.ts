@@ -7,7 +7,7 @@ import { eventsApart } from './stream/events-apart.ts'
 /** Larger events are passed on without being read. */
 const MAX_EVENT = 4 * 1024 * 1024
 
-/** Stands between two pieces of a response, once, at the offset. */
+/** Marks the offset between two pieces of a response. */
 const HERE = Symbol('here')
 
 type Pieces = AsyncGenerator<Uint8Array | typeof HERE, void>
@@ -93,7 +93,7 @@ async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Pi
 
 async function* beforeResponse(body: AsyncIterable<Uint8Array>, call: Call | undefined): Pieces {
   let found = call === undefined
-  const isHere = (frame: SseFrame): boolean => !found && (found = responses(frame, call))
+  const isHere = (frame: SseFrame): boolean => !found && (found = hasResponse(frame, call))
   for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
     if (chosen) yield HERE
     yield bytes
@@ -104,7 +104,7 @@ function saysSomething({ ends, oversized, data, event, id, retry }: SseFrame): b
   return ends && (oversized || (data ?? event ?? id ?? retry) !== undefined)
 }
 
-function responses(frame: SseFrame, call: Call | undefined): boolean {
+function hasResponse(frame: SseFrame, call: Call | undefined): boolean {
   return eventMessages(frame).messages.some(
     (message) => isResponse(message) && (message.id === null || message.id === call?.id),
   )

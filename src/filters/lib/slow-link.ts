@@ -13,7 +13,7 @@ const AHEAD = 250
 export interface Link {
   /** Bytes in a second. */
   readonly rate: number
-  /** Bytes at a time, if they are to be so many. */
+  /** Bytes to send at once, if set. */
   readonly chunk: number | undefined
 }
 

@@ -16,8 +16,8 @@ type Noun = 'call' | 'connection'
 export function explainText(explanation: Explanation, noun: Noun = 'call'): string {
   const { disarmed, rules } = explanation
   const lines: string[] = []
-  if (disarmed !== undefined) lines.push(...wrapped(`Nothing is armed: ${disarmed}.`), '')
-  if (rules.length === 0) lines.push('There are no rules for it.')
+  if (disarmed !== undefined) lines.push(...wrapped(`Faults are disarmed: ${disarmed}.`), '')
+  if (rules.length === 0) lines.push(`There are no rules for this ${noun}.`)
   for (const rule of rules) lines.push(...linesOf(rule, noun))
   lines.push(...legend(rules))
   return `${lines.join('\n')}\n`
@@ -31,7 +31,7 @@ function linesOf(rule: RuleOutlook, noun: Noun): string[] {
         `${rule.rule}: does not match${isDisabled ? ', and is disabled in the file' : ''}`,
       ),
       ...rule.failing.flatMap(({ dimension, wants, found }) =>
-        wrapped(`${dimension}: wants ${wants}, found ${found}`, '  '),
+        wrapped(`${dimension}: expected ${wants}, got ${found}`, '  '),
       ),
     ]
   }
@@ -48,18 +48,18 @@ const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string
   sampled: 'and samples this %',
   dry_run: 'and would sample this %, but is a dry run',
   not_sampled: 'but does not sample this %',
-  quota_used: 'but its `times` are used up',
-  expired: 'but its time is over',
-  not_yet: 'but its time has not come, or it pauses',
-  other_pod: 'but this pod is not among its share of pods',
-  disarmed: 'but nothing is armed',
+  quota_used: 'but its `times` limit is reached',
+  expired: 'but it has expired',
+  not_yet: 'but it has not started yet, or it pauses',
+  other_pod: 'but this pod is not in its share of pods',
+  disarmed: 'but faults are disarmed',
   disabled: 'but is disabled in the file',
 }
 
 function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook, noun: Noun): string {
   if (result === 'stopped')
-    return `but ${stoppedBy ?? 'an earlier rule'} samples it and says then: stop`
-  if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
+    return `but ${stoppedBy ?? 'an earlier rule'} samples it, with \`then: stop\``
+  if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'its share is used up'}`
   if (result === 'not_selected') {
     return `but \`first\`, \`after\`, \`every\` or \`episode\` skips ${noun} ${forecast?.ordinal ?? 0}`
   }
@@ -68,7 +68,7 @@ function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook, noun: N
 
 function timeLines({ appliedAt, until }: RuleOutlook): string[] {
   if (until === undefined) return []
-  const from = appliedAt === undefined ? 'were the sidecar to start now' : `applied ${appliedAt}`
+  const from = appliedAt === undefined ? 'if the sidecar starts now' : `applied ${appliedAt}`
   return wrapped(`ends ${until}, ${from}`, '  ')
 }
 
@@ -77,10 +77,10 @@ function sampleLines(forecast: Forecast | undefined, noun: Noun): string[] {
   const { sample, key, share, burst, ordinal } = forecast
   const lines: string[] = []
   if (burst !== undefined) {
-    lines.push(`  burst: sample ${short(burst.sample)}, needs less than ${short(burst.chance)}`)
+    lines.push(`  burst: sample ${short(burst.sample)}, must be below ${short(burst.chance)}`)
   }
   if (share < 1) {
-    const compared = `sample ${short(sample)}, needs less than ${short(share)}`
+    const compared = `sample ${short(sample)}, must be below ${short(share)}`
     lines.push(...wrapped(`${noun} ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
   }
   return lines
@@ -99,11 +99,11 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   posted: 'message',
   'call-stream': 'stream of a call',
   'session-stream': 'stream of a session',
-  input: 'JSON that asks for input',
-  'input-sse': 'stream that asks for input',
+  input: 'JSON that requests input',
+  'input-sse': 'stream that requests input',
 }
 
-/** Kinds of responses with the same outlook share a line. What the call can meet stands first. */
+/** Kinds of responses with the same outlook share a line, those that the call can get first. */
 function faultLines({ fault, config, responses }: FaultOutlook): string[] {
   const lines = wrapped(faultText(fault, config), '  ')
   for (const here of [true, false]) {
@@ -121,7 +121,7 @@ function faultLines({ fault, config, responses }: FaultOutlook): string[] {
 }
 
 function responseText({ acts, does, needs, reason, behind }: ResponseOutlook): string {
-  if (behind !== undefined) return `is not reached: ${behind} responds before`
+  if (behind !== undefined) return `is not reached: ${behind} responds first`
   if (acts === 'yes') return does ?? ''
   if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
   return `does not act (${reason ?? ''})`
@@ -133,7 +133,7 @@ function legend(rules: readonly RuleOutlook[]): string[] {
   const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))
   const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
   if (responses.some(({ here }) => !here))
-    lines.push('In brackets: responses that this call does not get.')
+    lines.push('In brackets: kinds of response that this call does not get.')
   return lines.length === 0 ? [] : ['', ...lines]
 }
 

@@ -13,7 +13,7 @@ import { RuleState, type Forecast } from '../select/rule-state.ts'
 import type { RuleStates } from '../select/rule-states.ts'
 import { windowEnd } from '../select/selection.ts'
 
-/** One dimension of a rule that a call does not meet. */
+/** One dimension of a rule that does not match a call. */
 export interface Mismatch {
   readonly dimension: string
   readonly wants: string
@@ -72,7 +72,7 @@ export function explain(
   batched = false,
 ): Explanation {
   const disarmed = disarmedBy(ruleSet, states)
-  // Rules about HTTP are asked first and by themselves: they stop each other, and know of no call.
+  // Rules about HTTP are evaluated first and separately: they stop only each other.
   const stoppedBy: { http?: string; calls?: string } = {}
   const { call, ...rest } = facts
   const tools = facts.tools ?? [toolOf(call) ?? []].flat()
@@ -182,9 +182,9 @@ function samples({ result }: Pick<RuleOutlook, 'result'>): boolean {
 const NO_TIMES = { appliedAt: undefined, until: undefined }
 
 const LIMITS: Readonly<Record<Exclude<Restraint, 'disarmed'>, string>> = {
-  denied_tool: 'its tool is denied',
-  excluded_path: 'its path is excluded',
-  untouchable: 'it carries, or may carry, a call of a denied tool',
+  denied_tool: 'its tool is in --deny-tools',
+  excluded_path: 'its path is in --exclude-paths',
+  untouchable: 'it carries, or may carry, a call of a tool in --deny-tools',
 }
 
 function limitOn(

@@ -11,9 +11,9 @@ export interface Way {
   readonly elsewhere?: boolean
   /** The stream of the request ended before the response. */
   readonly resumed?: boolean
-  /** The message is no call. */
+  /** The message is not a call. */
   readonly message?: boolean
-  /** The message stands in the result of a call. */
+  /** The message is part of the result of a call. */
   readonly input?: boolean
 }
 
@@ -22,9 +22,9 @@ const PUSHED = { ...EVENTS, elsewhere: true }
 const INPUT = { message: true, input: true }
 
 /**
- * The forms of the response. A rule about HTTP sees `http`, with or without a call in it. A message
- * that is no call is `posted`, or an event on the stream of a call or session. A request for
- * `input` stands in a result.
+ * The forms of the response. A rule about HTTP sees `http`, with or without a call. Other messages
+ * than calls are `posted`, or events on the stream of a call or session. A request for `input` is
+ * part of a result.
  */
 const WAYS = {
   json: {},
@@ -50,7 +50,7 @@ export function isPushed({ elsewhere, resumed }: Way): boolean {
   return elsewhere === true && resumed !== true
 }
 
-/** Returns the forms that the rule may meet. */
+/** Returns the forms that may occur for the rule. */
 export function waysOf(isHttp: boolean, facts: Facts): readonly (readonly [ResponseKind, Way])[] {
   return kindsOf(isHttp, facts).map((kind) => [kind, WAYS[kind]])
 }

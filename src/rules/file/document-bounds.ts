@@ -72,7 +72,7 @@ class Measure {
     if (!isMap(node) && !isSeq(node)) return ONE
     const most = isMap(node) ? MAX_KEYS : MAX_ITEMS
     if (node.items.length > most) {
-      const message = `has ${node.items.length} entries; ${most} are allowed`
+      const message = `has ${node.items.length} entries; at most ${most} are allowed`
       throw new ExceededError('too_many', message, node)
     }
     this.#extents.set(node, 'open')
@@ -85,7 +85,7 @@ class Measure {
       values += inner.values
       depth = Math.max(depth, inner.depth + 1)
       if (values > MAX_VALUES) {
-        throw new ExceededError('too_many', `comes to more than ${MAX_VALUES} values`, member)
+        throw new ExceededError('too_many', `has more than ${MAX_VALUES} values`, member)
       }
     }
     const found: Extent = { values, depth }
@@ -97,13 +97,13 @@ class Measure {
     // An anchor may be redefined: the last definition above an alias counts.
     const target = this.#anchors.get(alias.source)
     if (target === undefined) {
-      const hint = `a text that begins with \`*\` is put in quotes: ${quoted(`*${alias.source}`)}`
-      throw new ExceededError('syntax', 'this alias has no anchor above it', alias, hint)
+      const hint = `write a text that begins with \`*\` in quotes: ${quoted(`*${alias.source}`)}`
+      throw new ExceededError('syntax', 'unknown alias: no such anchor above', alias, hint)
     }
     this.targets.set(alias, target)
     const extent = this.#extents.get(target) ?? ONE
     if (extent === 'open') {
-      throw new ExceededError('syntax', 'this alias is inside of what it stands for', alias)
+      throw new ExceededError('syntax', 'this alias refers to a value that contains it', alias)
     }
     if (level + extent.depth - 1 > MAX_DEPTH) {
       throw new ExceededError('too_deep', 'nested too deeply', alias)

@@ -25,10 +25,10 @@ export class RulesTextEdit {
     this.#document = parseDocument(text)
     const { contents } = this.#document
     const rules = isMap(contents) ? contents.get('rules', true) : undefined
-    if (!isMap(contents) || !isSeq(rules)) throw new TypeError('no list of rules')
+    if (!isMap(contents) || !isSeq(rules)) throw new TypeError('the file has no list of rules')
     this.root = contents
     this.rules = rules.items.map((rule) => {
-      if (!isMap(rule)) throw new TypeError('a rule is no map')
+      if (!isMap(rule)) throw new TypeError('a rule is not a map')
       return rule
     })
   }
@@ -93,11 +93,11 @@ export class RulesTextEdit {
 
   #replace(node: Node, text: string): void {
     const [at, end] = node.range ?? []
-    if (at === undefined || end === undefined) throw new TypeError('a value without a place')
+    if (at === undefined || end === undefined) throw new TypeError('the value has no position')
     this.#splices.push({ at, end, text })
   }
 
-  /** An anchor or a tag stands before what it is about. */
+  /** Anchors and tags precede their values. */
   #startOf({ range }: Node): number {
     return range![0]
   }

@@ -1,81 +1,79 @@
 /** Maps keys of other fault tools to Squall's. Keys are compared without case, `_` and `-`. */
 const FAMILIAR: Readonly<Record<string, string>> = {
   // Envoy and Istio
-  fault: 'a rule has a list `faults`, with entries such as `- delay: { fixed: 5s }`',
-  fixeddelay: 'the delay is `delay: { fixed: 5s }`',
-  exponentialdelay: 'the delay is `delay: { exponential: { mean: 1s } }`',
+  fault: 'write a list `faults` in each rule, with entries such as `- delay: { fixed: 5s }`',
+  fixeddelay: 'write `delay: { fixed: 5s }`',
+  exponentialdelay: 'write `delay: { exponential: { mean: 1s } }`',
   percentage: 'write `percent: 10` on the rule, beside `faults`',
   percent: 'write `percent: 10` on the rule, beside `faults`',
   value: 'write `percent: 10` on the rule, beside `faults`',
   numerator: 'write `percent: 10` on the rule, beside `faults`',
   denominator: 'write `percent: 10` on the rule, beside `faults`',
-  httpstatus: 'the status is `abort: { status: 503 }`',
-  grpcstatus: 'there is no gRPC here; a JSON-RPC error is `abort: { rpcError: { code: -32603 } }`',
-  headerdelay: 'callers cannot ask for faults in the rules file; match a header with `headers`',
-  headerabort: 'callers cannot ask for faults in the rules file; match a header with `headers`',
-  maxactivefaults: 'the cap is `maxActive`, for a rule or for the file',
+  httpstatus: 'write `abort: { status: 503 }`',
+  grpcstatus: 'gRPC is not supported; for JSON-RPC, write `abort: { rpcError: { code: -32603 } }`',
+  headerdelay: 'not supported in rules; to match a header, write it under `headers`',
+  headerabort: 'not supported in rules; to match a header, write it under `headers`',
+  maxactivefaults: 'write `maxActive`, in a rule or in the file',
   // toxiproxy
-  toxicity: 'the share is `probability: 0.5` on the rule, beside `faults`',
+  toxicity: 'write `probability: 0.5` on the rule, beside `faults`',
   attributes:
-    'parameters stand right under the name of the fault: `delay: { fixed: 1s, jitter: 100ms }`',
-  toxics: 'the list is called `rules`, and each rule has its own `faults`',
-  type: 'the name of the fault is the key: `- delay: { fixed: 1s }`',
-  stream: 'the moment is `at: request` or `at: response`, among the parameters of the fault',
-  latency: 'lateness is `delay: { fixed: 1s }`',
-  timeout: 'silence is `hang: { for: 30s }`',
-  bandwidth: 'a slow link is `throttle: { rate: 4KiB }`',
-  slicer: 'small pieces are `throttle: { rate: 1MiB, chunk: 64B }`',
-  resetpeer: 'a reset connection is `reset`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
+    'write parameters directly under the name of the fault: `delay: { fixed: 1s, jitter: 100ms }`',
+  toxics: 'write a list `rules`, with `faults` in each rule',
+  type: 'write the name of the fault as the key: `- delay: { fixed: 1s }`',
+  stream: 'write `at: request` or `at: response` among the parameters of the fault',
+  latency: 'write `delay: { fixed: 1s }`',
+  timeout: 'write `hang: { for: 30s }`',
+  bandwidth: 'write `throttle: { rate: 4KiB }`',
+  slicer: 'write `throttle: { rate: 1MiB, chunk: 64B }`',
+  resetpeer: 'write `reset`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
   // Chaos Mesh
-  apiversion:
-    'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
-  kind: 'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
-  metadata:
-    'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
-  spec: 'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
-  duration: 'how long a rule is active is `for: 15m`, on the rule',
-  target: 'the moment is `at: request` or `at: response`, among the parameters of the fault',
-  code: 'an HTTP status is `abort: { status: 503 }`; to match one, `match: { http: { status: 503 } }`',
-  path: 'to match an HTTP path, write `match: { http: { path: "/api/*" } }`',
-  requestheaders: 'request headers are matched by `match: { headers: { x-chaos: "on" } }`',
-  mode: 'a share of the replicas is `pods: 10%`',
+  apiversion: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
+  kind: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
+  metadata: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
+  spec: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
+  duration: 'write `for: 15m` on the rule',
+  target: 'write `at: request` or `at: response` among the parameters of the fault',
+  code: 'write `abort: { status: 503 }`; to match a status, `match: { http: { status: 503 } }`',
+  path: 'write `match: { http: { path: "/api/*" } }`',
+  requestheaders: 'write `match: { headers: { x-chaos: "on" } }`',
+  mode: 'write `pods: 10%` for a share of the replicas',
   selector:
-    'pods are chosen by `match: { podLabels: { app: shop } }` or `match: { workload: shop }`; a share of the replicas is `pods: 10%`',
+    'write `match: { podLabels: { app: shop } }` or `match: { workload: shop }`; for a share of the replicas, `pods: 10%`',
   // mcp-chaos
-  rate: 'the share is `probability: 0.02` on the rule, beside `faults`',
-  tools: 'tools are matched by `match: { tool: [a, b] }`',
-  addedms: 'lateness is `delay: { fixed: 4s }`, with its unit',
-  delayms: 'lateness is `delay: { fixed: 4s }`, with its unit',
-  latencyms: 'lateness is `delay: { fixed: 4s }`, with its unit',
+  rate: 'write `probability: 0.02` on the rule, beside `faults`',
+  tools: 'write `match: { tool: [a, b] }`',
+  addedms: 'write `delay: { fixed: 4s }`, with its unit',
+  delayms: 'write `delay: { fixed: 4s }`, with its unit',
+  latencyms: 'write `delay: { fixed: 4s }`, with its unit',
   jitterms: 'write `jitter: 1500ms` beside `fixed`, with its unit',
-  errorinjection: 'an error is `abort: { toolError: "…" }` or `abort: { status: 503 }`',
+  errorinjection: 'write `abort: { toolError: "…" }` or `abort: { status: 503 }`',
   aftercalls: 'write `after: 3` on the rule',
   // Others
-  disabled: 'a rule is disabled by `enabled: false`, beside `faults`',
-  disable: 'a rule is disabled by `enabled: false`, beside `faults`',
-  '<<': 'merge keys are not read; write the keys out, or use an alias for a whole value',
+  disabled: 'write `enabled: false`, beside `faults`',
+  disable: 'write `enabled: false`, beside `faults`',
+  '<<': 'merge keys are not supported; write the keys out, or use an alias for a whole value',
 }
 
 /** Hints for keys among the parameters of a fault. */
 const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
-  duration: 'how long is `fixed: 5s`',
-  time: 'how long is `fixed: 5s`',
-  ms: 'how long is `fixed: 300ms`, with its unit',
-  latency: 'how long is `fixed: 1s`, with its unit',
-  bytes: 'it stands under `after`: `after: { bytes: 1KiB }`',
-  events: 'it stands under `after`: `after: { events: 2 }`',
-  min: 'a range is `uniform: { min: 1s, max: 2s }`',
-  path: 'a change names its path: `rename: { /temperature: temp_c }`, `retype: { /humidity: string }`',
-  type: 'a change of type is `retype: { /humidity: string }`',
-  mean: 'a mean stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
-  stddev: 'it stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
-  code: 'an HTTP status is `status: 503`; the code of a JSON-RPC error is `rpcError: { code: -32603 }`',
+  duration: 'write `fixed: 5s`',
+  time: 'write `fixed: 5s`',
+  ms: 'write `fixed: 300ms`, with its unit',
+  latency: 'write `fixed: 1s`, with its unit',
+  bytes: 'write it under `after`: `after: { bytes: 1KiB }`',
+  events: 'write it under `after`: `after: { events: 2 }`',
+  min: 'write `uniform: { min: 1s, max: 2s }`',
+  path: 'write the path in each change: `rename: { /temperature: temp_c }`, `retype: { /humidity: string }`',
+  type: 'write `retype: { /humidity: string }`',
+  mean: 'write it under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
+  stddev: 'write it under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
+  code: 'write `status: 503` for an HTTP status, `rpcError: { code: -32603 }` for a JSON-RPC error',
   message:
-    'the text of a failed tool is `toolError: "…"`; that of a JSON-RPC error is `rpcError: { message: "…" }`',
+    'write `toolError: "…"` for a failed tool, `rpcError: { message: "…" }` for a JSON-RPC error',
 }
 
 const AN_ERROR =
-  'an error is `abort: { status: 503 }`, `abort: { toolError: "…" }` or `abort: { rpcError: { code: -32603 } }`'
+  'write `abort: { status: 503 }`, `abort: { toolError: "…" }` or `abort: { rpcError: { code: -32603 } }`'
 
 /** Hints for names of faults, before those for keys. */
 const FAMILIAR_FAULTS: Readonly<Record<string, string>> = {
@@ -84,7 +82,7 @@ const FAMILIAR_FAULTS: Readonly<Record<string, string>> = {
   fail: AN_ERROR,
   failure: AN_ERROR,
   exception: AN_ERROR,
-  cut: 'a response that ends early is `truncate`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
+  cut: 'write `truncate`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
 }
 
 /**

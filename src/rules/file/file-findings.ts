@@ -68,7 +68,7 @@ function nameFindings(
   return [
     {
       code: 'duplicate_name',
-      message: `rules[${before}] is called ${quoted(name)} as well`,
+      message: `duplicate name ${quoted(name)} (first in rules[${before}])`,
       path: ['rules', index, 'name'],
       found: name,
     },
@@ -126,41 +126,41 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
     findings.push({ code, message, path: [...path, key], atKey: true })
   }
   if (has('percent') && has('probability')) {
-    say('probability', 'give `percent` or `probability`, not both')
+    say('probability', 'only one of `percent`, `probability` is allowed')
   }
-  if (has('ramp') && has('stages')) say('stages', 'give `ramp` or `stages`, not both')
+  if (has('ramp') && has('stages')) say('stages', 'only one of `ramp`, `stages` is allowed')
   for (const key of ['percent', 'probability']) {
-    if (has(key) && has('stages')) say(key, `\`stages\` say the share; leave \`${key}\` out`)
+    if (has(key) && has('stages')) say(key, `\`stages\` set the share; remove \`${key}\``)
   }
-  if (has('stages') && !has('each')) say('stages', '`stages` need `each: 5m` beside them')
-  if (has('each') && !has('stages')) say('each', '`each` goes with `stages` only')
+  if (has('stages') && !has('each')) say('stages', '`stages` require `each`, such as `each: 5m`')
+  if (has('each') && !has('stages')) say('each', '`each` requires `stages`')
   const { from, until, ramp, burst, episode, stickyBy, repeat } = rule
-  if (has('repeat') && !has('for')) say('repeat', '`repeat` needs `for: 30s` beside it')
+  if (has('repeat') && !has('for')) say('repeat', '`repeat` requires `for`, such as `for: 30s`')
   if (typeof repeat === 'number' && typeof rule['for'] === 'number' && repeat <= rule['for']) {
-    say('repeat', '`repeat` is not longer than `for`, so that the rule never pauses')
+    say('repeat', '`repeat` must be longer than `for`; otherwise the rule never pauses')
   }
   if (has('episode') && (stickyBy === undefined || stickyBy === 'ordinal')) {
-    say('episode', '`episode` counts tasks: name what they share, as in `stickyBy: trace`')
+    say('episode', '`episode` counts tasks: name their common key, as in `stickyBy: trace`')
   }
-  if (has('episode') && has('burst')) say('episode', 'give `burst` or `episode`, not both')
+  if (has('episode') && has('burst')) say('episode', 'only one of `burst`, `episode` is allowed')
   if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {
     findings.push({
       code: 'conflict',
-      message: '`tasks` is not below `of`, so that every task has the fault',
+      message: '`tasks` must be below `of`; otherwise every task has the fault',
       path: [...path, 'episode', 'tasks'],
       atKey: true,
     })
   }
   if (typeof from === 'number' && typeof until === 'number' && from >= until) {
-    say('until', '`until` is not after `from`')
+    say('until', '`until` must be after `from`')
   }
   for (const key of ['for', 'each']) {
-    if (rule[key] === 0) say(key, `\`${key}\` has to be longer than zero`, 'out_of_range')
+    if (rule[key] === 0) say(key, `\`${key}\` must be above zero`, 'out_of_range')
   }
   if (isRecord(ramp) && ramp['over'] === 0) {
     findings.push({
       code: 'out_of_range',
-      message: '`over` has to be longer than zero',
+      message: '`over` must be above zero',
       path: [...path, 'ramp', 'over'],
     })
   }
@@ -173,7 +173,7 @@ function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Findin
     .filter((key) => rule[key] !== undefined)
     .map((key) => ({
       code: 'conflict',
-      message: `\`burst\` decides which calls fail in a row; it cannot go with \`${key}\``,
+      message: `\`burst\` decides which calls fail in a row; it cannot be combined with \`${key}\``,
       path: [...path, key],
       atKey: true,
     }))
@@ -183,9 +183,9 @@ function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Findin
   if (rate < 1 && rate > highest) {
     findings.push({
       code: 'out_of_range',
-      message: `bursts of ${length} reach at most a rate of ${floored(highest)}`,
+      message: `the rate of bursts of ${length} must be at most ${floored(highest)}`,
       path: [...path, 'burst', 'rate'],
-      hint: 'make them longer, or the rate lower',
+      hint: 'use longer bursts, or a lower rate',
     })
   }
   return findings

@@ -58,10 +58,10 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   ),
   [REGEX_FORMAT]: { wants: 'a regular expression', problem: regexProblem },
   [GLOB_FORMAT]: {
-    wants: 'a text or a glob',
+    wants: 'a string or a glob',
     problem: (text) =>
       isGlob(text) && text.length > MAX_GLOB
-        ? `a glob may have ${MAX_GLOB} characters, this one has ${text.length}`
+        ? `a glob must have at most ${MAX_GLOB} characters; got ${text.length}`
         : undefined,
   },
   [CIDR_FORMAT]: {

@@ -70,7 +70,7 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
       if (at[key] === undefined) continue
       findings.push({
         code: 'conflict',
-        message: `\`${key}\` is about calls, and a rule with \`http\` is about HTTP exchanges`,
+        message: `\`${key}\` matches calls; with \`http\`, a rule matches HTTP exchanges`,
         path: [...where, key],
         atKey: true,
       })
@@ -133,7 +133,7 @@ function saysMethod(match: Fields): boolean {
 function responseOfServer(path: Path): Finding {
   return {
     code: 'conflict',
-    message: 'responses of the server belong to their calls',
+    message: 'responses of the server are matched by their calls',
     path: [...path, 'kind'],
     atKey: true,
     hint: 'remove `direction`: `kind: response` means responses of the client',
@@ -144,7 +144,7 @@ function withoutMethod(path: Path, key: 'direction' | 'kind'): Finding {
   const what = key === 'kind' ? 'responses of the client' : 'messages of the server'
   return {
     code: 'conflict',
-    message: `a rule about ${what} names their method`,
+    message: `a rule for ${what} requires \`method\``,
     path: [...path, key],
     atKey: true,
     hint: 'add `method`, such as `notifications/progress`, or `"*"` for all',
@@ -154,10 +154,10 @@ function withoutMethod(path: Path, key: 'direction' | 'kind'): Finding {
 function nestedKey(path: Path, key: string): Finding {
   return {
     code: 'conflict',
-    message: `\`${key}\` is for the whole rule`,
+    message: `\`${key}\` applies to the whole rule`,
     path: [...path, key],
     atKey: true,
-    hint: 'move it up, beside `any`, `all` and `not`',
+    hint: 'move the key up, beside `any`, `all` and `not`',
   }
 }
 
@@ -171,7 +171,7 @@ function methodFindings(method: unknown, path: Path, direction: unknown): readon
     return [
       {
         code: 'conflict',
-        message: 'no expression matches notifications of the client',
+        message: 'a `regex` cannot match notifications of the client',
         path,
         found: regex,
         hint: 'write a name or a glob, such as `notifications/*`',
@@ -199,7 +199,7 @@ function misspelt(method: string, path: Path): readonly Finding[] {
   if (ALL_METHODS.has(method) || isGlob(method)) return []
   const near = nearestName(method, [...ALL_METHODS])
   if (near === undefined || editDistance(near, method) > 2) return []
-  const hint = `did you mean \`${near}\`? A method of your own that is so alike is matched by \`regex\``
+  const hint = `did you mean \`${near}\`? To match a method of your own with a similar name, use \`regex\``
   return [{ code: 'invalid_value', message: `MCP has no \`${method}\``, path, found: method, hint }]
 }
 
@@ -216,9 +216,9 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
   for (const name of Object.keys(asObject(match['headers']) ?? {})) {
     const at = { path: [...path, 'headers', name], atKey: true, found: name }
     if (!isHeaderName(name)) {
-      findings.push({ code: 'invalid_value', message: 'not the name of a header', ...at })
+      findings.push({ code: 'invalid_value', message: 'not a valid header name', ...at })
     } else if (seen.has(name.toLowerCase())) {
-      findings.push({ code: 'duplicate_key', message: 'this header is here twice', ...at })
+      findings.push({ code: 'duplicate_key', message: 'duplicate header', ...at })
     }
     seen.add(name.toLowerCase())
   }
@@ -230,7 +230,7 @@ function argsFindings(match: Fields, path: Path): readonly Finding[] {
     .filter((pointer) => parsePointer(pointer) === undefined)
     .map((pointer) => ({
       code: 'invalid_value',
-      message: 'an argument is named by a JSON Pointer, which begins with `/`',
+      message: 'an argument must be named by a JSON Pointer, which begins with `/`',
       path: [...path, 'args', pointer],
       atKey: true,
       found: pointer,
@@ -245,13 +245,13 @@ function labelFindings(match: Fields, path: Path): readonly Finding[] {
   for (const [key, value] of Object.entries(asObject(match['podLabels']) ?? {})) {
     const at = { path: [...path, 'podLabels', key] }
     if (!LABEL_KEY.test(key)) {
-      const message = 'not the key of a label, such as `app` or `app.kubernetes.io/name`'
+      const message = 'must be a label key, such as `app` or `app.kubernetes.io/name`'
       findings.push({ code: 'invalid_value', message, ...at, atKey: true, found: key })
     } else if (typeof value === 'string' && !LABEL_VALUE.test(value)) {
       const hint = isGlob(value)
-        ? 'labels are compared as they stand; for patterns use `workload`'
+        ? 'label values are compared exactly; for patterns use `workload`'
         : 'use at most 63 letters, digits, dots, dashes and underscores'
-      const message = 'not the value of a label'
+      const message = 'not a valid label value'
       findings.push({ code: 'invalid_value', message, ...at, found: value, hint })
     }
   }
@@ -265,7 +265,7 @@ function httpFindings(match: Fields, path: Path): readonly Finding[] {
     if (method === method.toUpperCase()) continue
     findings.push({
       code: 'invalid_value',
-      message: `HTTP methods are in capitals, found \`${method}\``,
+      message: `an HTTP method must be in capitals; got \`${method}\``,
       path: [...path, 'http', 'method'],
       found: method,
       hint: `did you mean \`${method.toUpperCase()}\`?`,
@@ -275,7 +275,7 @@ function httpFindings(match: Fields, path: Path): readonly Finding[] {
     if (target.startsWith('/')) continue
     findings.push({
       code: 'invalid_value',
-      message: 'a path begins with `/`',
+      message: 'a path must begin with `/`',
       path: [...path, 'http', 'path'],
       found: target,
     })
@@ -297,7 +297,7 @@ function operatorFindings(value: unknown, path: Path): readonly Finding[] {
   })
   const findings: Finding[] = []
   if (isAbsent && others[0] !== undefined) {
-    findings.push(conflict(others[0], 'what is absent has no value'))
+    findings.push(conflict(others[0], 'an absent value cannot be compared'))
   }
   if (present !== undefined && absent !== undefined && present === absent) {
     findings.push(conflict('absent', 'contradicts `present`'))

@@ -12,7 +12,7 @@ export const glob = {
   minLength: 1,
   maxLength: MAX_TEXT,
 } as const
-/** A name, method or path: exact, a glob, a list of such, an expression, or a negation. */
+/** A name, method or path: exact text, glob, list of these, expression, or negation. */
 export type TextMatch = TextSpec
 
 /** Refers to a definition of the match. */

@@ -25,9 +25,9 @@ const textOperators = {
   type: 'object',
   properties: {
     regex: regex(
-      'A regular expression, found anywhere unless it has `^` or `$`. Texts above 32768 characters have no match.',
+      'Matches a regular expression anywhere in the value, unless it has `^` or `$`. Values above 32768 characters do not match.',
     ),
-    not: { $ref: '#/definitions/text', description: 'Anything but this.' },
+    not: { $ref: '#/definitions/text', description: 'Matches every other value.' },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -35,21 +35,21 @@ const textOperators = {
 }
 
 const operators = {
-  prefix: Type.Optional(text('Begins with this.')),
-  suffix: Type.Optional(text('Ends with this.')),
-  contains: Type.Optional(text('Has this in it.')),
+  prefix: Type.Optional(text('Matches values that begin with this text.')),
+  suffix: Type.Optional(text('Matches values that end with this text.')),
+  contains: Type.Optional(text('Matches values that contain this text.')),
   regex: Type.Optional(
-    regex('Has a match of this regular expression. Texts above 32768 characters have none.'),
+    regex('Finds this regular expression. Values above 32768 characters do not match.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: 'Is there, whatever it is.' })),
-  absent: Type.Optional(Type.Boolean({ description: 'Is not there.' })),
+  present: Type.Optional(Type.Boolean({ description: 'Matches any value that is present.' })),
+  absent: Type.Optional(Type.Boolean({ description: 'Matches when the value is missing.' })),
 }
 
 const headerOperators = section(
   {
-    exact: Type.Optional(text('Is this, and nothing else.')),
+    exact: Type.Optional(text('Matches exactly this value.')),
     ...operators,
-    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Is not this.' })),
+    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches other values.' })),
   },
   { minProperties: 1 },
 )
@@ -57,12 +57,12 @@ const headerOperators = section(
 const valueOperators = section(
   {
     exact: Type.Optional(
-      Type.Unknown({ description: 'Is this JSON value, also a list or object.' }),
+      Type.Unknown({ description: 'Matches this JSON value, also a list or an object.' }),
     ),
     ...operators,
-    gt: Type.Optional(Type.Number({ description: 'Is a number above this.' })),
-    lt: Type.Optional(Type.Number({ description: 'Is a number below this.' })),
-    not: Type.Optional(ref<ValueMatch>('value', { description: 'Is not this.' })),
+    gt: Type.Optional(Type.Number({ description: 'Matches numbers above this one.' })),
+    lt: Type.Optional(Type.Number({ description: 'Matches numbers below this one.' })),
+    not: Type.Optional(ref<ValueMatch>('value', { description: 'Matches other values.' })),
   },
   { minProperties: 1 },
 )
@@ -70,10 +70,10 @@ const valueOperators = section(
 const record = { minProperties: 1, maxProperties: 50 }
 const httpKeys = section(
   {
-    method: Type.Optional(texts('The HTTP method, in capitals.', 'POST')),
+    method: Type.Optional(texts('Matches the HTTP method, in capitals.', 'POST')),
     path: Type.Optional(
       texts(
-        'The path, without the query. Health probes and OAuth are matched only by name.',
+        'Matches the path, without the query. Health probes and OAuth must be named explicitly.',
         '/api/*',
       ),
     ),
@@ -94,14 +94,15 @@ const httpKeys = section(
             maxItems: MAX_LIST,
           },
         ],
-        description: "The response's status, or a class of them such as `5xx`.",
+        description: 'Matches the status of the response, or a class such as `5xx`.',
         examples: ['5xx'],
       }),
     ),
   },
   {
     minProperties: 1,
-    description: 'HTTP exchanges rather than calls: the only way to touch traffic that is not MCP.',
+    description:
+      'Matches HTTP exchanges, not calls: the only way to fault traffic that is not MCP.',
   },
 )
 
@@ -109,20 +110,20 @@ const matchKeys = {
   direction: Type.Optional(
     oneOf(['client', 'server'], {
       description:
-        'The sender of the message. `client`, unless given: requests, notifications and responses of the client. `server`: notifications and requests of the server, in event streams.',
+        'Selects the sender of the message. `client`: requests, notifications and responses of the client. `server`: notifications and requests of the server, in event streams. Default: `client`.',
       examples: ['server'],
     }),
   ),
   kind: Type.Optional(
     oneOf(['response'], {
       description:
-        'Responses of the client to requests of the server with this method, such as `ping` or `tasks/get`, which clients send as well. Methods that only servers request, such as `elicitation/create`, need no `kind`.',
+        'Matches responses of the client to server requests with this method, such as `ping`. Methods that only servers request, such as `elicitation/create`, do not need `kind`.',
       examples: ['response'],
     }),
   ),
   method: Type.Optional(
     texts(
-      'The JSON-RPC method of a request or notification. Without it a rule is about `tools/call`. No glob matches `initialize`, `ping` and `server/discover`. Notifications of the client are matched by a name or glob that begins with `notifications/`. The method of a request that servers send, such as `elicitation/create`, matches the response of the client, or with `direction: server` the request.',
+      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` and `server/discover`; client notifications match only names and globs that begin with `notifications/`.',
       'tools/call',
       '*',
       'notifications/cancelled',
@@ -130,28 +131,28 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      "The tool's name. With `direction: server`: the tool of the call to which the message belongs. With a method about tasks, such as `tasks/result`: the tool that began the task. With `http`: the exchange carries a call of such a tool.",
+      'Matches the name of the tool; for server messages and tasks, the tool of their call; with `http`, of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),
   ),
-  prompt: Type.Optional(texts("The prompt's name.")),
-  resource: Type.Optional(texts("The resource's URI.", 'file:///reports/*')),
+  prompt: Type.Optional(texts('Matches the name of the prompt.')),
+  resource: Type.Optional(texts('Matches the URI of the resource.', 'file:///reports/*')),
   headers: Type.Optional(
     Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
       ...record,
-      description: 'Headers of the request, by name.',
+      description: 'Matches headers of the request, by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
   args: Type.Optional(
     Type.Record(Type.String(), ref<ValueMatch>('value'), {
       ...record,
-      description: "The call's arguments, each by its JSON Pointer.",
+      description: 'Matches arguments of the call, each by its JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
     }),
   ),
-  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'The session id.' })),
+  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches the session.' })),
   client: Type.Optional(
     Type.Unsafe<
       string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }
@@ -161,25 +162,23 @@ const matchKeys = {
         { type: 'array', items: glob, minItems: 1, maxItems: MAX_LIST },
         section(
           {
-            name: Type.Optional(texts("The client's name.")),
-            version: Type.Optional(texts("The client's version.")),
+            name: Type.Optional(texts('Matches the name of the client.')),
+            version: Type.Optional(texts('Matches the version of the client.')),
           },
           { minProperties: 1 },
         ),
       ],
-      description: 'The client as it introduced itself: its name, or name and version.',
+      description: 'Matches the client as given in `initialize`: its name, or name and version.',
     }),
   ),
   transport: Type.Optional(
-    oneOrMore<Transport>(oneOf(TRANSPORTS, {}), {
-      description: 'How MCP travels.',
-    }),
+    oneOrMore<Transport>(oneOf(TRANSPORTS, {}), { description: 'Matches the transport of MCP.' }),
   ),
   protocolVersion: Type.Optional(
     oneOrMore<string>(
       { type: 'string', format: PROTOCOL_VERSION_FORMAT, maxLength: 100 },
       {
-        description: 'The protocol version, or a range of them.',
+        description: 'Matches the protocol version, or a range of versions.',
         examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
       },
     ),
@@ -188,15 +187,15 @@ const matchKeys = {
   outbound: Type.Optional(outboundKeys),
   workload: Type.Optional(
     texts(
-      'The Deployment, StatefulSet, DaemonSet or Job that makes the pod, by its name. Where Squall was not injected into a pod, a rule with this key never matches.',
+      "Matches the name of the pod's Deployment, StatefulSet, DaemonSet or Job. Never matches outside of pods into which Squall was injected.",
       'shop-*',
     ),
   ),
   podLabels: Type.Optional(
-    Type.Record(Type.String(), text('The value of the label.'), {
+    Type.Record(Type.String(), text('Matches the value of the label.'), {
       ...record,
       description:
-        'Labels of the pod, each with its value. A label that changes counts at once. Where Squall was not injected into a pod, a rule with this key never matches.',
+        'Matches labels of the pod, each with its value. Changed labels apply at once. Never matches outside of pods into which Squall was injected.',
       examples: [{ app: 'shop' }],
     }),
   ),
@@ -220,9 +219,9 @@ const several = (description: string): TUnsafe<readonly Match[]> =>
 
 const match = section({
   ...matchKeys,
-  any: Type.Optional(several('At least one of these holds.')),
-  all: Type.Optional(several('All of these hold.')),
-  not: Type.Optional(ref<Match>('match', { description: 'This does not hold.' })),
+  any: Type.Optional(several('Matches when at least one of these matches.')),
+  all: Type.Optional(several('Matches when all of these match.')),
+  not: Type.Optional(ref<Match>('match', { description: 'Matches when this does not match.' })),
 })
 
 /**
@@ -252,7 +251,6 @@ export const matchDefinitions = {
 
 /** The place of the match in a rule. */
 export const matchRef: TUnsafe<Match> = ref<Match>('match', {
-  description:
-    'What the rule is about; all that is given must hold. Without it: every `tools/call`.',
+  description: 'Selects the calls of the rule; all keys must match. Default: every `tools/call`.',
   examples: [{ tool: 'search_*' }],
 })

@@ -29,7 +29,7 @@ export function mergeFiles(files: readonly MergedFile[]): Merged {
   namesOnce(files, problems)
   const rules = files.flatMap(({ file }) => file.rules)
   if (rules.length > MAX_ITEMS) {
-    const message = `all files together have ${rules.length} rules; ${MAX_ITEMS} are allowed`
+    const message = `all files together have ${rules.length} rules; at most ${MAX_ITEMS} are allowed`
     problems.at(-1)?.problems.push({ code: 'too_many', message, path: '', line: 1, column: 1 })
   }
   const invalid = problems.filter((each) => each.problems.length > 0)
@@ -54,7 +54,7 @@ function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesF
       }
       problems[index]!.problems.push({
         code: 'conflict',
-        message: `${quoted(basename(before))} has it as well; of the files of a directory one may set it`,
+        message: `${quoted(basename(before))} sets it as well; only one file of a directory may set it`,
         path: key,
         ...document.position([key], true),
       })
@@ -73,7 +73,7 @@ function namesOnce(files: readonly MergedFile[], problems: Found): void {
       const path: Path = ['rules', index, 'name']
       problems[at]!.problems.push({
         code: 'duplicate_name',
-        message: `rules[${before.index}] of ${quoted(basename(before.file))} is called ${quoted(name)} as well`,
+        message: `duplicate name ${quoted(name)} (first in rules[${before.index}] of ${quoted(basename(before.file))})`,
         path: `rules[${index}].name`,
         found: name,
         ...document.position(path),

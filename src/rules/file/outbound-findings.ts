@@ -15,16 +15,16 @@ export function outboundFindings(rule: Fields, path: Path): readonly Finding[] {
     findings.push({ code: 'conflict', message, path: where, atKey: true, hint })
   }
   if (faults.length > 1) {
-    const hint = 'write a rule of its own for each'
-    conflict('`connection` is the only fault of its rule', [...path, 'faults'], hint)
+    const hint = 'write a separate rule for each'
+    conflict('`connection` must be the only fault of its rule', [...path, 'faults'], hint)
   }
   if (!isRecord(match) || match['outbound'] === undefined) {
     const hint = 'add `match: { outbound: { host: db, port: 5432 } }`'
-    conflict('`connection` needs `match.outbound`', [...path, 'faults', at], hint)
+    conflict('`connection` requires `match.outbound`', [...path, 'faults', at], hint)
   }
   for (const key of isRecord(match) ? Object.keys(match) : []) {
     if (OF_POD.includes(key)) continue
-    const message = `\`${key}\` is not about connections, on which \`connection\` acts`
+    const message = `\`${key}\` does not match connections, on which \`connection\` acts`
     conflict(message, [...path, 'match', key], 'remove it')
   }
   return findings
@@ -50,7 +50,7 @@ function callFindings(match: Fields, path: Path): readonly Finding[] {
   return [
     ...found.map((key): Finding => ({
       code: 'conflict',
-      message: `\`${key}\` is about connections, and this rule is about calls`,
+      message: `\`${key}\` matches connections, and this rule matches calls`,
       path: [...path, 'outbound', key],
       atKey: true,
       hint: 'use the fault `connection`, or `host` and `port`',

@@ -7,19 +7,19 @@ import * as Type from 'typebox'
 export const outboundKeys = section(
   {
     host: Type.Optional(
-      texts('The host of the destination, as in `--outbound` or `--captured`.', 'db'),
+      texts('Matches the host of the destination, as in `--outbound` or `--captured`.', 'db'),
     ),
     port: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 65_535,
-        description: 'The port of the destination.',
+        description: 'Matches the port of the destination.',
         examples: [5432],
       }),
     ),
     sni: Type.Optional(
       texts(
-        'The server name in the TLS handshake of a connection. Only with the fault `connection`.',
+        'Matches the server name in the TLS handshake of a connection. Only with the fault `connection`.',
         '*.example.com',
       ),
     ),
@@ -28,7 +28,7 @@ export const outboundKeys = section(
         { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
         {
           description:
-            'The address of the destination is in this range. Only with the fault `connection`.',
+            'Matches destination addresses in this range. Only with the fault `connection`.',
           examples: ['10.0.0.0/8'],
         },
       ),
@@ -37,6 +37,6 @@ export const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      'Traffic that Squall carries for the pod to a dependency. With the fault `connection`: TCP connections. With other faults: calls, together with keys such as `tool`.',
+      'Matches outgoing traffic of the pod to a dependency: TCP connections with the fault `connection`, else calls, together with keys such as `tool`.',
   },
 )

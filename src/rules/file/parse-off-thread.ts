@@ -43,7 +43,7 @@ export async function parseWherever(
     endingAfter(TIME_LIMIT, signal),
   ).catch((error: unknown) => rejectedFor(found, whyNot(error)))
   if (version !== undefined) return deepFreeze(version)
-  return signal.aborted ? undefined : rejectedFor(found, `not done after ${TIME_LIMIT} ms`)
+  return signal.aborted ? undefined : rejectedFor(found, `parsing took over ${TIME_LIMIT} ms`)
 }
 
 /** Runs one job in a worker thread; returns undefined when the signal aborts. */
@@ -86,7 +86,7 @@ function memoryLimit(): number {
 
 function whyNot(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'there is not enough memory for it' : message
+  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'there is not enough memory to parse it' : message
 }
 
 function sizeOf(found: FoundRules & { readonly kind: 'found' }): number {

@@ -22,7 +22,7 @@ export const MAX_PROBLEMS = 200
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const RULES_LIST =
-  'the list of rules stands under `rules:`, such as `rules: [{ name: slow-search, faults: [delay: { fixed: 2s }] }]`'
+  'write the list of rules under `rules:`, such as `rules: [{ name: slow-search, faults: [delay: { fixed: 2s }] }]`'
 
 const schema = rulesJsonSchema()
 const checked = fileSchema(schema, check, check)
@@ -51,11 +51,12 @@ export function parseWithPositions(input: string | Uint8Array): ReadRules {
   try {
     if (bytes.length > MAX_FILE_BYTES) {
       return rejected(
-        atStart('too_large', `a rules file may have 1 MiB, this has ${bytes.length} bytes`),
+        atStart('too_large', `a rules file must have at most 1 MiB; got ${bytes.length} bytes`),
       )
     }
     const text = typeof input === 'string' ? input : decode(input)
-    if (text === undefined) return rejected(atStart('not_utf8', 'a rules file is text in UTF-8'))
+    if (text === undefined)
+      return rejected(atStart('not_utf8', 'a rules file must be text in UTF-8'))
     document = readYaml(text)
     const problems = [...document.problems, ...problemsIn(document)]
     if (problems.length > 0) return rejected(...inOrder(problems))

@@ -102,7 +102,7 @@ export function sentence(problem: Omit<Problem, 'line' | 'column'>): string {
 
 /** Returns true when the message already names the allowed values. */
 function saysAllowed({ message }: { readonly message: string }): boolean {
-  return message.startsWith('needs ') && !message.startsWith('needs exactly')
+  return /^(?:must be|needs) (?!exactly)/.test(message)
 }
 
 function data(text: string): string {

@@ -31,7 +31,7 @@ export function rightForm(
   const key = path.at(-1)
   if (typeof key !== 'string') return undefined
   if (path.length === 1 && key === 'rules') {
-    return 'each rule begins with a hyphen and its name: `- name: slow-search`'
+    return 'write each rule with a hyphen and its name: `- name: slow-search`'
   }
   if (node.type !== 'object' && ![node.type].flat().includes('array')) return undefined
   if (node.type !== 'object' && jsonType(value) === 'object') return hyphens(value as object)
@@ -127,5 +127,5 @@ function takes(node: SchemaNode | undefined, value: unknown, definitions: Defini
 function hyphens(value: object): string | undefined {
   const [first] = Object.keys(value)
   if (first === undefined || first.length > MAX_REPEATED) return undefined
-  return `each entry of the list begins with a hyphen: \`- ${first}: …\``
+  return `write each entry of the list with a hyphen: \`- ${first}: …\``
 }

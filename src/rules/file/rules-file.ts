@@ -121,8 +121,8 @@ async function readFile(file: string, most: number, isOneOfMany: boolean): Promi
       const bytes = stats.size > most ? undefined : await readWhole(handle, stats.size, most)
       if (bytes === undefined) {
         const message = isOneOfMany
-          ? 'with this file the directory has more than 1 MiB of rules'
-          : 'a rules file may have 1 MiB, this has more'
+          ? 'with this file, the directory has more than 1 MiB of rules'
+          : 'a rules file must have at most 1 MiB'
         return { problems: problem(file, 'too_large', message), stats }
       }
       return { text: { file, bytes }, stats }
@@ -180,7 +180,7 @@ async function whyMissing(path: string): Promise<string> {
     (stats) => stats.isSymbolicLink(),
     () => false,
   )
-  return isLink ? 'the link leads nowhere' : 'there is no such file'
+  return isLink ? 'the link points to a file that does not exist' : 'there is no such file'
 }
 
 function notAFile(file: string, stats: Stats): FileProblems {
@@ -191,7 +191,7 @@ function notAFile(file: string, stats: Stats): FileProblems {
       : stats.isSocket()
         ? 'a socket'
         : 'a device'
-  return problem(file, 'unreadable', `is ${what} and not a file`)
+  return problem(file, 'unreadable', `must be a file; got ${what}`)
 }
 
 function unreadable(file: string, error: unknown): FileProblems {

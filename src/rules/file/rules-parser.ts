@@ -97,5 +97,5 @@ function whyNothing(isDirectory: boolean, texts: readonly RulesText[]): string {
   }
   return texts.every(({ bytes }) => bytes.length === 0)
     ? 'the file is empty'
-    : 'the file holds nothing but comments'
+    : 'the file contains only comments'
 }

@@ -54,25 +54,25 @@ export function findingOf(
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
-      return { code: 'out_of_range', message: `needs ${wants(node)}, found ${found}`, path, found }
+      return { code: 'out_of_range', message: `must be ${wants(node)}; got ${found}`, path, found }
     case 'minLength':
-      return { code: 'invalid_value', message: 'cannot be empty', path, found }
+      return { code: 'invalid_value', message: 'must not be empty', path, found }
     case 'maxLength': {
-      const message = `may have ${String(node.maxLength)} characters`
+      const message = `must have at most ${String(node.maxLength)} characters`
       return { code: 'out_of_range', message, path, found }
     }
     case 'minItems':
-      return { code: 'invalid_value', message: 'the list cannot be empty', path, found }
+      return { code: 'invalid_value', message: 'the list must not be empty', path, found }
     case 'maxItems':
     case 'maxProperties': {
-      if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(value)}`)
-      const message = `may have ${node[keyword]} entries, found ${countOf(value)}`
+      if (isOneKeyed(node)) return oneKey(node, path, `got ${countOf(value)}`)
+      const message = `must have at most ${node[keyword]} entries; got ${countOf(value)}`
       return { code: 'too_many', message, path }
     }
     default: // minProperties
       return isOneKeyed(node)
-        ? oneKey(node, path, 'found none')
-        : { code: 'invalid_value', message: 'needs at least one key', path, ...allowedIn(node) }
+        ? oneKey(node, path, 'got none')
+        : { code: 'invalid_value', message: 'must have at least one key', path, ...allowedIn(node) }
   }
 }
 
@@ -86,7 +86,7 @@ function noBranch(
   const allowed = [...new Set(branches.map((branch) => wants(resolved(branch, definitions))))]
   return {
     code: 'wrong_type',
-    message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
+    message: `must be ${listed(allowed)}; got ${shownValue(value)}`,
     path,
     found: shownValue(value),
     allowed,
@@ -98,7 +98,7 @@ function wrongType(node: SchemaNode, value: unknown, path: Path, schema: Schema)
   const finding = noBranch([node], value, path, schema.definitions)
   const form = rightForm(node, value, path, schema)
   if (value === null && node.type === 'object') {
-    const nothing = 'nothing is written under this key'
+    const nothing = 'this key has no value'
     return { ...finding, hint: form === undefined ? nothing : `${nothing}: ${form}` }
   }
   return { ...finding, ...hinted(form ?? finding.hint) }
@@ -123,7 +123,7 @@ function faultByName(value: string, path: Path, plain: readonly string[]): Findi
   const isKnown = near !== undefined && !isPlain
   return {
     code: isKnown ? 'wrong_type' : 'unknown_fault',
-    message: isKnown ? `\`${near}\` needs its parameters` : `unknown fault ${found}`,
+    message: isKnown ? `\`${near}\` requires parameters` : `unknown fault ${found}`,
     path,
     found,
     allowed: names,
@@ -138,7 +138,7 @@ function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
   const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
   return {
     code: 'invalid_value',
-    message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
+    message: `must be ${listed(allowed)}; got ${shownValue(value)}`,
     path,
     found: shownValue(value),
     allowed,
@@ -151,15 +151,15 @@ function invalidText(node: SchemaNode, value: unknown, path: Path): Finding {
   const format = node.format === undefined ? undefined : FORMATS[node.format]
   const problem = typeof value === 'string' ? format?.problem(value) : undefined
   if (format === undefined || problem === undefined) {
-    return { code: 'invalid_value', message: `needs ${wants(node)}, found ${found}`, path, found }
+    return { code: 'invalid_value', message: `must be ${wants(node)}; got ${found}`, path, found }
   }
-  const message = problem.startsWith('not ') ? `needs ${format.wants}, found ${found}` : problem
+  const message = problem.startsWith('not ') ? `must be ${format.wants}; got ${found}` : problem
   return { code: 'invalid_value', message, path, found }
 }
 
 /** Describes the values that a node accepts. */
 function wants(node: SchemaNode): string {
-  if (node.format !== undefined) return FORMATS[node.format]?.wants ?? 'text'
+  if (node.format !== undefined) return FORMATS[node.format]?.wants ?? 'a string'
   if (node.enum !== undefined) return listed(node.enum.map(String))
   const type = String([node.type].flat()[0])
   switch (type) {
@@ -168,7 +168,7 @@ function wants(node: SchemaNode): string {
     case 'number':
       return `a number${range(node)}`
     case 'string':
-      return node.pattern === undefined ? 'text' : `text like ${patternInWords(node.pattern)}`
+      return node.pattern === undefined ? 'a string' : patternInWords(node.pattern)
     case 'boolean':
       return 'true or false'
     case 'array':
@@ -195,7 +195,7 @@ function range({ minimum, maximum, exclusiveMinimum }: SchemaNode): string {
 
 function patternInWords(pattern: string): string {
   if (pattern === '^[1-5]xx$') return '5xx'
-  return 'slow-search: letters, digits, `-`, `_` and `.`, beginning with a letter or digit'
+  return 'a name of letters, digits, "-", "_" and ".", that begins with a letter or digit'
 }
 
 function isOneKeyed({ minProperties, maxProperties }: SchemaNode): boolean {
@@ -205,7 +205,7 @@ function isOneKeyed({ minProperties, maxProperties }: SchemaNode): boolean {
 function oneKey(node: SchemaNode, path: Path, found: string): Finding {
   return {
     code: 'invalid_value',
-    message: `needs exactly one key, ${found}`,
+    message: `must have exactly one key; ${found}`,
     path,
     ...allowedIn(node),
   }
@@ -234,9 +234,9 @@ function unitHint(allowed: readonly string[], value: unknown): string | undefine
   if (typeof value !== 'number' && typeof value !== 'boolean') return undefined
   if (takes('a duration')) {
     const [short, long] = Number(value) > 0 ? [`${value}ms`, `${value}s`] : ['500ms', '2s']
-    return `a duration has a unit: \`${short}\` or \`${long}\``
+    return `add the unit: \`${short}\` or \`${long}\``
   }
-  return takes('text') || takes('a text') ? `put it in quotes: "${String(value)}"` : undefined
+  return takes('a string') ? `write it in quotes: "${String(value)}"` : undefined
 }
 
 function listed(words: readonly string[]): string {

@@ -61,7 +61,7 @@ export function branchFor(
   })
 }
 
-/** Returns the node for a path below a node; undefined where the schema knows no such path. */
+/** Returns the node for a path below a node; undefined for a path that is not in the schema. */
 export function nodeAt(
   root: SchemaNode,
   path: readonly (string | number)[],

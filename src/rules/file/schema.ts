@@ -69,12 +69,12 @@ const stickyBy = Type.Unsafe<
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({
-      header: Type.String({ minLength: 1, maxLength: 256, description: "The header's name." }),
+      header: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the header.' }),
     }),
   ],
   default: 'ordinal',
   description:
-    'Selects the key by which calls are sampled. `ordinal`: the number of the call, counted by each replica for itself. `session`, `args`, `trace` or `{header: name}`: calls that share the value get the same result, on every replica.',
+    'Samples calls with the same value of this key alike, on every replica: `session`, `args`, `trace` or `{header: name}`. `ordinal`: samples each call by its number, counted by each replica.',
 })
 
 const rule = section({
@@ -82,44 +82,42 @@ const rule = section({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     minLength: 1,
     maxLength: 63,
-    description: 'The name of the rule in metrics, logs and markers; unique in the file.',
+    description: 'Names the rule in metrics, logs and markers; unique in the file.',
     examples: ['slow-search'],
   }),
   match: Type.Optional(matchRef),
   percent: Type.Optional(
-    percentage({
-      description: 'The percentage of matching calls to sample, from 0 (none) to 100 (all).',
-    }),
+    percentage({ description: 'Samples this percentage of matching calls, from 0 to 100.' }),
   ),
   probability: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1, description: 'The same as a number from 0 to 1.' }),
+    Type.Number({ minimum: 0, maximum: 1, description: 'Samples this share, from 0 to 1.' }),
   ),
-  first: Type.Optional(count(1, 'Only the first n matching calls.')),
-  after: Type.Optional(count(0, 'Only after n matching calls.')),
-  every: Type.Optional(count(1, 'Only each n-th matching call.')),
-  times: Type.Optional(count(1, 'At most n sampled calls in all.')),
+  first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
+  after: Type.Optional(count(0, 'Acts only after n matching calls.')),
+  every: Type.Optional(count(1, 'Acts only on every n-th matching call.')),
+  times: Type.Optional(count(1, 'Samples at most n calls in all.')),
   burst: Type.Optional(
     section(
       {
-        rate: fraction({ description: 'The share of calls in bursts, in the long run.' }),
+        rate: fraction({ description: 'Sets the long-run share of calls in bursts.' }),
         length: Type.Number({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'The mean length of a burst, in calls.',
+          description: 'Sets the mean length of a burst, in calls.',
         }),
       },
-      { description: 'Failures that come in runs.', examples: [{ rate: '5%', length: 10 }] },
+      { description: 'Samples calls in bursts.', examples: [{ rate: '5%', length: 10 }] },
     ),
   ),
   episode: Type.Optional(
     section(
       {
-        tasks: count(1, 'The consecutive tasks on which the rule acts.'),
-        of: count(2, 'The number of tasks after which they come again.'),
+        tasks: count(1, 'Acts on this number of consecutive tasks.'),
+        of: count(2, 'Repeats the episode after this number of tasks.'),
       },
       {
         description:
-          'Acts only on calls of the first `tasks` of each `of` tasks. Calls with the same key of `stickyBy` are one task.',
+          'Acts only on calls of the first `tasks` of each `of` tasks. Calls with the same `stickyBy` key belong to one task.',
         examples: [{ tasks: 3, of: 20 }],
       },
     ),
@@ -128,80 +126,77 @@ const rule = section({
   shareSamples: Type.Boolean({
     default: false,
     description:
-      'The n-th matching call gets the same result on every replica. Otherwise replicas sample independently of each other.',
+      'Gives the n-th matching call the same result on every replica. Default: replicas sample independently.',
   }),
-  from: Type.Optional(instant({ description: 'Not before this time.' })),
-  until: Type.Optional(instant({ description: 'Not from this time on.' })),
+  from: Type.Optional(instant({ description: 'Starts the rule at this time.' })),
+  until: Type.Optional(instant({ description: 'Ends the rule at this time.' })),
   for: Type.Optional(
     duration({
       description:
-        'This long after `appliedAt`, or else after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart it.',
+        'Ends the rule this long after `appliedAt`, or after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart the time.',
     }),
   ),
   repeat: Type.Optional(
     duration({
-      description: 'With `for`: the rule acts for that long, again and again, with this period.',
+      description: 'With `for`: repeats the active time with this period.',
       examples: ['5m'],
     }),
   ),
   appliedAt: Type.Optional(
     instant({
-      description:
-        'When the rule was applied, in the place of the `appliedAt` of the file. `squall apply` writes it.',
+      description: "Overrides the file's `appliedAt` for this rule. `squall apply` writes it.",
     }),
   ),
   ramp: Type.Optional(
     section(
       {
-        to: percentage({ description: 'The share at the end.' }),
-        over: duration({ description: 'How long the rise takes.' }),
+        to: percentage({ description: 'Sets the share at the end of the ramp.' }),
+        over: duration({ description: 'Sets the duration of the ramp.' }),
       },
-      { description: 'The share rises in a straight line, from `percent` or from 0.' },
+      { description: 'Increases the share linearly, from `percent` or from 0.' },
     ),
   ),
   stages: Type.Optional(
     Type.Array(percentage({}), {
       minItems: 1,
       maxItems: 100,
-      description: 'Shares that follow each other; the last one stays.',
+      description: 'Samples these shares one after the other; the last one stays.',
       examples: [['10%', '25%', '50%']],
     }),
   ),
-  each: Type.Optional(duration({ description: 'With `stages`: how long each of them lasts.' })),
+  each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
-    percentage({ description: 'Only in this share of the replicas, always the same ones.' }),
+    percentage({ description: 'Acts only in this share of the replicas, always the same ones.' }),
   ),
-  maxActive: Type.Optional(
-    count(1, 'At most n faults of the rule in progress at the same moment.'),
-  ),
+  maxActive: Type.Optional(count(1, 'Limits the faults of the rule in progress at one moment.')),
   // A word of the file's language; nothing awaits this object.
   // oxlint-disable-next-line unicorn/no-thenable
   then: Type.Optional(
     Type.Unsafe<'stop'>({
       type: 'string',
       enum: ['stop'],
-      description: 'Later rules are skipped for a call that this rule sampled.',
+      description: 'Skips later rules for a call that this rule sampled.',
     }),
   ),
   enabled: Type.Boolean({
     default: true,
-    description: '`false` disables the rule: it is checked and shown, and matches no call.',
+    description: '`false` disables the rule: it is validated and listed, and matches no call.',
   }),
   dryRun: Type.Boolean({
     default: false,
-    description: 'Matches, samples and counts, but injects nothing.',
+    description: 'Matches, samples and counts calls, but injects nothing.',
   }),
   marker: Type.Boolean({
     default: true,
     description:
-      'Adds a header or a comment with the rule and fault to each response that a fault touched. Logs and metrics record the fault in any case.',
+      'Adds the rule and fault to each affected response, as a header or a comment. Logs and metrics always record the fault.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
     items: faultItem,
     minItems: 1,
     maxItems: 20,
-    description: 'The faults for a sampled call, in this order.',
+    description: 'Injects these faults into a sampled call, in this order.',
     examples: [[{ delay: { fixed: '2s' } }]],
   }),
 })
@@ -214,7 +209,7 @@ const file = section({
     type: 'integer',
     enum: [1],
     default: 1,
-    description: 'The version of this format.',
+    description: 'Version of this file format.',
   }),
   seed: Type.Optional(
     Type.Unsafe<number>({
@@ -222,31 +217,31 @@ const file = section({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        'The same seed, replicas and calls give the same faults. Without a seed, each start of a sidecar draws one and reports it.',
+        'Makes sampling reproducible: the same seed, replicas and calls give the same faults. Default: each sidecar generates a seed at start and reports it.',
     }),
   ),
-  enabled: Type.Boolean({ default: true, description: '`false` disarms everything at once.' }),
+  enabled: Type.Boolean({ default: true, description: 'Disarms all rules when `false`.' }),
   maxActive: Type.Unsafe<number>({
     type: 'integer',
     minimum: 1,
     maximum: 1_000_000,
     default: 100,
     description:
-      'The most faults in progress at the same time, over all rules. Further calls pass untouched and are counted.',
+      'Limits the faults in progress at one moment, over all rules. Further calls pass unchanged and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({
       description:
-        'When the rules were applied: what `for`, `ramp`, `stages` and `--max-duration` count from, in every pod. `squall apply` writes it.',
+        'Sets the time from which `for`, `ramp`, `stages` and `--max-duration` count, in every pod. `squall apply` writes it.',
     }),
   ),
-  until: Type.Optional(instant({ description: 'No rule of the file acts from this time on.' })),
+  until: Type.Optional(instant({ description: 'Ends all rules of the file at this time.' })),
   rules: Type.Unsafe<readonly Rule[]>({
     type: ['array', 'null'],
     items: { $ref: '#/definitions/rule' },
     maxItems: MAX_ITEMS,
     default: [],
-    description: 'The rules, in order.',
+    description: 'Lists the rules, in order.',
   }),
 })
 

@@ -20,8 +20,8 @@ export function targetText(text: string, labels: Labels): TargetedText {
       if (own === undefined || own === value) continue
       return {
         ok: false,
-        wrong: `the rule ${name} is for pods with ${key}=${own}, and the selector wants ${key}=${value}: it would act nowhere`,
-        fix: 'take podLabels out of the rule, or apply without -l',
+        wrong: `the rule ${name} selects pods with ${key}=${own}, but --selector requires ${key}=${value}: it would act nowhere`,
+        fix: 'remove podLabels from the rule, or apply without -l',
       }
     }
   }
@@ -31,7 +31,7 @@ export function targetText(text: string, labels: Labels): TargetedText {
   if (edited !== undefined) return { ok: true, text: edited }
   return {
     ok: false,
-    wrong: 'the rules are written in a way in which podLabels cannot be added to each of them',
+    wrong: 'podLabels cannot be added to each rule, because of the way the rules are written',
     fix: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
   }
 }

@@ -72,25 +72,25 @@ function elsewhere(schema: SchemaNode, path: Path): Elsewhere {
     const { rule, match } = schema.definitions ?? {}
     if (isFile && key === 'faults') return 'each rule in `rules` has its own `faults`'
     if (isFile && has(rule, key)) return `\`${key}\` belongs to a rule in \`rules\``
-    if (isRule && has(match, key)) return `\`${key}\` stands under \`match\``
+    if (isRule && has(match, key)) return `write \`${key}\` under \`match\``
     const fault = FAULTS.find(({ name }) => name === key)
     if (fault !== undefined && !isFile) {
       const theirs = familiarHint(key, false)
-      const list = `faults stand in the list \`faults\`: \`- ${key}: …\``
-      return theirs === undefined ? list : `${list}; if that of another tool was meant: ${theirs}`
+      const list = `write faults in the list \`faults\`: \`- ${key}: …\``
+      return theirs === undefined ? list : `${list}; if you meant that of another tool: ${theirs}`
     }
     if (isRule && has(schema, key)) return `\`${key}\` belongs to the file, beside \`rules\``
     if (!isFile && !isRule && !inMatch) {
-      // `connection` stands in rules of its own, so that none of its keys was meant.
+      // `connection` is used in rules of its own, so that none of its keys was meant.
       const owner = FAULTS.find(
         ({ name, schema: own }) => name !== 'connection' && has(own as SchemaNode, key),
       )
       if (owner !== undefined && path.length === 5)
         return `\`${key}\` is a parameter of \`${owner.name}\``
-      if (has(match, key)) return `\`${key}\` stands under \`match\`, on the rule`
+      if (has(match, key)) return `write \`${key}\` under \`match\`, on the rule`
     }
     if (!isFile && !isRule && has(rule, key))
-      return `\`${key}\` stands on the rule, beside \`faults\``
+      return `write \`${key}\` on the rule, beside \`faults\``
     return undefined
   }
 }

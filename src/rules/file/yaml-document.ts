@@ -20,8 +20,8 @@ import { type Finding, type Path, pathText, type Problem, type ProblemCode } fro
 const MAX_STACK = 2 * MAX_DEPTH + 20
 /** Limits the documents of a text. */
 const MAX_DOCUMENTS = 100
-const MORE_DOCUMENTS = `a file may have ${MAX_DOCUMENTS} documents`
-const SECOND_DOCUMENT = 'a file is one document; this is a second one'
+const MORE_DOCUMENTS = `a file must have at most ${MAX_DOCUMENTS} documents`
+const SECOND_DOCUMENT = 'a file must have one document; this is a second one'
 /** A line that begins so starts or ends a document. Markers with nothing until the next are free. */
 const MARKER = /^(?:---|\.\.\.)(?=\s+\S)(?!\s+(?:---|\.\.\.)\s)/gm
 
@@ -157,7 +157,7 @@ function readList({ documents, positionAt }: ReadSource): YamlDocument {
     const measured = measureDocument(document)
     values += measured.values
     if (values > MAX_VALUES) {
-      const message = `comes to more than ${MAX_VALUES} values`
+      const message = `has more than ${MAX_VALUES} values`
       return failed('too_many', message, positionAt(startOfDocument(document)))
     }
     read.push(readDocument(document, measured, positionAt))
@@ -195,7 +195,7 @@ function readDocument(
     positionAt(offsetOf(document.contents, targets, path, atKey))
   const problems = duplicateKeys(document).map(({ key, offset }): Problem => ({
     code: 'duplicate_key',
-    message: `the key ${quoted(key)} is here twice`,
+    message: `duplicate key ${quoted(key)}`,
     path: '',
     found: key,
     ...positionAt(offset),
@@ -232,14 +232,14 @@ function syntaxProblem(error: YAMLError, position: Position): Problem {
 }
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
-  BAD_ALIAS: 'a text that begins with `*` is put in quotes: `"*"`',
+  BAD_ALIAS: 'write a text that begins with `*` in quotes: `"*"`',
   TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
-  NON_STRING_KEY: 'a key has to be text; put it in quotes',
-  TAG_RESOLVE_FAILED: 'tags are not read; write the value without it',
+  NON_STRING_KEY: 'a key must be a string; write it in quotes',
+  TAG_RESOLVE_FAILED: 'tags are not supported; write the value without it',
 }
 
 function messageOf(error: YAMLError): string {
-  return MESSAGES[error.code] ?? `not YAML: ${plain(error.message)}`
+  return MESSAGES[error.code] ?? `invalid YAML: ${plain(error.message)}`
 }
 
 /** The documents and line starts of a text; or the position where it is nested too deeply. */
@@ -266,7 +266,7 @@ function parseSource(text: string): YamlSource {
     logLevel: 'silent',
     stringKeys: true,
     version: '1.2',
-    // The reader's own check compares each key with each other one.
+    // The check of the YAML reader compares every pair of keys.
     uniqueKeys: false,
   })
   const documents: Document.Parsed[] = []

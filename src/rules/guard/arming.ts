@@ -15,7 +15,7 @@ export interface Disarmed {
   readonly at: number
 }
 
-/** Keeps why rules may not act. They act when nothing speaks against it. */
+/** Keeps the reasons that disarm rules. Rules act when there is none. */
 export class Arming {
   readonly #states: RuleStates
   readonly #clock: () => number
@@ -32,7 +32,7 @@ export class Arming {
     this.#onChange = onChange
   }
 
-  /** Everything that speaks against acting; empty while rules may act. */
+  /** The reasons that disarm rules; empty while they may act. */
   get reasons(): readonly Disarmed[] {
     return [...this.#reasons.values()]
   }
@@ -41,7 +41,6 @@ export class Arming {
     return this.#reasons.size === 0
   }
 
-  /** True while this is among what speaks against it. */
   has(by: DisarmedBy): boolean {
     return this.#reasons.has(by)
   }

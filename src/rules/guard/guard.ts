@@ -81,9 +81,7 @@ export class Guard {
     const { errorPercent, window } = this.#config
     const { calls, counted } = this.#counts
     const percent = Number(((100 * counted) / calls).toFixed(1))
-    const reason =
-      `${counted} of ${calls} calls failed for real within ` +
-      `${window / 1000}s: ${percent}% is more than ${errorPercent}%`
+    const reason = `${counted} of ${calls} calls had real errors within ${window / 1000}s: ${percent}% is more than ${errorPercent}%`
     this.#arming.disarm('guard', reason)
     this.#onTrip(reason)
   }

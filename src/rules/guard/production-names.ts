@@ -137,7 +137,7 @@ export function productionText({ where, name, pattern }: Production): string {
 export function productionPatternProblem(pattern: string): string | undefined {
   const glob = pattern.replace(/^!/, '')
   if (/^[\w.*?/-]+$/.test(glob) && /[a-z]/i.test(glob) && glob.length <= MAX_GLOB) return undefined
-  return 'write words or globs such as prod*, and !product* for what does not count'
+  return 'write words or globs such as prod*, and !product* for exceptions'
 }
 
 function wordPattern(

@@ -20,7 +20,7 @@ export interface RollbackCondition {
 
 interface Form {
   readonly example: string
-  /** Reads the text behind `>`; undefined for texts that are no limit of this figure. */
+  /** Reads the text behind `>`; undefined for texts that are not limits of this figure. */
   readonly read: (limit: string | undefined) => RollbackTest | undefined
 }
 
@@ -89,7 +89,7 @@ export function parseRollbackCondition(written: string): RollbackCondition | str
   if (lasting === undefined || test === undefined) return `write "${form.example}"`
   if (lasting >= MIN_LASTING && lasting <= MAX_LASTING) return { text, lasting, test }
   const range = `${durationText(MIN_LASTING)} to ${durationText(MAX_LASTING)}`
-  return `let it hold for ${range}: write "${form.example}"`
+  return `use a time of ${range}: write "${form.example}"`
 }
 
 /** Returns the correction of a list of conditions with commas; undefined for a valid one. */

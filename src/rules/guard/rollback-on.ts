@@ -117,7 +117,7 @@ export class RollbackOn {
     switch (test.figure) {
       case 'real_errors':
         if (!(counted * 100 > test.percent * calls)) return undefined
-        return `${counted} of ${calls} calls failed for real ${within}`
+        return `${counted} of ${calls} calls had real errors ${within}`
       case 'upstream_latency':
         if (!(counted * 100 > test.percent * calls)) return undefined
         return `the upstream took longer than ${durationText(test.ms)} for ${counted} of ${calls} calls ${within}`

@@ -4,8 +4,8 @@ import { parseLabelSelector } from '../match/label-selector.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
 
 /**
- * The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is no name of a
- * rules file.
+ * The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is never read as
+ * a rules file.
  */
 export const STOP_KEY = 'squall-stop'
 
@@ -37,7 +37,7 @@ export function parseStops(text: string): readonly Stop[] | undefined {
   return stops
 }
 
-/** Writes stops as they stand in the key. */
+/** Returns the text of the key. */
 export function stopsText(stops: readonly Stop[]): string {
   return `${JSON.stringify({ stops })}\n`
 }
@@ -45,7 +45,7 @@ export function stopsText(stops: readonly Stop[]): string {
 /** Returns why a pod is stopped; undefined when it is not. In doubt it is stopped. */
 export function stopReason(text: string, labels: PodLabels | undefined): string | undefined {
   const stops = parseStops(text)
-  if (stops === undefined) return `the key ${STOP_KEY} cannot be read, and so stops all`
+  if (stops === undefined) return `the stop key ${STOP_KEY} cannot be read, which stops all faults`
   const stop = stops.find((each) => isAbout(each, labels))
   if (stop === undefined) return undefined
   const { by, at, selector } = stop

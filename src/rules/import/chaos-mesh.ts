@@ -8,7 +8,7 @@ import type { Report } from './report.ts'
 import { fixedDelay, msText } from './values.ts'
 
 const KIND = 'HTTPChaos'
-const REQUESTS_STAY = leftOut('the address and headers of requests are not changed')
+const REQUESTS_STAY = leftOut('the target and headers of requests cannot be changed')
 const LABELS_ONLY = limit('rules select pods by exact labels')
 
 const CHAOS = shape('`HTTPChaos`', { ...MANIFEST_FIELDS, spec: to('a rule') })
@@ -74,7 +74,7 @@ function convertSpec(report: Report, spec: SpecEntry, name: string): void {
   const pods = podsOf(spec)
   const ms = spec.duration('duration')
   if (faults.length === 0) {
-    report.note('left_out', 'has no fault that rules can express', spec.path)
+    report.note('left_out', 'has no fault that rules support', spec.path)
     return
   }
   const keys = { match, ...(ms !== undefined && { for: msText(ms) }), ...pods, faults }
@@ -120,7 +120,7 @@ function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string
   const status = replace.number('code', undefined, { min: 200, max: 599 })
   const headers = Object.fromEntries(replace.pairs('headers'))
   if (!replace.has('body'))
-    replace.changed('code', 'the body is replaced by one that names the status')
+    replace.changed('code', 'without a code, the body is a short text that names the status')
   const body = replace.has('body') && bodyOf(replace)
   return [
     {

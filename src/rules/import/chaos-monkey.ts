@@ -16,12 +16,12 @@ import { leftOut, shape, to } from './fields.ts'
 import { Report } from './report.ts'
 import { exactName, fixedDelay, msText, sharedBy } from './values.ts'
 
-const NO_ASSERTIONS = leftOut('rules assert nothing; `--as experiment` makes a plan of it')
-const BOTH = 'camel or snake'
+const NO_ASSERTIONS = leftOut('rules have no assertions; `--as experiment` converts it into a plan')
+const BOTH = 'camelCase or snake_case'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const SCENARIO = shape('the scenario', {
-  name: to('the beginning of the names of the rules'),
+  name: to('prefix of the names of the rules'),
   description: to('a comment'),
   faults: to('`rules`, in the same order'),
   expectedBehavior: NO_ASSERTIONS,
@@ -79,7 +79,7 @@ const KINDS: Kinds<Faults> = {
   'connection-refused': kind(
     shape('`connection-refused`', { type: to('`reset`'), ...COMMON }),
     (config) => {
-      config.changed('type', 'one call cannot be refused by TCP; its connection is reset')
+      config.changed('type', 'TCP cannot refuse a single call; its connection is reset')
       return [{ reset: {} }]
     },
   ),
@@ -97,7 +97,7 @@ const KINDS: Kinds<Faults> = {
         return [{ reset: { at: 'stream', after: { bytes } } }]
       }
       const ms = config.number('afterMs', 0, { min: 0 })
-      if (ms > 0) config.changed('afterMs', 'the time passes before the server gets the call')
+      if (ms > 0) config.changed('afterMs', 'the delay ends before the server receives the call')
       const wait = ms > 0 ? [{ delay: fixedDelay(ms) }] : []
       return [...wait, { reset: { at: 'response' } }]
     },
@@ -134,7 +134,7 @@ const KINDS: Kinds<Faults> = {
 export const CHAOS_MONKEY: Converter = {
   source: 'a scenario of mcp-chaos-monkey, or the body of its `/chaos/inject`',
   about:
-    'Fields are read in camelCase and snake_case. A target is any name that code gives to one of its clients. It becomes the name of a tool.',
+    'Fields are read in camelCase and snake_case. A target is the name that code gives to one of its clients; it becomes the name of a tool.',
   isRules: true,
   shapes: [SCENARIO, FAULT, ...shapesOf(KINDS)],
   recognizes: (value) => hasList(value, 'faults', ['target', 'config']) || isFault(value),
@@ -164,7 +164,7 @@ function isFault(value: unknown): boolean {
 type FaultEntry = Entry<'target' | 'config' | 'durationMs'>
 
 function sayTarget(fault: FaultEntry): void {
-  fault.changed('target', 'read as the name of a tool; change `match` where a target is no tool')
+  fault.changed('target', 'imported as a tool name; change `match` if the target is not a tool')
 }
 
 /** A fault of the body of `/chaos/inject`, with the keys of its rule. */
@@ -175,8 +175,8 @@ export interface InjectedFault {
 }
 
 /**
- * Converts the body of `/chaos/inject`, for at most so many milliseconds. Nobody reads notes here:
- * an unknown field, and one that would change nothing, is an error. The rule acts alone, because
+ * Converts the body of `/chaos/inject`, for a limited time in milliseconds. Notes would not be read
+ * here: an unknown field, or a field without effect, is an error. The rule acts alone, because
  * further faults may follow.
  */
 export function injectedFault(
@@ -191,7 +191,7 @@ export function injectedFault(
   const [first] = [...lost.filter((note) => note.kind === 'unknown'), ...report.problems, ...lost]
   if (first !== undefined) {
     const { message, path } = first
-    const advice = 'kind' in first && !message.endsWith('?') ? '; leave it out, or change it' : ''
+    const advice = 'kind' in first && !message.endsWith('?') ? '; remove it, or change it' : ''
     const where = path.length === 0 ? '' : `${pathText(path)}: `
     return { error: oneLine(`${where}${message}${advice}`) }
   }
@@ -233,6 +233,6 @@ function convertFault(
 }
 
 function idle<Key extends string>(config: Entry<Key>, key: Key): Faults {
-  config.leftOut(key, 'with this value the fault changes nothing')
+  config.leftOut(key, 'with this value the fault has no effect')
   return []
 }

@@ -21,7 +21,7 @@ export interface Item {
 }
 
 /** The notation of keys: as declared, or in camelCase and snake_case alike. */
-export type Spelling = 'exact' | 'camel or snake'
+export type Spelling = 'exact' | 'camelCase or snake_case'
 
 /** More reasons would not help. */
 const MAX_DOUBTS = 20
@@ -74,10 +74,10 @@ export class Entry<Key extends string> {
       const near = report.isFull ? undefined : nearestName(key, Object.keys(declared))
       const hint = near === undefined ? '' : `; did you mean ${quoted(near)}?`
       report.note('unknown', `unknown field${hint}`, at, true)
-      this.#suspect(`the field ${quoted(key)} is unknown`)
+      this.#suspect(`unknown field ${quoted(key)}`)
       return
     }
-    if (this.#written.has(known)) report.problem('duplicate_key', 'this field is here twice', at)
+    if (this.#written.has(known)) report.problem('duplicate_key', 'duplicate field', at)
     this.#written.set(known, key)
     const field = declared[known]
     if (field === undefined || !('why' in field)) return
@@ -110,7 +110,7 @@ export class Entry<Key extends string> {
     }
     if (value >= min && value <= max) return value
     const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`
-    this.report.problem('out_of_range', `must be ${range}, found ${value}`, this.at(key))
+    this.report.problem('out_of_range', `must be ${range}; got ${value}`, this.at(key))
     return min
   }
 
@@ -237,7 +237,7 @@ export class Entry<Key extends string> {
   }
 
   #missing<T>(key: Key, what: string, fallback: T): T {
-    this.report.problem('missing_key', `needs ${quoted(key)}, ${what}`, this.path)
+    this.report.problem('missing_key', `${quoted(key)} is required: ${what}`, this.path)
     return fallback
   }
 
@@ -248,7 +248,7 @@ export class Entry<Key extends string> {
 }
 
 function needs(what: string, value: unknown): string {
-  return `must be ${what}, found ${shownValue(value)}`
+  return `must be ${what}; got ${shownValue(value)}`
 }
 
 function spelled(key: string, spelling: Spelling): string {

@@ -20,7 +20,7 @@ const FAULT = shape('`HTTPFault`', {
   response_rate_limit: to('a rule with `throttle`'),
   headers: to('`match.headers`, `:method` as `match.http.method`'),
   downstream_nodes: to(`\`match.headers\`: \`${NODE_HEADER}\``),
-  upstream_cluster: limit('Squall knows no clusters'),
+  upstream_cluster: limit('Squall has no clusters'),
   max_active_faults: to('`maxActive` of the file, or of each rule with several filters'),
   delay_percent_runtime: RUNTIME,
   abort_percent_runtime: RUNTIME,
@@ -39,7 +39,7 @@ const DELAY = shape('`delay`', {
 })
 const ABORT = shape('`abort`', {
   http_status: to('`status`'),
-  grpc_status: leftOut('there is no gRPC'),
+  grpc_status: leftOut('gRPC is not supported'),
   header_abort: BY_HEADER,
   percentage: PERCENTAGE,
 })
@@ -86,7 +86,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter is found anywhere in a configuration: a listener, a filter chain or the filter alone, in camelCase and snake_case. What is around it is not read. A filter below `typed_per_filter_config` is about one route, so that its rules are disabled. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
+    'The filter may be anywhere in the configuration: in a listener, in a filter chain or alone, in camelCase or snake_case. Other parts are ignored. A filter below `typed_per_filter_config` applies to one route, so its rules are disabled. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {
@@ -132,7 +132,7 @@ function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Co
       : []),
     ...(matcher === undefined
       ? []
-      : [[[...path, matcher], 'a matcher decides for which calls; complete `match`'] as const]),
+      : [[[...path, matcher], 'a matcher selects the calls; complete `match`'] as const]),
   ]
 }
 
@@ -141,10 +141,10 @@ function convertFilter(
   { value, path, conditions }: FoundFilter,
   isOnly: boolean,
 ): void {
-  const filter = new Entry(report, value, path, FAULT, 'camel or snake')
+  const filter = new Entry(report, value, path, FAULT, 'camelCase or snake_case')
   const route = path.findIndex((key) => /^typed_?per_?filter_?config$/i.test(String(key)))
   if (route >= 0) {
-    const why = 'the filter is about one route; complete `match` with its path'
+    const why = 'the filter applies to one route; complete `match` with its path'
     report.note('left_out', why, path.slice(0, route + 1), true)
     filter.doubts.push(why)
   }
@@ -213,7 +213,7 @@ function headerMatch(header: HeaderEntry): readonly HttpMatch[] {
   if (name === ':method') {
     if (test === undefined) {
       const isPresent = header.flag('present_match', true) !== isInverted
-      if (!isPresent) header.doubt('name', 'every request has a method: it matches none')
+      if (!isPresent) header.doubt('name', 'every request has a method, so this matches none')
       return []
     }
     return [{ http: { method: isInverted ? { not: asName(test) } : asName(test) } }]
@@ -221,11 +221,11 @@ function headerMatch(header: HeaderEntry): readonly HttpMatch[] {
   if (name === ':path') {
     const isPrefix = test?.how === 'prefix' && !test.text.includes('?') && !isInverted
     if (test !== undefined && isPrefix) return [{ http: { path: asName(test) } }]
-    header.doubt('name', 'rules compare the path without its query, which `:path` includes')
+    header.doubt('name', 'rules compare the path without the query, which `:path` includes')
     return []
   }
   if (name.startsWith(':') && name !== ':authority') {
-    header.doubt('name', 'there is no such header in HTTP/1.1')
+    header.doubt('name', 'HTTP/1.1 has no such header')
     return []
   }
   const key = name === ':authority' ? 'host' : name

@@ -28,7 +28,7 @@ export function foreignRules(
   })
   const { isRules, source } = CONVERTERS[format]
   if (!isRules) {
-    const message = `is ${source}, and no rules file`
+    const message = `is ${source}, not a rules file`
     const hint = 'convert it with squall import'
     return rejected({ code: 'wrong_type', message, path: '', ...document.position([]), hint })
   }

@@ -47,7 +47,7 @@ export function asHeader(test: TextTest): string | Readonly<Record<string, strin
   return test.how === 'exact' ? test.text : { [test.how]: test.text }
 }
 
-/** Returns a match for which all of these hold: one object, as far as no key is here twice. */
+/** Returns a match for which all of these hold: one object, unless keys are duplicate. */
 export function allOf(parts: readonly HttpMatch[]): HttpMatch {
   const http = new Map<string, unknown>()
   const headers = new Map<string, unknown>()

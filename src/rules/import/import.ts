@@ -68,8 +68,8 @@ export function importRead({ parsed, document }: ReadRules, given?: Format): Imp
   const format = given ?? formatOf(value)
   if (format !== undefined) return convert(format, document)
   const message = parsed.ok
-    ? 'is a rules file already, or empty'
-    : 'is of no known format; name it with --from'
+    ? 'is already a rules file, or empty'
+    : 'has an unknown format; name it with --from'
   return { ok: false, problems: [problemAt(document, [], message)] }
 }
 

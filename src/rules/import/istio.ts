@@ -26,13 +26,13 @@ const SERVICE = shape('`VirtualService`', {
 const SPEC = shape('`spec`', {
   hosts: leftOut('apply the rules to the pods of these hosts'),
   http: to('`rules`, in the same order; the first route that matches wins'),
-  gateways: to('not needed when it has `mesh`; otherwise its rules are disabled'),
-  tls: leftOut('rules are about HTTP'),
-  tcp: leftOut('rules are about HTTP'),
+  gateways: to('nothing if it contains `mesh`; otherwise the rules are disabled'),
+  tls: leftOut('rules match HTTP only'),
+  tcp: leftOut('rules match HTTP only'),
   exportTo: aside('about namespaces'),
 })
 const ROUTE = shape('each of `http`', {
-  name: to('a part of the names of the rules'),
+  name: to('part of the names of the rules'),
   match: to('`match`, several in `any`'),
   fault: to('a rule with `delay`, and one with `abort`'),
   route: ROUTING,
@@ -78,13 +78,13 @@ const SHARE = {
 }
 const DELAY = shape('`fault.delay`', {
   fixedDelay: to('`fixed`'),
-  exponentialDelay: leftOut('not documented by Istio; rules have `exponential`'),
+  exponentialDelay: leftOut('not documented by Istio; rules support `exponential`'),
   ...SHARE,
 })
 const ABORT = shape('`fault.abort`', {
   httpStatus: to('`status`'),
-  grpcStatus: leftOut('there is no gRPC'),
-  http2Error: leftOut('there is no HTTP/2'),
+  grpcStatus: leftOut('gRPC is not supported'),
+  http2Error: leftOut('HTTP/2 is not supported'),
   ...SHARE,
 })
 const PERCENT = shape('`percentage`', { value: to('`percent`; 0 without it') })
@@ -101,7 +101,7 @@ export const ISTIO: Converter = {
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {
     for (const each of manifestsOf(value, KIND)) {
-      const service = new Entry(report, each.value, each.path, SERVICE, 'camel or snake')
+      const service = new Entry(report, each.value, each.path, SERVICE, 'camelCase or snake_case')
       const spec = service.part('spec', SPEC)
       if (spec !== undefined) convertSpec(report, spec, nameOf(service.raw('metadata'), 'istio'))
     }
@@ -118,7 +118,7 @@ function convertSpec(report: Report, spec: Entry<keyof typeof SPEC.fields>, serv
   for (const [index, route] of spec.children('http', ROUTE).entries()) {
     if (report.isTooLarge) return
     const match = routeMatch(route)
-    if (isUnclear) route.doubts.push('a route before it has a condition that rules cannot express')
+    if (isUnclear) route.doubts.push('an earlier route has a condition that rules do not support')
     const rest =
       before.length === 0 ? [] : [{ not: before.length === 1 ? before[0]! : { any: [...before] } }]
     const fault = route.part('fault', FAULT)

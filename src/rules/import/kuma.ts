@@ -14,7 +14,7 @@ const REFERENCE = to('nothing for `kind: Mesh`; for others its rules are disable
 const POLICY = shape('`MeshFaultInjection`', {
   ...MANIFEST_FIELDS,
   type: aside('names the kind, in the universal format'),
-  name: to('the beginning of the names of the rules, in the universal format'),
+  name: to('prefix of the names of the rules, in the universal format'),
   mesh: leftOut('apply the rules to pods of this mesh'),
   labels: aside('unrelated to faults'),
   spec: to('`rules`'),
@@ -39,7 +39,7 @@ const FAULT = shape('each of `http`', {
 const ABORT = shape('`abort`', { httpStatus: to('`status`, from 200'), percentage: PERCENTAGE })
 const DELAY = shape('`delay`', { value: to('`fixed`'), percentage: PERCENTAGE })
 const BANDWIDTH = shape('`responseBandwidth`', {
-  limit: to('`rate`: Kuma hands the number of kbps to Envoy, which reads KiB per second'),
+  limit: to('`rate`: Kuma passes the number of kbps to Envoy, which reads it as KiB per second'),
   percentage: PERCENTAGE,
 })
 
@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_0
 export const KUMA: Converter = {
   source: 'a MeshFaultInjection of Kuma',
   about:
-    'Both the Kubernetes and the universal format are read. The faults of a list are sampled one after the other, as in Kuma. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt.',
+    'The Kubernetes and the universal format are supported. The faults of a list are sampled one after the other, as in Kuma. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt.',
   shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {
@@ -116,6 +116,6 @@ function rateOf(bandwidth: Entry<'limit' | 'percentage'>): string {
   if (number === undefined) {
     bandwidth.report.problem('invalid_value', 'must be such as 50Mbps', bandwidth.at('limit'))
   }
-  bandwidth.changed('limit', 'read as KiB per second, as Envoy below Kuma does')
+  bandwidth.changed('limit', 'read as KiB per second, as in the Envoy that Kuma uses')
   return `${Number(number ?? 1) * (UNITS[unit] ?? 1)}KiB`
 }

@@ -9,11 +9,11 @@ const NOT_ABOUT_FAULTS = aside('unrelated to faults')
 export const MANIFEST_FIELDS = {
   apiVersion: NOT_ABOUT_FAULTS,
   kind: NOT_ABOUT_FAULTS,
-  metadata: to('its `name` begins the names of the rules'),
+  metadata: to('prefix of the names of the rules'),
   status: NOT_ABOUT_FAULTS,
 } satisfies Readonly<Record<string, Field>>
 
-/** Takes a list of documents for a `List` of objects; undefined where one is no object of Kubernetes. */
+/** Takes documents for a `List` of objects; undefined if one is not an object of Kubernetes. */
 export function listOf(documents: YamlDocument): YamlDocument | undefined {
   const { value: items, problems } = documents
   if (problems.length > 0) return documents

@@ -19,7 +19,7 @@ const FAILURE = to('`abort` with `rpcError`, code -32000 and the same message, `
 const SHARE = { min: 0, max: 1 }
 
 const PLAN = shape('the plan', {
-  seed: to('`seed`, which selects other calls than in mcp-chaos'),
+  seed: to('`seed`, which samples other calls than in mcp-chaos'),
   faults: to('`rules`, in the same order'),
 })
 const LATENCY = shape('`latency`', {
@@ -55,7 +55,7 @@ const KINDS: Kinds = {
   burst_error: kind(
     shape('`burst_error`', {
       type: FAILURE,
-      rate: to('`burst.rate`, as far as bursts of this length reach it'),
+      rate: to('`burst.rate`, up to the rate that bursts of this length can reach'),
       burst_len: to('`burst.length`'),
       tools: to('`match.tool`; bursts then count calls of these tools, not all calls'),
     }),
@@ -70,7 +70,7 @@ const KINDS: Kinds = {
   schema_drift: kind(
     shape('`schema_drift`', { type: to('`rewrite` with `drift: 1`'), ...MARKED }),
     (fault) => {
-      fault.changed('type', 'mcp-chaos only marks the result; Squall makes one random change in it')
+      fault.changed('type', 'mcp-chaos only marks the result; Squall makes one random change to it')
       marked(fault, 'schema-drift', { rewrite: { drift: 1 } })
     },
   ),
@@ -95,7 +95,7 @@ const KINDS: Kinds = {
 export const MCP_CHAOS: Converter = {
   source: 'a fault plan of mcp-chaos',
   about:
-    'Squall injects latency, schema drift and partial results, which mcp-chaos only records. All faults of a plan act on a call, in their order; of two errors for one call mcp-chaos sends the last one, Squall the first.',
+    'Squall injects latency, schema drift and partial results, which mcp-chaos only records. All faults of a plan act on a call, in order. If two errors apply to one call, mcp-chaos sends the last one, Squall the first.',
   isRules: true,
   shapes: [PLAN, ...shapesOf(KINDS)],
   recognizes: (value) =>
@@ -106,7 +106,7 @@ export const MCP_CHAOS: Converter = {
     if (plan.has('seed')) {
       const seed = plan.number('seed', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
       report.file.seed = Math.trunc(seed)
-      plan.changed('seed', 'the same seed selects other calls than in mcp-chaos')
+      plan.changed('seed', 'the same seed samples other calls than in mcp-chaos')
     }
     for (const item of plan.items('faults')) convertKind(KINDS, typeOf(item.value), plan, item)
   },

@@ -88,7 +88,8 @@ export class Report {
       keys: why === undefined ? keys : { enabled: false, ...keys },
       comment: why,
     })
-    if (this.isTooLarge) this.problem('too_large', 'comes to more rules than a file may have', path)
+    if (this.isTooLarge)
+      this.problem('too_large', 'results in more rules than a file may have', path)
   }
 
   #unique(name: string): string {

@@ -12,7 +12,7 @@ const MOST_PIECES = 1000
 const LONGEST = 3_600_000
 
 const PROXY = shape('the proxy', {
-  name: to('the beginning of the names of the rules'),
+  name: to('prefix of the names of the rules'),
   listen: aside('`squall run --listen`'),
   upstream: aside('`squall run --upstream`'),
   enabled: to('a rule with `reset`, when it is false'),
@@ -20,7 +20,7 @@ const PROXY = shape('the proxy', {
   Logger: aside('unrelated to faults'),
 })
 const TOXIC = shape('each toxic', {
-  name: to('a part of the name of the rule'),
+  name: to('part of the name of the rule'),
   type: to('the fault'),
   stream: to('the direction of the fault: `downstream` is the response, `upstream` the request'),
   toxicity: to('`probability`, of requests instead of connections'),
@@ -106,7 +106,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'The input is the response of `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
+    'The input is the response to `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)
@@ -156,7 +156,7 @@ function convertProxy(report: Report, proxy: Entry<keyof typeof PROXY.fields>): 
     if (faults.length === 0) {
       toxic.leftOut(
         'type',
-        `rules cannot do this to a ${stream === 'upstream' ? 'request' : 'response'}`,
+        `rules cannot apply this to a ${stream === 'upstream' ? 'request' : 'response'}`,
       )
       continue
     }

@@ -15,7 +15,7 @@ export function fixedDelay(ms: number): Readonly<Record<string, string>> {
   return ms > LONGEST_DEFAULT ? { fixed, max: fixed } : { fixed }
 }
 
-/** Returns the match of one exact name: wildcards in it are no wildcards. */
+/** Returns the match of one exact name, in which wildcards have no meaning. */
 export function exactName(name: string): string | { readonly regex: string } {
   return isGlob(name) ? { regex: `^${escaped(name)}$` } : name
 }

@@ -17,7 +17,7 @@ export interface CompiledRule {
   /** True for a rule about TCP connections to a dependency. */
   readonly isConnection: boolean
   readonly direction: Direction
-  /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
+  /** Why the rule does not apply to this pod; empty when it does. Others are tested for no call. */
   readonly elsewhere: readonly PodMismatch[]
   /** When it was applied, in milliseconds since the epoch; undefined when nobody wrote that. */
   readonly appliedAt: number | undefined

@@ -2,7 +2,7 @@ import { type HeaderLines, headerValues } from '../../http/headers.ts'
 import { readHeaderText } from '../select/selection.ts'
 import { type ValueMatcher, matchesAny, matchesValue } from './value-match.ts'
 
-/** True when a header is as a rule wants it. `name` is in lower case. */
+/** Returns true when a header matches. `name` is in lower case. */
 export function matchesHeader(lines: HeaderLines, name: string, matcher: ValueMatcher): boolean {
   let first: string | undefined
   for (let i = 0; i + 1 < lines.length; i += 2) {

@@ -120,7 +120,7 @@ function transportTest(transports: readonly string[]): MatchTest {
 function protocolVersionTest(ranges: readonly string[]): MatchTest {
   const tests = ranges.map((range) => {
     const test = parseProtocolVersionRange(range)
-    if (test === undefined) throw new TypeError(`${range} is no range of protocol versions`)
+    if (test === undefined) throw new TypeError(`${range} is not a range of protocol versions`)
     return test
   })
   return {
@@ -191,7 +191,7 @@ export function headerIs(test: MatchTest): { header: string; only: string } | un
 
 function argsTest(pointer: string, spec: ValueSpec): MatchTest {
   const keys = parsePointer(pointer)
-  if (keys === undefined) throw new TypeError(`${pointer} is no JSON Pointer`)
+  if (keys === undefined) throw new TypeError(`${pointer} is not a JSON Pointer`)
   const matcher = compileValue(spec, 'json')
   const valueIn = ({ call }: Facts): unknown => pointedAt(callArguments(call?.params), keys)
   return {

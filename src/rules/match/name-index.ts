@@ -168,7 +168,7 @@ function lookUp({ name, rules }: HeaderValues, lines: HeaderLines, into: Candida
     const key = lines[i]!
     if (!isHeader(key, name)) continue
     const value = readHeaderText(name, lines[i + 1]!)
-    // A line that is there twice must not add its rules twice.
+    // A duplicate line must not add its rules twice.
     if (first === value || more?.has(value) === true) continue
     if (first === undefined) first = value
     else (more ??= new Set()).add(value)

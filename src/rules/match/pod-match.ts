@@ -2,7 +2,7 @@ import type { MatchSpec } from '../file/match-spec.ts'
 import { showValue, type MatchTest } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
-/** The pod in which rules are read. What is not known is undefined, as it is outside a pod. */
+/** The pod in which rules are read. Unknown values are undefined, as outside a pod. */
 export interface PodSelf {
   /** Name of what makes the pod: a Deployment, a StatefulSet, a Job … */
   readonly workload?: string | undefined
@@ -16,7 +16,7 @@ export interface PodMismatch {
   readonly found: string
 }
 
-const UNKNOWN = 'not known: this is no pod that Squall was injected into'
+const UNKNOWN = 'unknown: Squall was not injected into this pod'
 
 /** True when a match, or any part of it, is about the pod. */
 export function isAboutPods(spec: MatchSpec): boolean {

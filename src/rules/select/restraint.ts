@@ -11,7 +11,7 @@ export function disarmedBy(
   { enabled }: Pick<RuleSet, 'enabled'>,
   states: RuleStates | undefined,
 ): string | undefined {
-  return enabled ? states?.disarmed : 'the file says `enabled: false`'
+  return enabled ? states?.disarmed : 'the file sets `enabled: false`'
 }
 
 /**

@@ -146,7 +146,7 @@ export function ruleEnd(
   return windowEnd(window, ruleStart(rule.appliedAt, now))
 }
 
-/** Returns true when a repeating rule pauses, so many milliseconds after its start. */
+/** Returns true when a repeating rule pauses, `elapsed` milliseconds after its start. */
 export function isPausing({ cycle }: WindowConfig, elapsed: number): boolean {
   return cycle !== undefined && elapsed % cycle.period >= cycle.lasting
 }

@@ -55,7 +55,7 @@ export class PodLabelsWatcher {
     const text = 'text' in file ? file.text : undefined
     const labels = text === undefined ? undefined : parsePodLabels(text)
     let trouble = 'trouble' in file ? file.trouble : undefined
-    if (text !== undefined && labels === undefined) trouble = 'holds no labels'
+    if (text !== undefined && labels === undefined) trouble = 'contains no labels'
     if (trouble !== undefined && trouble !== this.#trouble) {
       this.#onTrouble(`${this.#path} ${trouble}; rules with podLabels match nothing`)
     }

@@ -24,8 +24,8 @@ const UNFINISHED = 50
 const SETTLE = 15
 const SETTLE_ATTEMPTS = 4
 const FAILED = {
-  events: 'the rules are looked at now and then only: they cannot be watched',
-  look: 'the rules cannot be watched as they should',
+  events: 'the rules cannot be watched; they are polled',
+  look: 'the rules cannot be watched reliably',
 } as const
 
 /**
@@ -110,7 +110,7 @@ export class RulesWatcher {
     try {
       this.#onVersion(version)
     } catch (error) {
-      this.#trouble('the rules that were found could not be taken', error)
+      this.#trouble('the rules could not be loaded', error)
     }
     // Before the first call, which would have to wait.
     if (isFirst && !hasWarmedUp(found)) warmUpParser()

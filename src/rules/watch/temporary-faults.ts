@@ -20,7 +20,7 @@ export const MAX_LASTING_MS = 24 * 3_600_000
 const CHECK_EVERY_MS = 10_000
 const MAX_SHOWN_PROBLEMS = 5
 const NO_END =
-  'needs `for`, such as "30s": a temporary fault ends by itself (with `repeat`, give `until`)'
+  'requires `for`, such as "30s": a temporary fault ends by itself (with `repeat`, set `until`)'
 
 /**
  * The reason why a fault is not added: `invalid` for a rule with errors, `conflict` for a state that
@@ -69,14 +69,14 @@ export class TemporaryFaults {
     const { rule, text } = read
     const { arming, file, temporary } = this.#rules
     if (!arming.armed || !file.enabled) {
-      const why = arming.reasons[0]?.reason ?? 'the rules file says enabled: false'
+      const why = arming.reasons[0]?.reason ?? 'the rules file sets enabled: false'
       return rejected('disarmed', `nothing was added: rules are disarmed: ${why}`)
     }
     if (temporary.length >= MAX_TEMPORARY) {
-      return rejected('conflict', `there are ${MAX_TEMPORARY} temporary faults; remove some`)
+      return rejected('conflict', `already ${MAX_TEMPORARY} temporary faults; remove some`)
     }
     if (this.#names().has(rule.name)) {
-      const taken = `there is a rule ${quoted(rule.name)}; remove it, or choose another name`
+      const taken = `a rule ${quoted(rule.name)} exists already; remove it, or use another name`
       return rejected('conflict', taken)
     }
     const added = this.#add(rule, text)
@@ -147,7 +147,7 @@ export class TemporaryFaults {
     prefix: string,
   ): { readonly rule: RuleSpec; readonly text: string } | RejectedFault {
     const now = this.#rules.clock()
-    if (!isRecord(given)) return rejected('invalid', 'a fault is a rule: an object with `faults`')
+    if (!isRecord(given)) return rejected('invalid', 'must be a rule: an object with `faults`')
     const named = 'name' in given ? given : { name: this.#freeName(prefix), ...given }
     const parsed = parseRules(JSON.stringify({ rules: [named] }))
     if (!parsed.ok) return rejected('invalid', problemsText(parsed.problems))
@@ -155,9 +155,9 @@ export class TemporaryFaults {
     const lasting = rule.repeat === undefined ? rule.for : undefined
     const end = windowEnd({ from: rule.from, until: rule.until, for: lasting }, now)
     if (end === Infinity) return rejected('invalid', NO_END)
-    if (end <= now) return rejected('invalid', '`until` is over')
+    if (end <= now) return rejected('invalid', '`until` is in the past')
     if (end - now > MAX_LASTING_MS) {
-      const most = `ends in more than ${durationText(MAX_LASTING_MS)}; give a shorter \`for\``
+      const most = `ends in more than ${durationText(MAX_LASTING_MS)}; use a shorter \`for\``
       return rejected('invalid', most)
     }
     const [text = ''] = ruleTexts({ rules: [named] })

@@ -64,7 +64,7 @@ test('rules about connections are explained by the dependency', async () => {
     slow: 'disarmed',
   })
   const inProduction = await explained('--outbound', 'db:5432', '--environment', 'production')
-  expect(inProduction.match(/Nothing is armed/g)).toHaveLength(1)
+  expect(inProduction.match(/Faults are disarmed/g)).toHaveLength(1)
   expect(await results()).toBeUndefined()
   expect(await explained('--outbound', 'db:5432')).toContain(
     'gone: matches, and samples this connection\n  connection: { refuse: true }',

@@ -90,13 +90,13 @@ describe('squall explain', () => {
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(text).toMatchInlineSnapshot(`
       "slow: matches, but does not sample this call
-        call 1, key 1: sample 0.87, needs less than 0.5
+        call 1, key 1: sample 0.87, must be below 0.5
         delay: { fixed: 2s }
-          JSON, stream: the upstream gets it 2s late
-          (HTTP+SSE, batch in JSON, batch by stream: the upstream gets it 2s late)
+          JSON, stream: the upstream receives it 2s late
+          (HTTP+SSE, batch in JSON, batch by stream: the upstream receives it 2s late)
       lost: matches, and samples this call
         truncate: {}
-          JSON, stream: its connection ends before the response is whole
+          JSON, stream: its connection ends before the response is complete
           (HTTP+SSE: does not act (responded_elsewhere))
           (batch in JSON, batch by stream: does not act (shared_exchange))
         stream: { drop: last }
@@ -105,10 +105,10 @@ describe('squall explain', () => {
           (HTTP+SSE, batch by stream: its response missing)
           (batch in JSON: does not act (nothing_to_act_on))
 
-      responded_elsewhere: the response to the call goes by another connection
+      responded_elsewhere: the response to the call is sent on another connection
       shared_exchange: it would also affect the other calls of the batch
       nothing_to_act_on: there is nothing for the fault to act on
-      In brackets: responses that this call does not get.
+      In brackets: kinds of response that this call does not get.
       "
     `)
   })
@@ -151,7 +151,7 @@ describe('squall explain', () => {
     })
     expect(await slow('--deny-tools', 'search_*')).toMatchObject({
       result: 'forbidden',
-      limit: 'its tool is denied',
+      limit: 'its tool is in --deny-tools',
     })
     expect(await slow('--environment', 'production')).toMatchObject({
       result: 'disarmed',

@@ -25,23 +25,23 @@ async function validate(text: string): Promise<{ code: number; lines: readonly s
 
 const DELAY = '`- delay: { fixed: 2s, jitter: 500ms }`'
 const AN_ERROR =
-  'an error is `abort: { status: 503 }`, `abort: { toolError: "…" }` or `abort: { rpcError: { code: -32603 } }`'
+  'write `abort: { status: 503 }`, `abort: { toolError: "…" }` or `abort: { rpcError: { code: -32603 } }`'
 const UNDER_RULES =
-  'the list of rules stands under `rules:`, such as `rules: [{ name: slow-search, faults: [delay: { fixed: 2s }] }]`'
+  'write the list of rules under `rules:`, such as `rules: [{ name: slow-search, faults: [delay: { fixed: 2s }] }]`'
 
 describe('an error of the rules file names its place and the right form', () => {
   it.each([
     [faultText('{ delay: 2s }'), '3:25', 'write `- delay: { fixed: 2s }`'],
     [faultText('{ delay: 2 }'), '3:25', `for example ${DELAY}`],
-    [faultText('{ delay: }'), '3:18', `nothing is written under this key: for example ${DELAY}`],
+    [faultText('{ delay: }'), '3:18', `this key has no value: for example ${DELAY}`],
     [faultText('delay'), '3:16', `for example ${DELAY}`],
     [faultText('{ abort: 500 }'), '3:25', 'write `- abort: { status: 500 }`'],
     [faultText('{ abort: no db }'), '3:25', 'write `- abort: { toolError: no db }`'],
     [faultText('{ reset: stream }'), '3:25', 'write `- reset: { at: stream }`'],
     [faultText('{ session: expire }'), '3:27', 'for example `- session: { rejectInitialize:'],
-    [faultText('{ delay: { fixed: 500 } }'), '3:34', 'a duration has a unit: `500ms` or `500s`'],
+    [faultText('{ delay: { fixed: 500 } }'), '3:34', 'add the unit: `500ms` or `500s`'],
     [faultText('{ truncate: { after: 5 } }'), '3:37', 'write `after: { bytes: 5 }`'],
-    [faultText('{ truncate: { after: { bytes: -1 } } }'), '3:46', 'needs a size such as 512B'],
+    [faultText('{ truncate: { after: { bytes: -1 } } }'), '3:46', 'must be a size such as 512B'],
     [faultText('{ error: { code: 500 } }'), '3:18', AN_ERROR],
     [faultText('error'), '3:16', AN_ERROR],
     ['rules:\n  - name: a\n    faults: delay\n', '3:13', 'for example `faults: [delay: {'],
@@ -49,23 +49,23 @@ describe('an error of the rules file names its place and the right form', () => 
     [
       'rules:\n  - name: a\n    faults: { delay: { fixed: 2s } }\n',
       '3:13',
-      'each entry of the list begins with a hyphen: `- delay: …`',
+      'write each entry of the list with a hyphen: `- delay: …`',
     ],
     ['rules:\n  - name: a\n', '2:5', '`faults` is missing; for example `faults: [ { delay:'],
-    ['rules: slow\n', '1:8', 'each rule begins with a hyphen and its name: `- name:'],
-    ['rules: { slow: {} }\n', '1:8', 'each rule begins with a hyphen and its name: `- name:'],
+    ['rules: slow\n', '1:8', 'write each rule with a hyphen and its name: `- name:'],
+    ['rules: { slow: {} }\n', '1:8', 'write each rule with a hyphen and its name: `- name:'],
     ['- name: a\n  faults: [hang]\n', '1:1', UNDER_RULES],
     ['slow-search\n', '1:1', UNDER_RULES],
     [ruleText('match: search'), '4:12', 'write `match: { tool: search }`'],
     [ruleText('match: [search]'), '4:12', 'for example `match: { tool: search_* }`'],
     [ruleText('match: { http: /api/* }'), '4:20', 'write `http: { path: /api/* }`'],
     [ruleText('match: { http: POST }'), '4:20', 'write `http: { method: POST }`'],
-    [ruleText('match: { tool: *x }'), '4:20', 'is put in quotes: "*x"'],
-    [ruleText('match: { tool: *_docs }'), '4:20', 'is put in quotes: "*_docs"'],
-    [ruleText('match:\n      tool: *'), '5:13', 'is put in quotes: `"*"`'],
+    [ruleText('match: { tool: *x }'), '4:20', 'in quotes: "*x"'],
+    [ruleText('match: { tool: *_docs }'), '4:20', 'in quotes: "*_docs"'],
+    [ruleText('match:\n      tool: *'), '5:13', 'in quotes: `"*"`'],
     [ruleText('burst: 5%'), '4:12', 'for example `burst: { rate: 5%, length: 10 }`'],
     [ruleText('times: "3"'), '4:12', 'write it without quotes: `3`'],
-    [ruleText('for: 5'), '4:10', 'a duration has a unit: `5ms` or `5s`'],
+    [ruleText('for: 5'), '4:10', 'add the unit: `5ms` or `5s`'],
     [ruleText('disabled: true'), '4:5', '`enabled: false`'],
   ])('in %j', async (text, place, form) => {
     const { code, lines } = await validate(text)

@@ -132,7 +132,7 @@ it('links are read, but not followed to directories', async () => {
   await symlink(join(directory, 'nowhere'), join(directory, 'lost.yaml'))
   expect(await validate()).toEqual({
     code: 0,
-    text: `linked.yaml: ok\nreal/a.yaml: ok\nlost.yaml: skipped, the link leads nowhere\n${NOT_ONE_SET}`,
+    text: `linked.yaml: ok\nreal/a.yaml: ok\nlost.yaml: skipped, the link points to a file that does not exist\n${NOT_ONE_SET}`,
   })
 })
 

@@ -56,7 +56,7 @@ it('the start names the faults that cannot act, as explain does, and no others',
   expect(found).toMatchObject({
     count: 4,
     faults: [
-      'status/abort: stdio has neither an HTTP status nor a connection that could be reset',
+      'status/abort: stdio has neither an HTTP status nor a connection to reset',
       `page/delay: ${nothing}`,
       `team/delay: ${nothing}`,
       `remote/delay: ${nothing}`,

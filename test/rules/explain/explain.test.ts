@@ -152,13 +152,15 @@ describe('an explanation', () => {
     ])
     bench.plan()
     const text = explainText(explain(bench.ruleSet, facts(), bench.now, bench.states))
-    expect(text).toContain('once: matches, but its `times` are used up')
+    expect(text).toContain('once: matches, but its `times` limit is reached')
     expect(text).toContain('dry: matches, and would sample this call, but is a dry run')
     expect(text).toContain(
       'later: matches, but `first`, `after`, `every` or `episode` skips call 2',
     )
     expect(text).toContain('off: matches, but is disabled in the file\n')
-    expect(text).toContain('off-too: does not match, and is disabled in the file\n  tool: wants b')
+    expect(text).toContain(
+      'off-too: does not match, and is disabled in the file\n  tool: expected b',
+    )
     expect(text).toContain('last: matches, and samples this call')
   })
 
@@ -172,23 +174,23 @@ describe('an explanation', () => {
     expect(explainText(explain(bench.ruleSet, facts(), bench.now, bench.states)))
       .toMatchInlineSnapshot(`
         "slow: matches, and samples this call
-          call 1, key 1: sample 0.1518, needs less than 0.3
+          call 1, key 1: sample 0.1518, must be below 0.3
           abort: { toolError: injected }
             JSON, stream: responds with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         stops: matches, and samples this call
           abort: { toolError: injected }
-            JSON, stream: is not reached: slow/abort responds before
+            JSON, stream: is not reached: slow/abort responds first
             (HTTP+SSE, batch in JSON, batch by stream: is not reached: slow/abort
-              responds before)
-        late: matches, but stops samples it and says then: stop
+              responds first)
+        late: matches, but stops samples it, with \`then: stop\`
           abort: { toolError: injected }
             JSON, stream: responds with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: responds with a tool error)
         elsewhere: does not match
-          tool: wants a or b*, found search
+          tool: expected a or b*, got search
 
-        In brackets: responses that this call does not get.
+        In brackets: kinds of response that this call does not get.
         "
       `)
     const off = new Bench([{ name: 'a' }], { enabled: false })

@@ -116,7 +116,7 @@ describe('the pods of rules', () => {
     const text = 'rules: [{ name: a, match: { podLabels: { app: b } }, faults: [hang] }]'
     expect(targetText(text, { app: 'a' })).toMatchObject({
       ok: false,
-      wrong: expect.stringContaining('the rule a is for pods with app=b'),
+      wrong: expect.stringContaining('the rule a selects pods with app=b'),
     })
   })
 })

@@ -36,7 +36,7 @@ describe('problems', () => {
     expect(sentence(bare)).toBe('rules[0].percnt: unknown key "percnt"; allowed: name, percent')
     const many = { ...bare, allowed: Array.from({ length: 30 }, (_each, index) => `k${index}`) }
     expect(sentence(many)).toMatch(/k19, …$/)
-    expect(sentence({ ...bare, message: 'needs a or b, found c' })).not.toContain('allowed')
+    expect(sentence({ ...bare, message: 'must be a or b; got c' })).not.toContain('allowed')
   })
 
   it('are annotations whose text cannot end them', () => {

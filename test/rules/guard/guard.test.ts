@@ -41,7 +41,7 @@ describe('the guard', () => {
     expect(post.arming.reasons).toEqual([
       {
         by: 'guard',
-        reason: '2 of 21 calls failed for real within 30s: 9.5% is more than 5%',
+        reason: '2 of 21 calls had real errors within 30s: 9.5% is more than 5%',
         at: post.now,
       },
     ])

@@ -38,8 +38,8 @@ describe('a condition of --rollback-on', () => {
     ['calls>3 for 10s', 'write "calls>3x for 10s"'],
     ['calls>300% for 10s', 'write "calls>3x for 10s"'],
     ['not-ready>1x for 10s', 'write "not-ready for 10s"'],
-    ['not-ready for 10ms', 'let it hold for 100ms to 1h: write "not-ready for 10s"'],
-    ['not-ready for 2h', 'let it hold for 100ms to 1h: write "not-ready for 10s"'],
+    ['not-ready for 10ms', 'use a time of 100ms to 1h: write "not-ready for 10s"'],
+    ['not-ready for 2h', 'use a time of 100ms to 1h: write "not-ready for 10s"'],
     ['constructor>1% for 30s', 'write "real-errors>1% for 30s", "upstream-p99>800ms for 30s", '],
     ['', '"calls>3x for 10s" or "not-ready for 10s"'],
   ])('is rejected as %j, with the right form', (text, fix) => {

@@ -70,7 +70,7 @@ describe('real errors', () => {
       {
         by: 'rollback-on',
         reason: expect.stringMatching(
-          /^real-errors>1% for 30s: \d+ of 1\d\d calls failed for real within 15s$/,
+          /^real-errors>1% for 30s: \d+ of 1\d\d calls had real errors within 15s$/,
         ),
         at: post.now,
       },

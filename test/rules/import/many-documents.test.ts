@@ -14,7 +14,7 @@ it.each([
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(400)
   expect(imported).toMatchObject({
     ok: false,
-    problems: [{ code: 'several_documents', message: 'a file may have 100 documents' }],
+    problems: [{ code: 'several_documents', message: 'a file must have at most 100 documents' }],
   })
 })
 
@@ -23,7 +23,7 @@ it('takes as many documents as are allowed, each with both markers', () => {
   const imported = importFaults(text)
   expect(JSON.stringify(imported)).not.toContain('several_documents')
   const more = importFaults(`${text}---\n${MANIFEST}`)
-  expect(more).toMatchObject({ problems: [{ message: 'a file may have 100 documents' }] })
+  expect(more).toMatchObject({ problems: [{ message: 'a file must have at most 100 documents' }] })
 })
 
 it('reads a marker within a line, or with other characters behind, as text', () => {

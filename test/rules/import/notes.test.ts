@@ -84,7 +84,7 @@ it('reports an unknown field with its line, and writes the rule disabled', () =>
   - type: latency`)
   expect(notes).toEqual(['4:5 unknown faults[0].tool'])
   expect(file.rules).toMatchObject([{ enabled: false }, { enabled: true }])
-  expect(text).toContain('# Disabled: the field "tool" is unknown.')
+  expect(text).toContain('# Disabled: unknown field "tool".')
 })
 
 it('adds no rule for a fault that does nothing', () => {
@@ -139,8 +139,8 @@ it('rejects a file beyond 1 MiB, and more rules than a file may have', () => {
 })
 
 it('names what it cannot recognize', () => {
-  expect(notImported('rules: []')[0]!.message).toContain('a rules file already')
-  expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('no known format')
+  expect(notImported('rules: []')[0]!.message).toContain('already a rules file')
+  expect(notImported('faults: [{ delay: 1 }]')[0]!.message).toContain('unknown format')
 })
 
 it('writes no control characters, which a terminal would obey, and keeps the values', () => {

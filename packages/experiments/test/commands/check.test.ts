@@ -121,7 +121,7 @@ it('says in lines what was skipped, what failed, and what to do next', async () 
 rules
 -----
 × the rules are valid:
-    ${rules}:3:21: rules[0].faults[0].delay: needs an object, found "2s"; write \`- delay: { fixed: 2s }\`
+    ${rules}:3:21: rules[0].faults[0].delay: must be an object; got "2s"; write \`- delay: { fixed: 2s }\`
       3 |     faults: [delay: 2s]
         |                     ^
     npx squall validate ${rules} checks again

@@ -22,7 +22,7 @@ test('writes rules that validate, and names each note on standard error', async 
   expect(await program.finished()).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: `${plan}:3:5: changed: faults[1].type: mcp-chaos only marks the result; Squall makes one random change in it
+    stderr: `${plan}:3:5: changed: faults[1].type: mcp-chaos only marks the result; Squall makes one random change to it
 ${plan}:4:5: unknown: faults[1].extra: unknown field
 ${plan}: 2 rules from mcp-chaos; fields: 1 unknown, 1 changed
 `,

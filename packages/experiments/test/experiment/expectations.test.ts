@@ -101,7 +101,7 @@ test.each<readonly [Changes, string]>([
   [{ expect: { errors: ['tool_eror'] } }, 'expect.errors[0]: '],
   [{ expect: { errors: [] } }, 'expect.errors: '],
   [{ expect: { during: {} } }, 'expect.during: needs `health` or `promql` or `p50` or'],
-  [{ expect: { during: { p95: 5 } } }, 'expect.during.p95: needs a duration such as 500ms, or a'],
+  [{ expect: { during: { p95: 5 } } }, 'expect.during.p95: must be a duration such as 500ms, or a'],
   [
     { expect: { during: { health: { url: 'localhost' } } } },
     'expect.during.health.url: needs a URL',

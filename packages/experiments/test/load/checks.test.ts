@@ -231,7 +231,7 @@ test('a file of calls gives arguments, weights and what is expected', async () =
 })
 
 test.each([
-  ['calls: []', /line 1, column 8: calls: the list cannot be empty/],
+  ['calls: []', /line 1, column 8: calls: the list must not be empty/],
   [
     'calls: [{ tol: a }]',
     /line 1, column 11: calls\[0\]\.tol: unknown key "tol"; did you mean `tool`/,
@@ -239,15 +239,15 @@ test.each([
   ['calls: [{ weight: 2 }]', /calls\[0\]: `tool` is missing/],
   [
     'calls: [{ tool: a, weight: 0 }]',
-    /calls\[0\]\.weight: needs a number above 0 and up to 1000000, found 0/,
+    /calls\[0\]\.weight: must be a number above 0 and up to 1000000; got 0/,
   ],
-  ['calls: [{ tool: a, arguments: 3 }]', /calls\[0\]\.arguments: needs an object, found 3/],
+  ['calls: [{ tool: a, arguments: 3 }]', /calls\[0\]\.arguments: must be an object; got 3/],
   ['calls: [{ tool: a, expect: [total] }]', /no JSON Pointer/],
-  ['calls: [{ tool: a, expect: 3 }]', /calls\[0\]\.expect: needs text or a list, found 3/],
+  ['calls: [{ tool: a, expect: 3 }]', /calls\[0\]\.expect: must be a string or a list; got 3/],
   ['weights: 3\ncalls: [{ tool: a }]', /line 1, column 1: weights: unknown key/],
-  ['3', /needs an object \(calls\) or a list, found 3/],
-  ['', /needs an object \(calls\) or a list, found nothing/],
-  ['calls: [', /the file of calls: line 1, column \d+: not YAML/],
+  ['3', /must be an object \(calls\) or a list; got 3/],
+  ['', /must be an object \(calls\) or a list; got nothing/],
+  ['calls: [', /the file of calls: line 1, column \d+: invalid YAML/],
 ])('the file of calls %s is refused', (text, why) => {
   expect(() => parseCalls(text)).toThrow(why)
 })

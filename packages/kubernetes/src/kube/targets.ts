@@ -60,7 +60,7 @@ function whyNot(pod: InjectedPod, rules: RulesFile['rules']): string | undefined
   for (const { match = {} } of rules) {
     const [first] = notForPod(match, pod.self)
     if (first === undefined) return undefined
-    why ??= `${first.dimension} wants ${first.wants}, found ${first.found}`
+    why ??= `${first.dimension} expected ${first.wants}, got ${first.found}`
   }
   return why
 }

@@ -32,25 +32,25 @@ describe('settings of the injector', () => {
   })
 
   it.each([
-    [[], 'the settings: needs an object, found a list'],
+    [[], 'the settings: must be an object; got a list'],
     [{ imagge: 'x' }, 'imagge: unknown key "imagge"; did you mean `image`?'],
     [{ image: 'a b' }, 'image: "a b": write the name of an image'],
-    [{ adminPort: 80 }, 'adminPort: needs an integer from 1024 to 65535, found 80'],
-    [{ user: 0 }, 'user: needs an integer from 1'],
+    [{ adminPort: 80 }, 'adminPort: must be an integer from 1024 to 65535; got 80'],
+    [{ user: 0 }, 'user: must be an integer from 1'],
     [{ prefix: 'squall' }, 'prefix: "squall": write a domain and a slash'],
     [
       { imagePullPolicy: 'Sometimes' },
-      'imagePullPolicy: needs Always, IfNotPresent or Never, found "Sometimes"',
+      'imagePullPolicy: must be Always, IfNotPresent or Never; got "Sometimes"',
     ],
     [
       { resources: { memoryLimit: '1Mi' } },
       'memoryLimit: "1Mi": write a quantity of memory of at least 128Mi',
     ],
     [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: let it be at most cpuLimit'],
-    [{ allowedImages: 'x' }, 'allowedImages: needs a list, found "x"'],
-    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: cannot be empty'],
-    [{ productionAction: 'Refuse' }, 'needs refuse, ignore or allow, found "Refuse"; did you mean'],
-    [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: needs true or false, found "yes"'],
+    [{ allowedImages: 'x' }, 'allowedImages: must be a list; got "x"'],
+    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: must not be empty'],
+    [{ productionAction: 'Refuse' }, 'must be refuse, ignore or allow; got "Refuse"; did you mean'],
+    [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: must be true or false; got "yes"'],
     [{ defaults: { inject: 'true' } }, 'defaults.inject: unknown key "inject"; allowed: ports'],
     [
       { defaults: { 'rollback-on': 'not-ready' } },
@@ -62,7 +62,7 @@ describe('settings of the injector', () => {
     [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
     [
       { defaults: { 'max-percent': 20 } },
-      'defaults.max-percent: needs text, found 20; put it in quotes: "20"',
+      'defaults.max-percent: must be a string; got 20; write it in quotes: "20"',
     ],
     [
       { defaults: { 'max-percent': '200%' } },

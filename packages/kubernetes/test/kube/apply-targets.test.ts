@@ -45,7 +45,7 @@ test('rules for pods with a label arm no other pod that reads the ConfigMap', as
     out: 'active rules in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule is for this pod\n',
   })
   expect(err).toContain('rules act in 1 of 2 pods that read the configmap\n  acts in a-1\n')
-  expect(err).toContain('  not in b-1: podLabels.app wants "a", found b\n')
+  expect(err).toContain('  not in b-1: podLabels.app expected "a", got b\n')
   expect(shop.rules()['rules.yaml']).toContain('match: { podLabels: { app: a }, tool: probe }')
   expect(await shop.ask(a)).toContain('first')
   for (let i = 0; i < 20; i++) expect(await shop.ask(b)).toContain('fine')

@@ -57,7 +57,7 @@ export function drawDrift(
       return { kind, keys }
     case 'nullify':
     default:
-      // A null that becomes null is no change.
+      // Replacing null by null would change nothing.
       return type === 'null' ? { kind: 'remove', keys } : { kind, keys }
   }
 }

@@ -10,8 +10,8 @@ const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/y
 const DATA = /^data(?:: ?|$)/
 
 /**
- * The JSON text of a frame: that of a body, or the data lines of an event, joined. Undefined where
- * there is none: a body that is no JSON, an event without data, bytes that are not UTF-8.
+ * Returns the JSON text of a body, or the joined data lines of an event. Undefined for a body
+ * without JSON, an event without data, and bytes that are not UTF-8.
  */
 export function frameText(frame: Frame): string | undefined {
   const text = decoded(frame)
@@ -22,8 +22,8 @@ export function frameText(frame: Frame): string | undefined {
 }
 
 /**
- * The frame with another JSON text. Of an event, all other fields, the order of its lines and what
- * ends them stay; so does, line by line, how the data is written.
+ * Returns the frame with another JSON text. An event keeps its other fields, the order and ends of
+ * its lines, and how the data is written, line by line.
  */
 export function withText(frame: Frame, text: string): Frame {
   const before = decoded(frame) ?? ''

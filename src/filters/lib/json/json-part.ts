@@ -4,7 +4,7 @@ import { MAX_JSON_VALUES, type ValuesLeft, readJson } from '../../../base/json/j
 import type { Fault, Frame } from '../../fault.ts'
 import { frameText, withText } from './frame-json.ts'
 
-/** A JSON value that stands in a text, or in a string of that text. */
+/** A JSON value within a text, or within a string of that text. */
 export interface JsonPart {
   /** The text that the positions in `node` refer to. */
   readonly text: string
@@ -14,8 +14,8 @@ export interface JsonPart {
 }
 
 /**
- * Returns the content of a message: its result, or that of the task that a response to `tasks/get`
- * has in protocol version 2026-07-28; of a request or notification its parameters.
+ * Returns the content of a message: its result, also that of the task in a response to `tasks/get`
+ * in protocol version 2026-07-28, or the parameters of a request or notification.
  */
 export function contentOf(message: JsonNode | undefined): JsonNode | undefined {
   const result = valueOf(message, 'result')
@@ -42,7 +42,6 @@ const TEXTS = [
   ['messages', '*', 'content', '*', 'resource', 'text'],
 ] as const
 
-/** A value that stands in the text itself. */
 export function plainPart(text: string, node: JsonNode): JsonPart {
   return { text, node, outer: (edits) => edits }
 }
@@ -78,9 +77,7 @@ export function structuredPart(text: string, result: JsonNode): readonly JsonPar
   return node === undefined ? [] : [plainPart(text, node)]
 }
 
-/**
- * Finds what to change in the content of a message: `result` stands in `text`, and so do the edits.
- */
+/** Finds the changes to the content of a message, as edits of `text`. */
 export type ResultChange = (text: string, result: JsonNode) => readonly TextEdit[]
 
 /** The frame with its content changed; undefined when it has none, or nothing is to change. */

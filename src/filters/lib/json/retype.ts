@@ -12,8 +12,7 @@ export function typeOf(node: JsonNode): JsonType {
 }
 
 /**
- * A value as another type, as near to what it says as that type allows; undefined when it is of
- * that type already. What is kept of it is kept as it is written.
+ * Converts a value to the nearest one of another type, as written; undefined when it has the type.
  */
 export function retyped(text: string, node: JsonNode, type: JsonType): string | undefined {
   if (typeOf(node) === type) return undefined
@@ -37,7 +36,7 @@ export function retyped(text: string, node: JsonNode, type: JsonType): string | 
 
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
-/** A text that is no number becomes its length, as a list does. */
+/** Texts that are not numbers become their length, as lists do. */
 function asNumber(node: JsonNode): string {
   switch (node.kind) {
     case 'string': {

@@ -9,8 +9,8 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   if (where === 'arguments') {
     if (call === undefined || isOther(call)) return NOTHING
     if (isKnownMethod(call.method) && !WITH_ARGUMENTS.includes(call.method)) return NOTHING
-    const does = 'the upstream gets other arguments'
-    return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
+    const does = 'the upstream receives changed arguments'
+    return { by: 'request', asks: 'edit', does, needs: 'arguments with values to change' }
   }
   if (where === 'message') return ofMessage(config, call)
   const isList = where !== 'result'
@@ -18,28 +18,30 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   if (!isList && !mayHaveText(call)) return NOTHING
   // Notifications and requests of the server have texts, but no result.
   if (!isList && config.text === undefined && !hasResult(call)) return NOTHING
-  const needs = isList ? 'a list of such tools' : 'a result that has what it changes'
+  const needs = isList ? 'a list of such tools' : 'a result with values to change'
   return { by: 'response', does: 'the JSON of its response is changed', needs }
 }
 
 /** Requests and notifications have parameters, responses a result or an error. */
 function ofMessage(config: RewriteConfig, call: OutlookInput['call']): Outlook {
   const pointers = writtenPointers(config).filter(
-    // A request for input stands in a result.
+    // A request for input is part of a result.
     (pointer) => !isInputRequest(call) || !/^\/error(?:\/|$)/.test(pointer),
   )
   const ofParams = pointers.map((pointer) => /^\/params(?:\/|$)/.test(pointer))
   if (call !== undefined && call.kind !== 'response' && ofParams.includes(true)) {
     const does =
-      call.from === 'server' ? 'its parameters are changed' : 'the upstream gets other parameters'
-    return { by: 'request', asks: 'edit', does, needs: 'parameters that have what it changes' }
+      call.from === 'server'
+        ? 'its parameters are changed'
+        : 'the upstream receives changed parameters'
+    return { by: 'request', asks: 'edit', does, needs: 'parameters with values to change' }
   }
   if (!ofParams.includes(false)) return NOTHING
   if (!hasResult(call)) return NOTHING
   return {
     by: 'response',
     does: 'its response is changed',
-    needs: 'a message that has what it changes',
+    needs: 'a message with values to change',
   }
 }
 

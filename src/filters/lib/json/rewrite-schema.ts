@@ -34,20 +34,20 @@ const parameters = {
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
       description:
-        'Pointers, and the keys that their members get: a key, or the pointer with another last part. A member that had the new key goes.',
+        'Renames members: maps a pointer to the new key, or to the pointer with another last part. An existing member with the new key is removed.',
       examples: [{ '/temperature': 'temp_c' }, { '/items/*/price': '/items/*/cost' }],
     }),
   ),
   remove: Type.Optional(
     pointers({
-      description: 'Members and items to take out.',
+      description: 'Removes these members and items.',
       examples: ['/humidity', ['/a', '/items/0']],
     }),
   ),
   set: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       ...bound,
-      description: 'Pointers to values that are there, and what they become.',
+      description: 'Replaces existing values: maps a pointer to the new value.',
       examples: [{ '/status': 'unknown' }],
     }),
   ),
@@ -55,7 +55,7 @@ const parameters = {
     Type.Record(Type.String(), Type.Unknown(), {
       ...bound,
       description:
-        'Pointers to members that are not there yet, and their values; `-` as the last part adds to the end of a list.',
+        'Adds missing members: maps a pointer to the value; `-` as the last part appends to an array.',
       examples: [{ '/deprecated': true }, { '/items/-': {} }],
     }),
   ),
@@ -63,17 +63,17 @@ const parameters = {
     Type.Record(Type.String(), oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
-        'Pointers to values, and the types they get. To `string`: what is written. To `number`: the number in a text, else its length; the length of a list; 1 and 0. To `boolean`: false for what is empty, zero or says so. To `array`: the values of an object; anything else as the only item. To `object`: a list by its indexes; anything else as `value`.',
+        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or a length. `boolean`: whether it has content. `array`: the values, or the value as its only item. `object`: by index, or with the key `value`.',
       examples: [{ '/humidity': 'string' }],
     }),
   ),
   nullify: Type.Optional(
-    pointers({ description: 'Values that become null.', examples: ['/items/*/price'] }),
+    pointers({ description: 'Sets these values to null.', examples: ['/items/*/price'] }),
   ),
   wrap: Type.Optional(
     Type.Record(Type.String(), keyName, {
       ...bound,
-      description: 'Pointers to values that are put into an object, and their key in it.',
+      description: 'Wraps values in an object: maps a pointer to the key in that object.',
       examples: [{ '/items': 'data' }],
     }),
   ),
@@ -82,25 +82,25 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'The number of random changes, after the named ones, as far as there are members for them: of any member, alike in all items of a list, a new key, no value, another type, null, an object around it, or a new neighbour. The same seed and the same response make the same changes. Without any parameter, one.',
+        'Makes this many random changes after the named ones, alike in all items of an array; the same for the same seed and response. Without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
     section(
       {
-        prepend: Type.Optional(addition('Text in front of each text.')),
-        append: Type.Optional(addition('Text behind each text.')),
+        prepend: Type.Optional(addition('Adds text before each text.')),
+        append: Type.Optional(addition('Adds text after each text.')),
         replace: Type.Optional(
           Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
-            description: 'Texts, and what stands in their place, wherever they occur.',
+            description: 'Replaces every occurrence of a text: maps the text to its replacement.',
           }),
         ),
       },
       {
         minProperties: 1,
         description:
-          'Changes each text of the result, after the changes above: of content, prompts and resources. A text that holds JSON is text, too. Texts that would make the result grow by more than 1 MiB stay as they are.',
+          'Changes each text of the result (content, prompts, resources, also text with JSON) after the other changes. Texts that would grow the result by more than 1 MiB are unchanged.',
         examples: [{ replace: { sunny: 'rainy' } }, { append: ' (cached)' }],
       },
     ),
@@ -108,24 +108,24 @@ const parameters = {
   in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the message as a whole, for every method. Pointers begin with `/params` in requests and notifications of either side, before the receiver gets them, and with `/result` or `/error` in responses. `arguments`: in the arguments of the call, before the upstream gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+      'Selects the JSON to change. `result`: structured content and JSON texts. `arguments`: before the upstream receives the call. `message`: the whole message; pointers begin with `/params`, `/result` or `/error`. `inputSchema`, `outputSchema`, `tool`: parts of listed tools; requires `method: tools/list`.',
   }),
   headers: oneOf(['follow', 'keep'], {
     default: 'follow',
     description:
-      'With `in: arguments` or `message`: `follow` changes the `Mcp-Param-*` and `Mcp-Name` headers that repeat changed values. `keep` leaves them, and servers reject the mismatch (-32020).',
+      'With `in: arguments` or `message`. `follow`: updates `Mcp-Param-*` and `Mcp-Name` headers to match. `keep`: leaves them unchanged, and servers reject the mismatch (-32020).',
   }),
   tools: Type.Optional(
     names({
       description:
-        'With `in: inputSchema`, `outputSchema` or `tool`: only tools by these names or globs.',
+        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools with these names or globs.',
       examples: ['search_*', ['query_db', 'list_*']],
     }),
   ),
   consistent: Type.Boolean({
     default: true,
     description:
-      'With `in: result`: structured content and JSON in texts are changed alike. `false`: only structured content, so that the two say different things.',
+      'With `in: result`. `true`: changes structured content and JSON in texts alike. `false`: changes structured content only, so that the two differ.',
   }),
 }
 
@@ -173,23 +173,20 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
   const problems: ParameterProblem[] = []
   const inTools = !['result', 'message', 'arguments'].includes(config.in)
   if (config.tools !== undefined && !inTools) {
-    const message = '`tools` goes with `in: inputSchema`, `outputSchema` or `tool` only'
+    const message = '`tools` requires `in: inputSchema`, `outputSchema` or `tool`'
     problems.push({ path: ['tools'], message })
   }
   if (!config.consistent && config.in !== 'result') {
-    problems.push({ path: ['consistent'], message: '`consistent` goes with `in: result` only' })
+    problems.push({ path: ['consistent'], message: '`consistent` requires `in: result`' })
   }
   if (config.headers === 'keep' && !/^(?:arguments|message)$/.test(config.in)) {
-    problems.push({
-      path: ['headers'],
-      message: '`headers` goes with `in: arguments` or `message`',
-    })
+    problems.push({ path: ['headers'], message: '`headers` requires `in: arguments` or `message`' })
   }
   if (config.text !== undefined && config.in !== 'result') {
-    problems.push({ path: ['text'], message: '`text` goes with `in: result` only' })
+    problems.push({ path: ['text'], message: '`text` requires `in: result`' })
   }
   if (config.text?.replace?.[''] !== undefined) {
-    problems.push({ path: ['text', 'replace'], message: 'an empty text cannot be replaced' })
+    problems.push({ path: ['text', 'replace'], message: 'the text to replace must not be empty' })
   }
   if (config.in === 'message') problems.push(...messageProblems(config))
   return problems
@@ -215,23 +212,23 @@ function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
     ([pointer, to]) => pointer.lastIndexOf('/') === 0 && FIXED.includes(to.replace(/^\//, '')),
   )
   if (onto !== undefined) {
-    const message = 'with `in: message`, `id`, `jsonrpc` and `method` stay as they are'
+    const message = 'with `in: message`, `id`, `jsonrpc` and `method` cannot be changed'
     return [{ path: ['rename', onto[0]], message }]
   }
   if (config.drift !== undefined || written.length === 0) {
-    return [{ path: ['in'], message: '`in: message` needs named changes, without `drift`' }]
+    return [{ path: ['in'], message: '`in: message` requires named changes, and excludes `drift`' }]
   }
   const outside = written.find((pointer) => !/^\/(?:result|error|params)(?:\/|$)/.test(pointer))
   if (outside === undefined) return []
   const shown = JSON.stringify(outside.slice(0, MAX_SHOWN))
-  const message = `with \`in: message\`, pointers begin with /result, /error or /params, not ${shown}`
+  const message = `with \`in: message\`, pointers must begin with /result, /error or /params; got ${shown}`
   return [{ path: ['in'], message }]
 }
 
 function lastPartProblem(operation: string, pointer: string): string | undefined {
   const isNamed = operation === 'rename' || operation === 'add'
   return isNamed && parsePointer(pointer)?.at(-1) === '*'
-    ? `\`${operation}\` needs a key as the last part of its pointer`
+    ? `with \`${operation}\`, the last part of a pointer must be a key`
     : undefined
 }
 
@@ -242,14 +239,14 @@ function renameProblem(pointer: string, to: string): string | undefined {
   const end = (text: string): string => text.slice(0, text.lastIndexOf('/'))
   return end(pointer) === end(to)
     ? undefined
-    : '`rename` leaves a member where it is: only the last part can differ'
+    : '`rename` cannot move a member: only the last part of the pointer may differ'
 }
 
 /** Returns the problem of a JSON Pointer; undefined when it is valid. */
 function pointerProblem(pointer: string): string | undefined {
-  if (!pointer.startsWith('/')) return 'a JSON Pointer begins with `/`, as in `/items/0/price`'
-  if (pointer.length > MAX_POINTER) return `a pointer has at most ${MAX_POINTER} characters`
+  if (!pointer.startsWith('/')) return 'a JSON Pointer must begin with `/`, as in `/items/0/price`'
+  if (pointer.length > MAX_POINTER) return `a pointer must have at most ${MAX_POINTER} characters`
   const keys = parsePointer(pointer)
-  if (keys === undefined) return 'in a JSON Pointer, `~` is written `~0` and `/` in a key `~1`'
-  return keys.length > MAX_KEYS ? `a pointer has at most ${MAX_KEYS} keys` : undefined
+  if (keys === undefined) return 'in a JSON Pointer, write `~0` for `~` and `~1` for `/` in a key'
+  return keys.length > MAX_KEYS ? `a pointer must have at most ${MAX_KEYS} keys` : undefined
 }

@@ -13,7 +13,7 @@ export interface Rewritten {
   readonly done: readonly JsonOperation[]
 }
 
-/** After work on so many characters, other calls are served. */
+/** Other calls are served after this many characters. */
 const MOST_AT_ONCE = 64 * 1024
 
 /** The number of random edits in a row that may find nothing to change. */

@@ -9,9 +9,8 @@ export interface StreamPart {
 }
 
 /**
- * Parts a stream into its chosen events and what stands between them, which stays together as it
- * came, however many events that is. No byte waits for another event; those of more than `limit`
- * bytes are not read.
+ * Splits a stream into its chosen events and the bytes between them. No byte waits for a later
+ * event, and events of more than `limit` bytes are not read.
  */
 export async function* eventsApart(
   body: AsyncIterable<Uint8Array>,

@@ -17,7 +17,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   const { response, call, ends } = setting
   if (wrongId !== undefined) {
     if (isOther(call) && call?.kind !== 'response' && !isInputRequest(call)) return NOTHING
-    const needs = call === undefined ? 'a response of JSON-RPC' : undefined
+    const needs = call === undefined ? 'a JSON-RPC response' : undefined
     return { by: 'response', does: 'its response has another id', needs }
   }
   if (response === 'body') return NOTHING
@@ -28,11 +28,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   if (reorder !== undefined && isOther(call)) {
     const isMeant = typeof reorder !== 'number' || reorder === 1
     if (call?.from !== 'server' || call.kind !== 'notification' || !isMeant) return NOTHING
-    return {
-      by: 'request',
-      does: 'it arrives behind the next message',
-      needs: 'a message behind it',
-    }
+    return { by: 'request', does: 'it arrives after the next message', needs: 'a message after it' }
   }
   if (reorder !== undefined) {
     if (reorder === 'last' && !ends) return NOTHING

@@ -13,7 +13,7 @@ export async function* reorder(
 ): AsyncGenerator<Frame> {
   const picks = eventPicker(choice)
   const source = frames[Symbol.asyncIterator]()
-  // A message that is no response has its place by `overtaken`.
+  // Messages that are not responses take their place from `overtaken`.
   if (isOther(ctx.call)) {
     yield* frames
     return
