@@ -25,6 +25,7 @@ const AREAS = [
     'pages',
     [...CODE, 'browser', 'slow', 'package'],
   ],
+  [/^python\//, 'the plugin of pytest', ['format', 'clients']],
   [/^packages\/tools\//, 'views in a terminal', [...CODE, 'terminal', 'package']],
   [
     /^packages\/experiments\//,
