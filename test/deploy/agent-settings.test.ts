@@ -1,22 +1,69 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
 
 const shipped = async <T>(name: string): Promise<T> =>
   JSON.parse(await readFile(new URL(`../../deploy/agents/${name}`, import.meta.url), 'utf8')) as T
 
 const COMMAND = 'squall hook --policy squall-policy.yaml'
+const PLUGIN = 'plugin/'
 
-it('the settings of Claude Code check calls of chaos servers and of the shell, and no others', async () => {
+interface Server {
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+it('the hook of the plugin checks calls of chaos servers and of the shell, and no others', async () => {
   const { hooks } = await shipped<{
     hooks: { PreToolUse: { matcher: string; hooks: { type: string; command: string }[] }[] }
-  }>('claude-settings.json')
+  }>(`${PLUGIN}hooks/hooks.json`)
   const [{ matcher, hooks: commands } = { matcher: '', hooks: [] }] = hooks.PreToolUse
-  expect(commands).toEqual([{ type: 'command', command: COMMAND }])
+  expect(commands).toEqual([
+    { type: 'command', command: expect.stringContaining('squall hook --policy') },
+  ])
   const matches = new RegExp(`^(?:${matcher})$`)
   for (const tool of ['Bash', 'mcp__squall__run_experiment', 'mcp__my-chaos__inject']) {
     expect(tool).toMatch(matches)
   }
+  // Claude Code puts the name of a plugin before that of its server.
+  expect('mcp__plugin_squall_squall__run_experiment').toMatch(matches)
   for (const tool of ['Read', 'mcp__github__list_issues']) expect(tool).not.toMatch(matches)
+})
+
+it('the plugin is in the marketplace of the tree, with the version of the package', async () => {
+  const { name, version, ...manifest } = await shipped<Record<string, string>>(
+    `${PLUGIN}.claude-plugin/plugin.json`,
+  )
+  const { version: own } = await shipped<{ version: string }>('../../package.json')
+  expect([name, version]).toEqual(['squall', own])
+  const market = await shipped<{ plugins: object[] }>('../../.claude-plugin/marketplace.json')
+  expect(market.plugins).toEqual([
+    { name, source: './deploy/agents/plugin', description: manifest['description'] },
+  ])
+})
+
+it('skills and commands of the plugin have the keys that agents read', async () => {
+  const directory = new URL(`../../deploy/agents/${PLUGIN}`, import.meta.url)
+  const files = await readdir(directory, { recursive: true })
+  const about = async (file: string): Promise<Record<string, string>> =>
+    parse((await readFile(new URL(file, directory), 'utf8')).split('---\n')[1]!) as Record<
+      string,
+      string
+    >
+  const skills = files.filter((file) => file.endsWith('SKILL.md'))
+  expect(skills).toEqual(['skills/squall/SKILL.md'])
+  expect(Object.keys(await about(skills[0]!))).toEqual(['name', 'description'])
+  const commands = files.filter((file) => /^commands\/[a-z]+\.md$/.test(file))
+  expect(commands).toHaveLength(3)
+  for (const command of commands) {
+    expect(Object.keys(await about(command))).toEqual(['description', 'argument-hint'])
+  }
+})
+
+it('VS Code starts the same server as the plugin', async () => {
+  const { mcpServers } = await shipped<{ mcpServers: { squall: Server } }>(`${PLUGIN}.mcp.json`)
+  const { servers } = await shipped<{ servers: { squall: Server } }>('vscode-mcp.json')
+  expect(servers.squall).toEqual({ type: 'stdio', ...mcpServers.squall })
 })
 
 it('the hooks of Cursor fail closed', async () => {

@@ -167,6 +167,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     command: /./,
     because: 'it needs an API server and certificates; webhook-rotation.test.ts starts it',
   },
+  { page: 'deploy/agents/plugin/', command: /./, by: 'agent-plugin.test.ts' },
   {
     page: 'deploy/',
     command: /^(?:helm|kubectl|for pod|sed|npx squall (?:status|report merge)) /,

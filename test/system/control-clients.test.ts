@@ -70,7 +70,7 @@ it('the MCP Inspector lists the tools with their schemas', async () => {
 })
 
 it('the options in the configuration of Claude Code start a server that works', async () => {
-  const file = new URL('../../deploy/agents/claude-mcp.json', import.meta.url)
+  const file = new URL('../../deploy/agents/plugin/.mcp.json', import.meta.url)
   const { mcpServers } = JSON.parse(await readFile(file, 'utf8')) as {
     mcpServers: { squall: { command: string; args: string[] } }
   }

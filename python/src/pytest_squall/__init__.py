@@ -1,0 +1,20 @@
+"""Injects faults into the calls of MCP clients under test, with Squall.
+
+Tests use the fixture `squall`. `Sidecar` runs Squall without pytest.
+"""
+
+from .admin import CallError, Fault, InvalidRulesError, Rules, SidecarError
+from .program import ProgramNotFoundError, find_program
+from .sidecar import Sidecar, Squall
+
+__all__ = [
+    "CallError",
+    "Fault",
+    "InvalidRulesError",
+    "ProgramNotFoundError",
+    "Rules",
+    "Sidecar",
+    "SidecarError",
+    "Squall",
+    "find_program",
+]

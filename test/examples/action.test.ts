@@ -1,0 +1,102 @@
+// part: slow
+// The action of GitHub: its steps, run as they are written.
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ROOT } from '../docs/blocks.ts'
+import { freePort } from '../support/wire.ts'
+import { type ActionRun, runAction } from './action-runner.ts'
+import { exampleServer, type ExampleServer } from './example-server.ts'
+
+const ACTION = `${ROOT}action/action.yml`
+const RULES = `rules:
+  - name: some-calls-fail
+    match: { tool: search_docs }
+    percent: 20
+    faults: [abort: { status: 503 }]
+`
+const LOAD = '--tools search_docs --tasks 60 --clients 4'
+
+let server: ExampleServer
+let directory: string
+let listen: string
+let admin: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'squall-action-'))
+  await writeFile(join(directory, 'rules.yaml'), RULES)
+  server = await exampleServer([])
+  listen = `127.0.0.1:${await freePort()}`
+  admin = `127.0.0.1:${await freePort()}`
+})
+
+afterEach(async () => {
+  await server.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const run = (inputs: Readonly<Record<string, string>>): Promise<ActionRun> =>
+  runAction(ACTION, directory, {
+    upstream: `${server.origin}/mcp`,
+    rules: 'rules.yaml',
+    listen,
+    admin,
+    ...inputs,
+  })
+
+it('a load passes its gates, with summary, report and artifact', async () => {
+  const { failed, log, outputs, summary, used } = await run({
+    load: `${LOAD} --retries 9`,
+    gates: 'success>99%\nblast<5%\n',
+  })
+  expect(failed, log).toBe(false)
+  expect(log).toContain('passed success>99%')
+  expect(log).toContain('passed blast<5%')
+  expect(outputs).toMatchObject({ passed: 'true', url: `http://${listen}/mcp` })
+  expect(summary).toMatch(/\| some-calls-fail \| abort \| \d+ \| [1-9]\d* \|/)
+  expect(summary).toMatch(/\| search\\_docs \| http\\_error 503 \| injected \| [1-9]\d* \|/)
+  expect(summary).toContain('success&gt;99%')
+  expect(used['actions/upload-artifact@v4']).toEqual({ name: 'squall', path: outputs['report'] })
+  const files = await readdir(outputs['report']!)
+  expect(files).toEqual(
+    expect.arrayContaining(['load.xml', 'report.html', 'result.json', 'squall.log', 'summary.md']),
+  )
+  // Squall has ended with the action.
+  expect(await readFile(join(outputs['report']!, 'squall.log'), 'utf8')).toContain('draining')
+  await expect(fetch(`http://${admin}/livez`)).rejects.toThrow()
+})
+
+it('a gate that fails fails the job, after the summary', async () => {
+  const { failed, log, outputs, summary, used } = await run({ load: LOAD, gates: 'success>99%' })
+  expect(failed).toBe(true)
+  expect(log).toContain('failed success>99%')
+  expect(log).toContain('::error title=Squall::')
+  expect(outputs['passed']).toBe('false')
+  expect(summary).toContain('success&gt;99%')
+  expect(Object.keys(used)).toEqual(['actions/upload-artifact@v4'])
+})
+
+it('tests run behind Squall, which has the URL for them', async () => {
+  const test = `node -e 'fetch(process.env.MCP_URL).then(({ status }) => process.exit(status === 200 ? 1 : 0))'`
+  const passing = await run({ test })
+  expect(passing.failed, passing.log).toBe(false)
+  expect(passing.summary).toContain('## Injected faults')
+  const failing = await run({ test: 'exit 3' })
+  expect(failing.failed).toBe(true)
+})
+
+it('Squall stays for later steps where the action runs nothing', async () => {
+  const { failed, log, outputs, used } = await run({})
+  expect(failed, log).toBe(false)
+  expect((await fetch(`http://${admin}/livez`)).status).toBe(200)
+  expect([outputs['passed'], used]).toEqual(['', {}])
+  const { pid } = outputs as { readonly pid: string }
+  process.kill(Number(pid))
+})
+
+it('a project without Squall is told what to do', async () => {
+  const { failed, log } = await run({ squall: 'no-such-program' })
+  expect(failed).toBe(true)
+  expect(log).toContain('no-such-program: command not found')
+})
