@@ -13,7 +13,7 @@ const REST = / (?:[|>&#]|2>|<\().*$/
 const WORD = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g
 /** A squall command within a line of code, complete enough to be typed. */
 const INLINE = /`(?:npx )?squall ([a-z][^`…[\n]*)`/g
-const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'http']
+const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'http', 'python']
 /** A script of npm, or one that a shell or Node runs. */
 const SCRIPT =
   /\bnpm run (?:-s )?([\w:-]+)|(?<![\w/.])((?:scripts|test|deploy|bench|examples)\/[\w./-]+\.(?:m?js|sh|ts|py))\b/g
