@@ -7,7 +7,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponen
 
 
 def is_transient(error: BaseException) -> bool:
-    # A ModelRetry, caused by what the SDK makes of 429 and all from 500 on.
+    # A ModelRetry, caused by what the SDK makes of every status but 404.
     cause = error.__cause__
     return isinstance(cause, MCPError) and cause.code == INTERNAL_ERROR
 

@@ -6,7 +6,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponen
 
 
 def is_transient(error: BaseException) -> bool:
-    # The SDK reports 429 and all from 500 on as an internal error.
+    # The SDK reports every status but 404 as an internal error.
     return isinstance(error, MCPError) and error.code == INTERNAL_ERROR
 
 
