@@ -198,7 +198,10 @@ export const NIGHTLY = [
     system: false,
     env: { SQUALL_ATTACK_SECONDS: '120' },
   },
-  system('agents', 'agents whose verdicts are known, replayed', 15),
+  system('agents', 'agents whose verdicts are known, replayed, and the cures of the docs', 15, {
+    programs: ['python3'],
+    tools: ['agents', 'cures'],
+  }),
   system('experiments', 'experiments, ready plans and searches against real systems', 50, {
     programs: ['python3'],
     tools: [

@@ -14,12 +14,10 @@ from typing import Any
 Steps = list[tuple[str, dict[str, Any]]]
 
 
-async def langchain(url: str, steps: Steps) -> None:
-    from langchain.agents import create_agent
+def langchain_model(steps: Steps) -> Any:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult
-    from langchain_mcp_adapters.client import MultiServerMCPClient
 
     left = iter(enumerate(steps))
 
@@ -39,25 +37,30 @@ async def langchain(url: str, steps: Steps) -> None:
                 message = AIMessage("", tool_calls=[call])
             return ChatResult(generations=[ChatGeneration(message=message)])
 
+    return Scripted()
+
+
+async def langchain(url: str, steps: Steps) -> None:
+    from langchain.agents import create_agent
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+
     # Its default: a session for each call.
     client = MultiServerMCPClient({"squall": {"transport": "streamable_http", "url": url}})
     tools = await client.get_tools()
     for tool in tools:
         tool.handle_tool_error = True
-    agent = create_agent(Scripted(), tools)
+    agent = create_agent(langchain_model(steps), tools)
     await agent.ainvoke({"messages": [("user", "go")]}, {"recursion_limit": 100})
 
 
-async def openai(url: str, steps: Steps) -> None:
-    from agents import Agent, Model, ModelResponse, Runner, Usage, set_tracing_disabled
-    from agents.mcp import MCPServerStreamableHttp
+def openai_model(steps: Steps) -> Any:
+    from agents import Model, ModelResponse, Usage
     from openai.types.responses import (
         ResponseFunctionToolCall,
         ResponseOutputMessage,
         ResponseOutputText,
     )
 
-    set_tracing_disabled(True)
     left = iter(enumerate(steps))
 
     class Scripted(Model):
@@ -80,17 +83,23 @@ async def openai(url: str, steps: Steps) -> None:
         def stream_response(self, *_: Any, **__: Any) -> Any:
             raise NotImplementedError
 
+    return Scripted()
+
+
+async def openai(url: str, steps: Steps) -> None:
+    from agents import Agent, Runner, set_tracing_disabled
+    from agents.mcp import MCPServerStreamableHttp
+
+    set_tracing_disabled(True)
     # Without the cache the SDK lists the tools before each turn of the model.
     async with MCPServerStreamableHttp(params={"url": url}, cache_tools_list=True) as server:
-        agent = Agent(name="scripted", model=Scripted(), mcp_servers=[server])
+        agent = Agent(name="scripted", model=openai_model(steps), mcp_servers=[server])
         await Runner.run(agent, "go", max_turns=50)
 
 
-async def pydantic(url: str, steps: Steps) -> None:
-    from pydantic_ai import Agent
+def pydantic_model(steps: Steps) -> Any:
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import FunctionModel
-    from pydantic_ai.mcp import MCPToolset
 
     left = iter(steps)
 
@@ -98,7 +107,14 @@ async def pydantic(url: str, steps: Steps) -> None:
         step = next(left, None)
         return ModelResponse([TextPart("done") if step is None else ToolCallPart(*step)])
 
-    agent = Agent(FunctionModel(scripted), toolsets=[MCPToolset(url, max_retries=50)])
+    return FunctionModel(scripted)
+
+
+async def pydantic(url: str, steps: Steps) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.mcp import MCPToolset
+
+    agent = Agent(pydantic_model(steps), toolsets=[MCPToolset(url, max_retries=50)])
     async with agent:
         await agent.run("go")
 

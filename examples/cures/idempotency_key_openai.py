@@ -1,0 +1,20 @@
+"""The same call of the same run has the same key, also where the model makes it again."""
+
+import hashlib
+import json
+
+from agents.mcp import MCPServerStreamableHttp
+
+
+class KeyedServer(MCPServerStreamableHttp):
+    def __init__(self, run_id: str, **options):
+        super().__init__(**options)
+        self.run_id = run_id
+
+    async def call_tool(self, tool_name, arguments, *rest, **more):
+        if tool_name == "create_ticket":
+            # What the model wrote as a key is replaced.
+            arguments = {**(arguments or {}), "idempotency_key": ""}
+            text = json.dumps([self.run_id, tool_name, arguments], sort_keys=True)
+            arguments["idempotency_key"] = hashlib.sha256(text.encode()).hexdigest()
+        return await super().call_tool(tool_name, arguments, *rest, **more)

@@ -1,0 +1,19 @@
+"""Begins a new session when the server has forgotten the old one, for OpenAI Agents."""
+
+from agents.mcp import MCPServerStreamableHttp
+from mcp import MCPError
+
+# What the SDK makes of 404, or the server says with it.
+LOST = ("Session terminated", "Session not found")
+
+
+class SessionServer(MCPServerStreamableHttp):
+    async def call_tool(self, tool_name, arguments, *rest, **more):
+        try:
+            return await super().call_tool(tool_name, arguments, *rest, **more)
+        except MCPError as error:
+            if error.message not in LOST:
+                raise
+        await self.cleanup()
+        await self.connect()
+        return await super().call_tool(tool_name, arguments, *rest, **more)

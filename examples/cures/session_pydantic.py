@@ -1,0 +1,23 @@
+"""Makes a call in a session of its own when that of the run is lost, for Pydantic AI."""
+
+from mcp import MCPError
+from pydantic_ai import ModelRetry
+from pydantic_ai.mcp import MCPToolset
+
+# What the SDK makes of 404, or the server says with it.
+LOST = ("Session terminated", "Session not found")
+
+
+def session_toolset(url: str) -> MCPToolset:
+    async def in_new_session(ctx, call_tool, name, arguments):
+        try:
+            return await call_tool(name, arguments)
+        except ModelRetry as error:
+            cause = error.__cause__
+            if not isinstance(cause, MCPError) or cause.message not in LOST:
+                raise
+        async with MCPToolset(url) as fresh:
+            return await fresh.direct_call_tool(name, arguments)
+
+    # Each run has a session of its own, unless `async with agent:` is around several.
+    return MCPToolset(url, process_tool_call=in_new_session)
