@@ -1,0 +1,100 @@
+// part: terminal
+// The first injected error is one command away: the steps are asserted, their times are printed.
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  FIXTURE_COMMAND,
+  isAlive,
+  startProgram,
+  startTerminal,
+  type Terminal,
+} from '../support/commands.ts'
+import { eventually } from '../support/eventually.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
+const EXAMPLE = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
+/** Ignores the end of its input, and all signals that it can. */
+const STUBBORN = `for (const name of ['SIGTERM','SIGINT','SIGHUP']) process.on(name, () => {}); setInterval(() => {}, 1000); console.error('pid', process.pid); await import('${EXAMPLE}')`
+
+let terminal: Terminal
+let begun: number
+
+beforeEach(async () => {
+  terminal = await startTerminal(160, 50)
+  begun = performance.now()
+})
+
+afterEach(() => terminal?.close().catch(() => undefined))
+
+/** Types the command, and follows it up to the injected error and the page. */
+async function follow(options: string, server: readonly string[]): Promise<string> {
+  const command = `${process.execPath} ${PROGRAM} try ${options} -- ${server.join(' ')}`
+  await terminal.enter(`clear; ${command}; echo "ended:" $?`)
+  for (const step of [
+    /^Starting /m,
+    /^ call .* succeeded after/m,
+    /^ fault .* responds with status 503/m,
+    /^ same call {2}failed after .* HTTP status 503 \(injected by Squall\)/m,
+    /^ page {7}http:\/\/127\.0\.0\.1:\d+\/$/m,
+    /^ Ctrl-C ends it all/m,
+  ]) {
+    await terminal.shows(step)
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+    process.stdout.write(`try: ${seconds} s ${String(step)}\n`)
+  }
+  return terminal.screen()
+}
+
+/** Fails while a page is there. */
+async function closedPage(screen: string): Promise<void> {
+  const [, page = ''] = /^ page +(\S+)$/m.exec(screen) ?? []
+  expect((await fetch(page).catch(() => undefined))?.status).toBeUndefined()
+}
+
+test('a server of stdio: the injected error, the page, and Ctrl-C that ends it all', async () => {
+  const screen = await follow('--tool pid', FIXTURE_COMMAND)
+  const pid = await pidBehind(screen)
+  expect(isAlive(pid)).toBe(true)
+  await terminal.press('C-c')
+  await terminal.shows(/^ended: 0$/m)
+  await closedPage(screen)
+  await eventually(() => (isAlive(pid) ? `${pid} runs` : undefined))
+})
+
+/** Ends the fault by the command that the screen shows, and asks the server for its process. */
+async function pidBehind(screen: string): Promise<number> {
+  const [, url = ''] = /give your client this URL: (\S+)/.exec(screen) ?? []
+  const [, admin = '', file = ''] =
+    /fault clear --sidecar (\S+) --admin-token-file (\S+)/.exec(screen) ?? []
+  const clear = ['fault', 'clear', '--sidecar', admin, '--admin-token-file', file]
+  expect((await startProgram(clear).finished()).code).toBe(0)
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'pid' },
+  })
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body })
+  return Number(/"text":"(\d+)"/.exec(await response.text())?.[1])
+}
+
+test('a server of HTTP that ignores signals is ended, when the terminal is closed as well', async () => {
+  const screen = await follow('', [
+    'env',
+    'PORT=0',
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    `"${STUBBORN}"`,
+  ])
+  expect(screen).toContain('by http')
+  const list = (): readonly string[] =>
+    execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes("'SIGTERM','SIGINT','SIGHUP'"))
+  expect(list().length).toBeGreaterThan(0)
+  await terminal.close()
+  await eventually(() => list().join('\n') || undefined)
+})
