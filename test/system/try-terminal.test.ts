@@ -1,8 +1,11 @@
 // part: terminal
 // The first injected error is one command away: the steps are asserted, their times are printed.
 import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import {
   FIXTURE_COMMAND,
   isAlive,
@@ -12,8 +15,9 @@ import {
 } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
-const EXAMPLE = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PROGRAM = join(ROOT, 'bin', 'squall.cjs')
+const EXAMPLE = join(ROOT, 'examples', 'server.mjs')
 /** Ignores the end of its input, and all signals that it can. */
 const STUBBORN = `for (const name of ['SIGTERM','SIGINT','SIGHUP']) process.on(name, () => {}); setInterval(() => {}, 1000); console.error('pid', process.pid); await import('${EXAMPLE}')`
 
@@ -28,8 +32,12 @@ beforeEach(async () => {
 afterEach(() => terminal?.close().catch(() => undefined))
 
 /** Types the command, and follows it up to the injected error and the page. */
-async function follow(options: string, server: readonly string[]): Promise<string> {
-  const command = `${process.execPath} ${PROGRAM} try ${options} -- ${server.join(' ')}`
+async function follow(
+  options: string,
+  server: readonly string[],
+  program = `${process.execPath} ${PROGRAM}`,
+): Promise<string> {
+  const command = `${program} try ${options} -- ${server.join(' ')}`
   await terminal.enter(`clear; ${command}; echo "ended:" $?`)
   for (const step of [
     /^Starting /m,
@@ -97,4 +105,16 @@ test('a server of HTTP that ignores signals is ended, when the terminal is close
   expect(list().length).toBeGreaterThan(0)
   await terminal.close()
   await eventually(() => list().join('\n') || undefined)
+})
+
+test('in a new clone after npm ci, one command builds and shows the error', async () => {
+  const clone = await mkdtemp(join(tmpdir(), 'squall-clone-'))
+  onTestFinished(() => rm(clone, { recursive: true, force: true, maxRetries: 5 }))
+  execFileSync('git', ['clone', '--quiet', ROOT, clone])
+  await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+  const server = ['env', 'PORT=0', 'node', 'examples/server.mjs']
+  const screen = await follow('', server, `cd ${clone} && npx squall`)
+  expect(screen).toMatch(/first start in this clone: building \(about 10 s\) +\d+ s/)
+  await terminal.press('C-c')
+  await terminal.shows(/^ended: 0$/m)
 })
