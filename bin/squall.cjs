@@ -44,7 +44,10 @@ function build() {
   function ended(code) {
     stop()
     fs.rmSync(lock, { force: true })
-    if (code === 0 && fs.existsSync(program)) return require(program)
+    if (code === 0 && fs.existsSync(program)) {
+      require(program)
+      return
+    }
     process.stderr.write('squall: the build failed; run npm ci, then npm run build\n')
     process.exit(1)
   }

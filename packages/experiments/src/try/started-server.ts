@@ -30,6 +30,7 @@ export class StartedServer {
   readonly addresses = new Set<string>()
   /** The response to `initialize` of a server that speaks stdio. */
   initialized: Fields | undefined
+  isEnding = false
   readonly #child: ChildProcess
   readonly #waiting = new Map<unknown, (response: Fields) => void>()
   #id = 0
@@ -57,6 +58,7 @@ export class StartedServer {
 
   /** Ends the server; resolves when it has ended, or has had its time. */
   async end(): Promise<void> {
+    this.isEnding = true
     this.#child.stdin!.end()
     this.#child.kill('SIGTERM')
     await Promise.race([this.ended, wait(GRACE_MS, undefined, { ref: false })])

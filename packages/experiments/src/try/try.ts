@@ -18,6 +18,7 @@ import { callFirst } from './two-calls.ts'
 const LASTING = '15m'
 const LOOK_MS = 200
 const OWN = /^SQUALL_/
+const NEVER = new Promise<never>(() => {})
 const ERRORS = createLogger({ level: 'error', format: 'auto' })
 
 type Headers = Readonly<Record<string, string>>
@@ -32,7 +33,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
   let hasShown = false
   const steps = async (): Promise<never> => {
     const headers = await withToken(request.header, request.authTokenFile)
-    const { url, started } = await reached(request, headers, closers)
+    const { url, started, ended } = await reached(request, headers, closers)
     const seen = await playFault(url, headers, request.tool, closers)
     const transport = request.url === undefined && started?.initialized ? 'stdio' : 'http'
     const { json, command } = request
@@ -40,7 +41,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
       json ? `${JSON.stringify({ transport, ...seen })}\n` : textOf(seen, transport, command),
     )
     hasShown = true
-    return started === undefined ? new Promise<never>(() => {}) : hasEnded(started)
+    return ended
   }
   try {
     await Promise.race([steps(), stopped])
@@ -58,31 +59,37 @@ async function reached(
   { url: given, command, port, startTimeout, json }: TryRequest,
   headers: Headers,
   closers: Closers,
-): Promise<{ readonly url: URL; readonly started?: StartedServer }> {
+): Promise<{
+  readonly url: URL
+  readonly started?: StartedServer
+  readonly ended: Promise<never>
+}> {
   if (given !== undefined) {
     await (await openEndpoint({ url: given, client: 'lean', headers }, readVersion())).close()
-    return { url: given }
+    return { url: given, ended: NEVER }
   }
   if (!json) process.stdout.write(`Starting ${oneLine(command.join(' '), 200)}\n`)
   const env = Object.entries(process.env).filter(([name]) => !OWN.test(name))
   const own = port === undefined ? {} : { PORT: String(port) }
   const started = new StartedServer(command, { ...Object.fromEntries(env), ...own })
+  const ended = hasEnded(started)
+  ended.catch(() => {})
   closers.push(() => started.end())
   if (port !== undefined) started.addresses.add(`http://localhost:${port}`)
   const until = performance.now() + startTimeout
   while (performance.now() < until) {
     // Where another program has the port, the server ends, and must not be mistaken for it.
-    await Promise.race([hasEnded(started), wait(LOOK_MS)])
+    await Promise.race([ended, wait(LOOK_MS)])
     if (started.initialized !== undefined) {
       const http = started.listen()
       closers.push(() => http.close().closeAllConnections())
       await once(http, 'listening')
       const { port: bound } = http.address() as AddressInfo
-      return { url: new URL(`http://127.0.0.1:${bound}/mcp`), started }
+      return { url: new URL(`http://127.0.0.1:${bound}/mcp`), started, ended }
     }
     for (const address of started.addresses) {
       const url = await endpointAt(address, headers)
-      if (url !== undefined) return { url, started }
+      if (url !== undefined) return { url, started, ended }
     }
   }
   printLast(started)
@@ -108,6 +115,7 @@ async function endpointAt(address: string, headers: Headers): Promise<URL | unde
 
 async function hasEnded(started: StartedServer): Promise<never> {
   const how = await started.ended
+  if (started.isEnding) return NEVER
   printLast(started)
   throw new Error(`the server has ended (${how}); start it alone to see why`)
 }
