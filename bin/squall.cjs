@@ -7,16 +7,99 @@ var path = require('path')
 
 var root = path.join(__dirname, '..')
 var program = path.join(root, 'dist', 'cli', 'main.js')
-if (!fs.existsSync(program)) {
-  process.stderr.write('squall: first start in this clone: building\n')
-  var built = require('child_process').spawnSync('npm', ['run', '-s', 'build'], {
-    cwd: root,
-    // Standard output belongs to the command.
-    stdio: ['ignore', 2, 2],
+var builds = path.join(root, 'build')
+// Holds the process that builds.
+var lock = path.join(builds, 'first-start')
+var HEAD_START_MS = 2000
+
+if (fs.existsSync(program)) require(program)
+else begin()
+
+function begin() {
+  fs.mkdirSync(builds, { recursive: true })
+  if (isBuilding()) return wait()
+  try {
+    fs.writeFileSync(lock, String(process.pid), { flag: 'wx' })
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+    return wait()
+  }
+  build()
+}
+
+function build() {
+  var stop = showProgress('building')
+  // Standard output belongs to the command.
+  var options = { cwd: root, stdio: ['ignore', 2, 2] }
+  var child = require('child_process').spawn(
+    'npm',
+    ['run', '-s', 'build', '--', '--no-check'],
+    options,
+  )
+  child.on('error', function () {
+    ended(1)
   })
-  if (built.status !== 0) {
+  child.on('close', ended)
+
+  function ended(code) {
+    stop()
+    fs.rmSync(lock, { force: true })
+    if (code === 0 && fs.existsSync(program)) {
+      require(program)
+      return
+    }
     process.stderr.write('squall: the build failed; run npm ci, then npm run build\n')
     process.exit(1)
   }
 }
-require(program)
+
+// The command that builds may be the server of this one, so it starts first.
+function wait() {
+  var stop = showProgress('waiting for the build of another command')
+  var timer = setInterval(function () {
+    var isThere = fs.existsSync(program)
+    if (!isThere && isBuilding()) return
+    clearInterval(timer)
+    stop()
+    if (!isThere) begin()
+    else
+      setTimeout(function () {
+        require(program)
+      }, HEAD_START_MS)
+  }, 200)
+}
+
+// A build that was started by npm has a directory with the number of its process.
+function isBuilding() {
+  var names = fs.readdirSync(builds)
+  return names.some(function (name) {
+    if (name !== 'first-start') return /^next-\d+$/.test(name) && isAlive(name.slice(5))
+    var pid = fs.existsSync(lock) ? fs.readFileSync(lock, 'utf8') : ''
+    if (pid === '' || isAlive(pid)) return true
+    fs.rmSync(lock, { force: true })
+    return false
+  })
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(Number(pid), 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+// Shows the seconds on a terminal, and one line elsewhere; returns what ends it.
+function showProgress(what) {
+  var text = 'squall: first start in this clone: ' + what + ' (about 10 s)'
+  process.stderr.write(text + (process.stderr.isTTY ? '' : '\n'))
+  if (!process.stderr.isTTY) return function () {}
+  var seconds = 0
+  var timer = setInterval(function () {
+    process.stderr.write('\r' + text + ' ' + ++seconds + ' s ')
+  }, 1000)
+  return function () {
+    clearInterval(timer)
+    process.stderr.write('\n')
+  }
+}

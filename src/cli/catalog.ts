@@ -20,8 +20,8 @@ export const PROGRAM: Family = {
   description:
     'A sidecar that takes over the MCP port of a pod and injects faults into selected calls.',
   examples: [
-    'demo',
-    'init --target http://localhost:3000/mcp',
+    'try -- npx -y @modelcontextprotocol/server-everything',
+    'try --url http://localhost:3000/mcp',
     'run --upstream http://localhost:3000 --rules rules.yaml',
   ],
   page: 'docs/README.md',
@@ -75,6 +75,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
     run: 'sidecar',
     stdio: 'sidecar',
     demo: 'experiments',
+    try: 'experiments',
     init: 'experiments',
     check: 'experiments',
     top: 'tools',

@@ -40,6 +40,7 @@ export const RUN_LONG: readonly string[] = [
 
 /** Commands that are not run as part of a page: the first entry that matches counts. */
 export const ELSEWHERE: readonly Elsewhere[] = [
+  { command: /^npx squall try /, by: 'try-terminal.test.ts' },
   {
     command: /^npx squall tap|\/api\/tap/,
     because: 'it prints nothing before a call comes; the tests of the tap read its lines',

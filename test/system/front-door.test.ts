@@ -1,12 +1,14 @@
 // part: package
 // A start in a clone that is not built, which takes the time of a build. Needs Node and npm alone.
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { startProgram } from '../support/commands.ts'
+import { freePort, startUpstream } from '../support/wire.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LIMIT = 120_000
@@ -20,6 +22,9 @@ const PARTS = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+]
+const TOOLS = [
+  { name: 'look', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
 ]
 const run = promisify(execFile)
 
@@ -43,12 +48,35 @@ test(
     const { version } = JSON.parse(await readFile(join(clone, 'package.json'), 'utf8')) as {
       version: string
     }
-    for (const first of firsts) {
-      expect(first.stdout).toBe(`${version}\n`)
-      expect(first.stderr).toContain('building')
-    }
+    expect(firsts.map(({ stdout }) => stdout)).toEqual([`${version}\n`, `${version}\n`])
+    // One of them builds, and the other waits for it.
+    expect(firsts.map(({ stderr }) => stderr).toSorted()).toEqual([
+      'squall: first start in this clone: building (about 10 s)\n',
+      'squall: first start in this clone: waiting for the build of another command (about 10 s)\n',
+    ])
     const second = await run('npx', ['squall', 'explain', '--help'], { cwd: join(clone, 'src') })
     expect(second.stdout).toContain('Usage: squall explain')
     expect(second.stderr).not.toContain('building')
+  },
+)
+
+test(
+  'a build that was killed is begun again, and a load that starts meanwhile finds the server',
+  { timeout: LIMIT },
+  async () => {
+    await rm(join(clone, 'dist'), { recursive: true })
+    await writeFile(join(clone, 'build', 'first-start'), '999999999')
+    const [listen, admin] = [await freePort(), await freePort()]
+    const server = await startUpstream('scripted', ['ok'], TOOLS)
+    onTestFinished(() => server.close())
+    const squall = join(clone, 'bin', 'squall.cjs')
+    const addresses = ['--listen', `127.0.0.1:${listen}`, '--admin', `127.0.0.1:${admin}`]
+    const args = [squall, 'run', '--upstream', server.url.origin, ...addresses]
+    const sidecar = startProgram(args, {}, { program: process.execPath })
+    onTestFinished(() => sidecar.kill())
+    const load = ['load', '--target', `http://127.0.0.1:${listen}/mcp`, '--tasks', '1']
+    const { stdout, stderr } = await run(process.execPath, [squall, ...load], { timeout: LIMIT })
+    expect(stdout).toContain('look')
+    expect(`${stderr}${sidecar.stderr()}`).toMatch(/building/)
   },
 )

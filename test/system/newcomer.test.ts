@@ -23,7 +23,7 @@ const PAGE = 'README.md'
 const LIMIT = 60 * Math.max(1, loadavg()[0]! / availableParallelism())
 const MOST_COMMANDS = 5
 /** Commands above the load that nobody needs for the first error. */
-const OPTIONAL = /npm test/
+const OPTIONAL = /npm test|squall try/
 
 let directory: string
 let reader: Reader

@@ -24,9 +24,11 @@ import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
+import { TRY } from './try.ts'
 
 export const COMMANDS: readonly Command[] = [
   DEMO,
+  command(TRY, () => import('../try/try.ts'), 'trySquall'),
   INIT,
   command(CHECK, () => import('../check/check.ts'), 'checkCommand'),
   command(LOAD, () => import('../cli/load.ts'), 'loadCommand'),

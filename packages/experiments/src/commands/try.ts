@@ -1,0 +1,49 @@
+import { asText, count, duration, group, invalidCombination, one, toggle } from '#cli'
+import { operation, type RequestOf } from './operation.ts'
+import { headerFlags, parseTarget } from '../cli/server-flags.ts'
+
+const SERVER = 'The server:'
+const FORM = 'add its command behind --, as in -- npx -y some-mcp-server, or its address as --url'
+
+export const TRY = operation({
+  name: 'try',
+  examples: [
+    'try -- npx -y @modelcontextprotocol/server-everything',
+    'try --port 3000 -- node server.mjs',
+    'try --url http://localhost:3000/mcp',
+  ],
+  page: 'docs/get-started/laptop.md',
+  description: 'start a server with Squall in front, and see a call without and with a fault',
+  operands: { form: '[command...]', most: Infinity },
+  flags: {
+    ...group(SERVER, {
+      url: one('url', 'MCP endpoint of a running server, in place of a command', (given) =>
+        parseTarget(given),
+      ),
+      port: count('port of a server that prints no address, which it gets as PORT', {
+        min: 1,
+        max: 65_535,
+      }),
+      startTimeout: duration('longest wait for the server', { min: 100, max: 3_600_000 }, '30s'),
+      ...headerFlags(SERVER),
+    }),
+    ...group('The call:', {
+      tool: one('name', 'tool to call (default: the first that is read-only)', asText),
+      json: toggle('print the results as one line of JSON'),
+    }),
+  },
+  fromEnvironment: false,
+  note: `
+Put the command of the server after --: one that speaks stdio, or one that listens on HTTP and prints
+its address. It gets the environment. Ctrl-C ends the server, Squall and its page.`,
+  parse: (flags, { env, operands: command }) => {
+    const isNamed = flags.url !== undefined
+    if (isNamed === command.length > 0) {
+      throw invalidCombination(isNamed ? 'a command beside --url' : 'no server', FORM)
+    }
+    const port = flags.port ?? (Number(env['PORT']) || undefined)
+    return { ...flags, port, command }
+  },
+})
+
+export type TryRequest = RequestOf<typeof TRY>

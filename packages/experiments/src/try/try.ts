@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { asStarted, oneLine } from '#base'
+import { drainSignal, INTERRUPTED, readVersion } from '#cli'
+import { assemble, createLogger, parseRunOptions } from '#sidecar'
+import { withToken } from '../cli/server-flags.ts'
+import type { TryRequest } from '../commands/try.ts'
+import { openEndpoint } from '../load/clients/open-endpoint.ts'
+import { LoadError } from '../load/load-error.ts'
+import { StartedServer } from './started-server.ts'
+import { callFirst } from './two-calls.ts'
+
+const LASTING = '15m'
+const LOOK_MS = 200
+const OWN = /^SQUALL_/
+const NEVER = new Promise<never>(() => {})
+const ERRORS = createLogger({ level: 'error', format: 'auto' })
+
+type Headers = Readonly<Record<string, string>>
+type Closers = (() => unknown)[]
+
+/** Shows a server with its first fault until a signal, or until the server ends. */
+export async function trySquall(request: TryRequest): Promise<number> {
+  const stop = drainSignal(ERRORS)
+  process.on('SIGHUP', () => void process.emit('SIGTERM', 'SIGTERM'))
+  const stopped = once(stop, 'abort')
+  const closers: Closers = []
+  let hasShown = false
+  const steps = async (): Promise<never> => {
+    const headers = await withToken(request.header, request.authTokenFile)
+    const { url, started, ended } = await reached(request, headers, closers)
+    const seen = await playFault(url, headers, request.tool, closers)
+    const transport = request.url === undefined && started?.initialized ? 'stdio' : 'http'
+    const { json, command } = request
+    process.stdout.write(
+      json ? `${JSON.stringify({ transport, ...seen })}\n` : textOf(seen, transport, command),
+    )
+    hasShown = true
+    return ended
+  }
+  try {
+    await Promise.race([steps(), stopped])
+    return hasShown ? 0 : INTERRUPTED
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw new Error(error.message.replaceAll('--target', '--url'), { cause: error })
+  } finally {
+    for (const close of closers.toReversed()) await close()
+  }
+}
+
+/** Starts the command, if there is one, and returns the URL at which the server speaks MCP. */
+async function reached(
+  { url: given, command, port, startTimeout, json }: TryRequest,
+  headers: Headers,
+  closers: Closers,
+): Promise<{
+  readonly url: URL
+  readonly started?: StartedServer
+  readonly ended: Promise<never>
+}> {
+  if (given !== undefined) {
+    await (await openEndpoint({ url: given, client: 'lean', headers }, readVersion())).close()
+    return { url: given, ended: NEVER }
+  }
+  if (!json) process.stdout.write(`Starting ${oneLine(command.join(' '), 200)}\n`)
+  const env = Object.entries(process.env).filter(([name]) => !OWN.test(name))
+  const own = port === undefined ? {} : { PORT: String(port) }
+  const started = new StartedServer(command, { ...Object.fromEntries(env), ...own })
+  const ended = hasEnded(started)
+  ended.catch(() => {})
+  closers.push(() => started.end())
+  if (port !== undefined) started.addresses.add(`http://localhost:${port}`)
+  const until = performance.now() + startTimeout
+  while (performance.now() < until) {
+    // Where another program has the port, the server ends, and must not be mistaken for it.
+    await Promise.race([ended, wait(LOOK_MS)])
+    if (started.initialized !== undefined) {
+      const http = started.listen()
+      closers.push(() => http.close().closeAllConnections())
+      await once(http, 'listening')
+      const { port: bound } = http.address() as AddressInfo
+      return { url: new URL(`http://127.0.0.1:${bound}/mcp`), started, ended }
+    }
+    for (const address of started.addresses) {
+      const url = await endpointAt(address, headers)
+      if (url !== undefined) return { url, started, ended }
+    }
+  }
+  printLast(started)
+  throw new Error(
+    `no MCP by stdio, nor at an address that the server prints, after ${startTimeout / 1000} s; name its port with --port, or wait longer with --start-timeout`,
+  )
+}
+
+/** Returns the likely URL of a server at an address, when it speaks MCP there. */
+async function endpointAt(address: string, headers: Headers): Promise<URL | undefined> {
+  const named = new URL(address.replace(/0\.0\.0\.0|\[::\]/, 'localhost'))
+  for (const path of new Set([named.pathname, '/mcp', '/'])) {
+    const url = new URL(path, named)
+    try {
+      await (await openEndpoint({ url, client: 'lean', headers }, readVersion())).close()
+      return url
+    } catch (error) {
+      if (!(error instanceof LoadError) || error.code === 'NEEDS_AUTH') throw error
+    }
+  }
+  return undefined
+}
+
+async function hasEnded(started: StartedServer): Promise<never> {
+  const how = await started.ended
+  if (started.isEnding) return NEVER
+  printLast(started)
+  throw new Error(`the server has ended (${how}); start it alone to see why`)
+}
+
+function printLast({ lines }: StartedServer): void {
+  process.stderr.write(['The last lines of the server:', ...lines, ''].join('\n'))
+}
+
+/** Calls a tool through a sidecar on free ports, without and with a fault. */
+async function playFault(
+  upstream: URL,
+  headers: Headers,
+  tool: string | undefined,
+  closers: Closers,
+) {
+  const directory = await mkdtemp(join(tmpdir(), 'squall-try-'))
+  closers.push(() => rm(directory, { recursive: true, force: true }))
+  const adminTokenFile = join(directory, 'admin-token')
+  await writeFile(adminTokenFile, randomBytes(16).toString('hex'), { mode: 0o600 })
+  const flags = {
+    listen: '127.0.0.1:0',
+    admin: '127.0.0.1:0',
+    upstream: upstream.origin,
+    'admin-token-file': adminTokenFile,
+  }
+  const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
+  const { listeners, ...sidecar } = await assemble(parseRunOptions(raw, process.env), ERRORS)
+  closers.push(() => sidecar.close())
+  const url = new URL(upstream.pathname, `http://127.0.0.1:${listeners[0]!.port}`)
+  const endpoint = await openEndpoint({ url, client: 'lean', headers }, readVersion())
+  closers.push(() => endpoint.close())
+  const { call, first, again } = await callFirst(endpoint, tool)
+  const faults = [{ abort: { status: 503 } }]
+  const rule = { name: 'try', match: { tool: call.tool }, for: LASTING, faults }
+  const added = sidecar.temporary!.add(rule)
+  if ('rejected' in added) throw new Error(added.message)
+  const second = await again(call)
+  const admin = `127.0.0.1:${sidecar.admin!.port}`
+  const page = `http://${admin}/`
+  const calls = { tool: call.tool, arguments: call.args, withoutFault: first, withFault: second }
+  return { server: endpoint.server, ...calls, page, url: url.href, admin, adminTokenFile }
+}
+
+function textOf(
+  seen: Awaited<ReturnType<typeof playFault>>,
+  transport: 'stdio' | 'http',
+  command: readonly string[],
+): string {
+  const change = `--sidecar ${seen.admin} --admin-token-file ${seen.adminTokenFile}`
+  const tool = oneLine(seen.tool, 100)
+  // The server chooses the name, and people paste the command.
+  const named = /^[\w./:-]+$/.test(tool) ? ` --tool ${tool}` : ''
+  const asCommand = `
+            or, as its command: squall stdio --rules rules.yaml -- ${oneLine(command.join(' '), 200)}`
+  return asStarted(`
+ server     ${seen.server}, by ${transport}
+ call       ${tool} ${oneLine(JSON.stringify(seen.arguments), 100)} ${seen.withoutFault.text}
+ fault      ${tool} responds with status 503, for ${LASTING}
+ same call  ${seen.withFault.text}
+
+ page       ${seen.page}
+ client     give your client this URL: ${seen.url}${transport === 'stdio' ? asCommand : ''}
+
+ Next, in another terminal:
+ a fault    squall fault add ${change}${named} --delay 2s --for 5m
+ no faults  squall fault clear ${change}
+ agents     squall agents ${seen.admin}
+ rules      squall init --target ${seen.url}
+ for AI     squall mcp --help
+
+ Ctrl-C ends it all.
+`)
+}

@@ -1,0 +1,140 @@
+// part: slow
+import { expect, it, onTestFinished } from 'vitest'
+import {
+  FIXTURE_COMMAND,
+  isAlive,
+  type Program,
+  startProgram,
+} from '../../../../test/support/commands.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { freePort, startUpstream } from '../../../../test/support/wire.ts'
+
+interface Shown {
+  readonly transport: string
+  readonly server: string
+  readonly tool: string
+  readonly arguments: object
+  readonly withoutFault: { readonly outcome: string; readonly text: string }
+  readonly withFault: { readonly outcome: string; readonly origin: string; readonly text: string }
+  readonly page: string
+  readonly url: string
+  readonly admin: string
+  readonly adminTokenFile: string
+}
+
+const HTTP_SERVER = [process.execPath, 'examples/server.mjs']
+
+function squallTry(args: readonly string[], env: Readonly<Record<string, string>> = {}): Program {
+  const program = startProgram(['try', ...args], env, { open: true })
+  onTestFinished(() => program.kill())
+  return program
+}
+
+async function shown(program: Program): Promise<Shown> {
+  return JSON.parse(await program.firstLine()) as Shown
+}
+
+async function callTool(url: string, name: string): Promise<Response> {
+  const message = { jsonrpc: '2.0', id: 'mine', method: 'tools/call', params: { name } }
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(message) })
+}
+
+it('a server of stdio gets an address, a page and a fault, and ends with Squall', async () => {
+  const program = squallTry(['--json', '--tool', 'pid', '--', ...FIXTURE_COMMAND])
+  const { url, page, admin, adminTokenFile, ...seen } = await shown(program)
+  expect(seen).toMatchObject({ transport: 'stdio', server: 'fixture 1.0.0', tool: 'pid' })
+  expect(seen.withoutFault).toMatchObject({ outcome: 'ok' })
+  expect(seen.withFault).toMatchObject({ outcome: 'http', origin: 'injected' })
+  expect((await fetch(page)).status).toBe(200)
+  const broken = await callTool(url, 'pid')
+  expect([broken.status, broken.headers.get('x-squall-fault')]).toEqual([503, 'try/abort'])
+  const token = ['--sidecar', admin, '--admin-token-file', adminTokenFile]
+  const cleared = await startProgram(['fault', 'clear', ...token], {}, { here: true })
+  expect(cleared.stdout).toContain('removed 1')
+  const { id, result } = (await (await callTool(url, 'pid')).json()) as {
+    id: string
+    result: { content: readonly [{ text: string }] }
+  }
+  expect(id).toBe('mine')
+  const pid = Number(result.content[0].text)
+  expect(isAlive(pid)).toBe(true)
+  program.signal('SIGTERM')
+  expect((await program.finished()).code).toBe(0)
+  await eventually(() => (isAlive(pid) ? 'the server runs' : undefined))
+})
+
+it('a server that prints its address is found there', async () => {
+  const program = squallTry(['--json', '--', ...HTTP_SERVER], { PORT: '0' })
+  const seen = await shown(program)
+  expect(seen).toMatchObject({ transport: 'http', tool: 'search_docs' })
+  expect(seen.withoutFault.text).toMatch(/^succeeded after /)
+  expect(seen.withFault.text).toMatch(/^failed after .* HTTP status 503 \(injected by Squall\)$/)
+  program.signal('SIGHUP')
+  expect((await program.finished()).code).toBe(0)
+})
+
+it('a server that prints nothing is found at its port, and its end is said', async () => {
+  const port = await freePort()
+  const server = `process.stdout.write = () => true; await import('./examples/server.mjs'); setTimeout(() => { console.error('out of memory'); process.exit(3) }, 6000)`
+  const program = squallTry([
+    '--port',
+    `${port}`,
+    '--',
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    server,
+  ])
+  const { code, stdout, stderr } = await program.finished()
+  expect(stdout).toContain(`Starting ${process.execPath}`)
+  expect(stdout).toContain('(injected by Squall)')
+  expect(stderr).toContain('The last lines of the server:\nout of memory\n')
+  expect(stderr).toContain('squall: the server has ended (exit code 3)')
+  expect(code).toBe(1)
+})
+
+it('a running server is reached at its URL', async () => {
+  const tools = [{ name: 'bare', inputSchema: { type: 'object' } }]
+  const server = await startUpstream('scripted', ['ok'], tools)
+  onTestFinished(() => server.close())
+  const program = squallTry(['--json', '--url', server.url.href])
+  expect(await shown(program)).toMatchObject({ tool: 'bare', withoutFault: { outcome: 'ok' } })
+  program.signal('SIGINT')
+  expect((await program.finished()).code).toBe(0)
+  expect(server.calls).toHaveLength(1)
+})
+
+it.each([
+  [
+    'a server that ends',
+    ['--', process.execPath, '-e', 'console.error("no database"); process.exit(3)'],
+    'The last lines of the server:\nno database\nsquall: the server has ended (exit code 3)',
+  ],
+  [
+    'a server that does not start',
+    [
+      '--start-timeout',
+      '2s',
+      '--',
+      process.execPath,
+      '-e',
+      'for (let n = 1; n <= 25; n++) console.error("try", n); setInterval(() => {}, 1e6)',
+    ],
+    'The last lines of the server:\ntry 6\n',
+  ],
+  [
+    'a command that does not exist',
+    ['--', 'no-such-command'],
+    'the server cannot be started: ENOENT',
+  ],
+  ['a URL without a server', ['--url', 'http://127.0.0.1:9/mcp'], 'check host and port of --url'],
+  ['neither command nor URL', [], 'no server; add its command behind --'],
+])('%s is reported', async (_, args, text) => {
+  const { code, stderr } = await squallTry(args).finished()
+  expect(stderr).toContain(text)
+  expect(code).toBeGreaterThan(0)
+})
