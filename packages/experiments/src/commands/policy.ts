@@ -1,5 +1,6 @@
 import { AGENTS } from '../policy/agents.ts'
 import { asText, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+import { stateOf } from './experiment.ts'
 import { operation } from './operation.ts'
 
 const PAGE = 'docs/guides/policy.md'
@@ -33,6 +34,20 @@ export const POLICY_PRINT = operation({
     if (path === undefined) throw noPolicy('print')
     return { path, agent }
   },
+})
+
+export const POLICY_TRUST = operation({
+  name: 'policy trust',
+  examples: ['policy trust', 'policy trust squall-policy.yaml'],
+  page: PAGE,
+  description: 'trust a policy as it is now, at a terminal: squall mcp runs nothing under another',
+  operands: { form: '[path]', most: 1 },
+  flags: {},
+  fromEnvironment: false,
+  parse: (_, { operands: [path = DEFAULT_FILE], env }) => ({
+    path,
+    trust: stateOf(undefined, env),
+  }),
 })
 
 export const HOOK = operation({
