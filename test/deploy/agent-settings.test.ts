@@ -6,23 +6,27 @@ const shipped = async <T>(name: string): Promise<T> =>
 
 const COMMAND = 'squall hook --policy squall-policy.yaml'
 
-it('the settings of Claude Code check calls of chaos servers and of the shell, and no others', async () => {
-  const { hooks } = await shipped<{
+it('the settings of Claude Code check each call that may reach Squall or change what guards it', async () => {
+  const { hooks, permissions } = await shipped<{
+    permissions: { deny: string[] }
     hooks: { PreToolUse: { matcher: string; hooks: { type: string; command: string }[] }[] }
   }>('claude-settings.json')
   const [{ matcher, hooks: commands } = { matcher: '', hooks: [] }] = hooks.PreToolUse
   expect(commands).toEqual([{ type: 'command', command: COMMAND }])
   const matches = new RegExp(`^(?:${matcher})$`)
-  for (const tool of ['Bash', 'mcp__squall__run_experiment', 'mcp__my-chaos__inject']) {
+  for (const tool of ['Bash', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'mcp__squall__x']) {
     expect(tool).toMatch(matches)
   }
-  for (const tool of ['Read', 'mcp__github__list_issues']) expect(tool).not.toMatch(matches)
+  for (const tool of ['Read', 'Grep', 'Task']) expect(tool).not.toMatch(matches)
+  for (const file of ['squall-policy.yaml', '.claude/settings.json', '.mcp.json']) {
+    expect(permissions.deny).toContain(`Edit(${file})`)
+  }
 })
 
 it('the hooks of Cursor fail closed', async () => {
-  const settings = await shipped('cursor-hooks.json')
-  expect(settings).toEqual({
+  const hook = [{ command: COMMAND, failClosed: true }]
+  expect(await shipped('cursor-hooks.json')).toEqual({
     version: 1,
-    hooks: { beforeMCPExecution: [{ command: COMMAND, failClosed: true }] },
+    hooks: { beforeMCPExecution: hook, beforeShellExecution: hook },
   })
 })

@@ -60,7 +60,7 @@ export const HOOK = operation({
   note: `
 Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
 event or the policy cannot be read.`,
-  parse: ({ policy }) => policy,
+  parse: ({ policy: path }, { env }) => ({ path, state: stateOf(undefined, env) }),
 })
 
 function noPolicy(command: string): UsageError {

@@ -88,11 +88,28 @@ describe('squall hook', () => {
       'only a person at a terminal may',
     ],
     [{ tool_name: 'x' }, 'it has no tool_input'],
+    [
+      { tool_name: 'Bash', tool_input: { command: 'squall fault add --abort 503 --percent 100' } },
+      '"fault add" changes faults without a plan',
+    ],
+    [{ command: 'squall apply', cwd: '/' }, '"apply" changes faults without a plan'],
+    [
+      { tool_name: 'Write', tool_input: { file_path: 'squall-policy.yaml', content: '' } },
+      'it may change "squall-policy.yaml", which only a person may',
+    ],
   ])('refuses %j with exit code 2', async (event, wanted) => {
     const { code, stdout, stderr } = await hook(JSON.stringify(event))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(wanted)
   })
+
+  it.each(['NODE_ENV=production npm run build', 'grep -r live src'])(
+    'passes a command that does not reach Squall: %j',
+    async (command) => {
+      const event = { tool_name: 'Bash', tool_input: { command } }
+      expect(await hook(JSON.stringify(event))).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
 
   it('refuses what it cannot read', async () => {
     expect(await hook('no json')).toMatchObject({ code: 2 })
