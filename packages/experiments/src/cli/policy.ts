@@ -1,14 +1,22 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { plain, quoted } from '#base'
+import { dirname } from 'node:path'
+import { isRecord, plain, quoted, startWords } from '#base'
 import { problemFrames } from '#rules'
 import type { RequestOf } from '../commands/operation.ts'
-import type { POLICY_PRINT, POLICY_TRUST, POLICY_VALIDATE } from '../commands/policy.ts'
+import type {
+  POLICY_INIT,
+  POLICY_PRINT,
+  POLICY_TRUST,
+  POLICY_VALIDATE,
+} from '../commands/policy.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
 import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
 import { isAgreed, needPerson } from './person.ts'
-import { invalidFile, print, readText } from '#cli'
+import { deployFile, invalidFile, print, readText, schemaLine, writeText } from '#cli'
 
 /** Reads a policy. Throws a `UsageError` with all errors of an invalid one. */
 export async function readPolicyFile(path: string): Promise<Policy> {
@@ -48,6 +56,46 @@ export async function printPolicy({
 }: RequestOf<typeof POLICY_PRINT>): Promise<number> {
   await print(policyBlock(await readPolicyFile(path), agent))
   return 0
+}
+
+const SETTINGS = {
+  claude: ['claude-settings.json', '.claude/settings.json'],
+  cursor: ['cursor-hooks.json', '.cursor/hooks.json'],
+} as const
+
+/** Writes a policy where there is none, and adds the settings of an agent; returns the exit code. */
+export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>): Promise<number> {
+  const shipped = await readFile(deployFile('agents/squall-policy.yaml'), 'utf8')
+  const text = shipped.replace(/^# yaml-language-server.*\n/, schemaLine('policy', '.'))
+  const isNew = await writeFile(path, text, { flag: 'wx' }).then(
+    () => true,
+    () => false,
+  )
+  const [from, to] = SETTINGS[agent]
+  const wanted: unknown = JSON.parse(await readFile(deployFile(`agents/${from}`), 'utf8'))
+  const before = existsSync(to) ? await textOf(to) : '{}'
+  await mkdir(dirname(to), { recursive: true })
+  await writeText(
+    to,
+    'policy init',
+    `${JSON.stringify(merged(JSON.parse(before), wanted), null, 2)}\n`,
+  )
+  const done = isNew ? 'is written' : 'exists already, and is kept'
+  await print(
+    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} policy trust ${path}\n`,
+  )
+  return 0
+}
+
+/** Adds members and elements that are missing. */
+function merged(old: unknown, more: unknown): unknown {
+  if (Array.isArray(old) && Array.isArray(more)) {
+    const known = new Set(old.map((each) => JSON.stringify(each)))
+    return [...(old as unknown[]), ...more.filter((each) => !known.has(JSON.stringify(each)))]
+  }
+  if (!isRecord(old) || !isRecord(more)) return old ?? more
+  const keys = [...new Set([...Object.keys(old), ...Object.keys(more)])]
+  return Object.fromEntries(keys.map((key) => [key, merged(old[key], more[key])]))
 }
 
 /** Asks the person at the terminal to trust a policy as it is now; returns the exit code. */

@@ -36,6 +36,18 @@ export const POLICY_PRINT = operation({
   },
 })
 
+export const POLICY_INIT = operation({
+  name: 'policy init',
+  examples: ['policy init', 'policy init --for cursor'],
+  page: PAGE,
+  description: 'write a first policy, and the settings that keep an agent from changing it',
+  flags: group('Output:', {
+    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+  }),
+  fromEnvironment: false,
+  parse: ({ for: agent }) => ({ path: DEFAULT_FILE, agent }),
+})
+
 export const POLICY_TRUST = operation({
   name: 'policy trust',
   examples: ['policy trust', 'policy trust squall-policy.yaml'],

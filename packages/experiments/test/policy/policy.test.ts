@@ -1,5 +1,5 @@
 // part: slow
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -45,6 +45,29 @@ describe('squall policy', () => {
     for (const limit of ['staging or dev', '10%', '50%', '30m', 'delete_*', 'truncate']) {
       expect(stdout).toContain(limit)
     }
+  })
+})
+
+describe('squall policy init', () => {
+  it('writes a policy and adds the settings of the agent to its own, once', async () => {
+    const cwd = await mkdtemp(join(directory, 'init-'))
+    const settings = join(cwd, '.claude', 'settings.json')
+    await mkdir(join(cwd, '.claude'))
+    await writeFile(settings, '{"model":"x","permissions":{"deny":["Bash(rm:*)"]}}')
+    const init = () => startProgram(['policy', 'init'], {}, { cwd }).finished()
+    expect((await init()).stdout).toContain('policy trust squall-policy.yaml')
+    const first = await readFile(settings, 'utf8')
+    expect((await init()).stdout).toContain('exists already, and is kept')
+    expect(await readFile(settings, 'utf8')).toBe(first)
+    expect(JSON.parse(first)).toMatchObject({
+      model: 'x',
+      permissions: {
+        deny: expect.arrayContaining(['Bash(rm:*)', 'Edit(squall-policy.yaml)']) as unknown,
+      },
+      hooks: { PreToolUse: [{ matcher: expect.stringContaining('Edit') as unknown }] },
+    })
+    const written = join(cwd, 'squall-policy.yaml')
+    expect(await squall('policy', 'validate', written)).toMatchObject({ code: 0 })
   })
 })
 
