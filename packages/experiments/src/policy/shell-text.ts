@@ -61,8 +61,8 @@ export function readShell(text: string): { readonly words: string; readonly appr
 }
 
 /**
- * Returns whether a command reaches Squall, and the part that would inject faults. Texts that are
- * only searched or printed are no commands.
+ * Returns whether a command reaches Squall, and the part that would inject faults. Texts that
+ * are only searched or printed do not count.
  */
 export function readSquall(text: string): {
   readonly reaches: boolean

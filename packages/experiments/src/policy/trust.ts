@@ -42,7 +42,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Returns the path without symbolic links; of a missing file the path as it would be. */
+/** Returns the path without symbolic links, also for a missing file. */
 export function realPath(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
