@@ -1,6 +1,6 @@
 export { endingAfter } from './deadline.ts'
 export { sha256Of, shortDigest } from './digest.ts'
-export { matchesGlob, MAX_GLOB } from './glob.ts'
+export { isGlob, matchesGlob, MAX_GLOB } from './glob.ts'
 export { instantText, readInstant } from './instant.ts'
 export { canonicalJson, sameJson } from './json/canonical-json.ts'
 export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'

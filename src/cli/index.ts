@@ -60,7 +60,7 @@ export {
 export { drainSignal, INTERRUPTED, surviveOwnErrors } from './long-running.ts'
 export { explainCall } from './rules/explain.ts'
 export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
-export { schemaLine } from './schema-line.ts'
+export { deployFile, schemaLine } from './schema-line.ts'
 export {
   cells,
   fitLine,

@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hasRepository, publishedUrl } from '../base/manifest.ts'
-import { schemaPath } from '../rules/file/schema-text.ts'
+import { type SchemaKind, schemaPath } from '../rules/file/schema-text.ts'
 
 /**
  * Returns the line by which editors check a file in a directory: by a path in every clone of its
  * project, or by an address. Empty while there is neither.
  */
-export function schemaLine(kind: 'rules' | 'experiment', directory: string): string {
+export function schemaLine(kind: SchemaKind, directory: string): string {
   const path = schemaPath(kind)
-  const file = fileURLToPath(new URL(`../../${path}`, import.meta.url))
+  const file = deployFile(`${kind}.schema.json`)
   const inProject = relative(projectOf(resolve(directory)), file)
   if (!inProject.startsWith('..') && existsSync(file)) return line(relative(directory, file))
   return hasRepository() ? line(publishedUrl(path)) : ''
@@ -26,4 +26,9 @@ function projectOf(directory: string): string {
     if (existsSync(join(at, '.git')) || existsSync(join(at, 'package.json'))) return at
   }
   return directory
+}
+
+/** Returns the path of an installed file below deploy. */
+export function deployFile(name: string): string {
+  return fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url))
 }

@@ -13,21 +13,38 @@ interface Server {
   readonly args: readonly string[]
 }
 
-it('the hook of the plugin checks calls of chaos servers and of the shell, and no others', async () => {
-  const { hooks } = await shipped<{
-    hooks: { PreToolUse: { matcher: string; hooks: { type: string; command: string }[] }[] }
-  }>(`${PLUGIN}hooks/hooks.json`)
-  const [{ matcher, hooks: commands } = { matcher: '', hooks: [] }] = hooks.PreToolUse
-  expect(commands).toEqual([
-    { type: 'command', command: expect.stringContaining('squall hook --policy') },
-  ])
-  const matches = new RegExp(`^(?:${matcher})$`)
-  for (const tool of ['Bash', 'mcp__squall__run_experiment', 'mcp__my-chaos__inject']) {
-    expect(tool).toMatch(matches)
+interface Settings {
+  readonly permissions?: { readonly deny: readonly string[] }
+  readonly hooks: { readonly PreToolUse: readonly [Hook] }
+}
+
+interface Hook {
+  readonly matcher: string
+  readonly hooks: readonly { readonly type: string; readonly command: string }[]
+}
+
+it.each(['claude-settings.json', `${PLUGIN}hooks/hooks.json`])(
+  'the hook of %s checks each call that may reach Squall or change what guards it',
+  async (name) => {
+    const [{ matcher, hooks }] = (await shipped<Settings>(name)).hooks.PreToolUse
+    expect(hooks).toEqual([
+      { type: 'command', command: expect.stringContaining('squall hook --policy') as string },
+    ])
+    const matches = new RegExp(`^(?:${matcher})$`)
+    for (const tool of ['Bash', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'mcp__squall__x']) {
+      expect(tool).toMatch(matches)
+    }
+    // Claude Code puts the name of a plugin before that of its server.
+    expect('mcp__plugin_squall_squall__run_experiment').toMatch(matches)
+    for (const tool of ['Read', 'Grep', 'Task']) expect(tool).not.toMatch(matches)
+  },
+)
+
+it('the settings of Claude Code deny edits of what guards it', async () => {
+  const { permissions } = await shipped<Settings>('claude-settings.json')
+  for (const file of ['squall-policy.yaml', '.claude/settings.json', '.mcp.json']) {
+    expect(permissions?.deny).toContain(`Edit(${file})`)
   }
-  // Claude Code puts the name of a plugin before that of its server.
-  expect('mcp__plugin_squall_squall__run_experiment').toMatch(matches)
-  for (const tool of ['Read', 'mcp__github__list_issues']) expect(tool).not.toMatch(matches)
 })
 
 it('the plugin is in the marketplace of the tree, with the version of the package', async () => {
@@ -67,9 +84,9 @@ it('VS Code starts the same server as the plugin', async () => {
 })
 
 it('the hooks of Cursor fail closed', async () => {
-  const settings = await shipped('cursor-hooks.json')
-  expect(settings).toEqual({
+  const hook = [{ command: COMMAND, failClosed: true }]
+  expect(await shipped('cursor-hooks.json')).toEqual({
     version: 1,
-    hooks: { beforeMCPExecution: [{ command: COMMAND, failClosed: true }] },
+    hooks: { beforeMCPExecution: hook, beforeShellExecution: hook },
   })
 })

@@ -10,6 +10,7 @@ import {
   openAgent,
   propose,
   type ToolResult,
+  trust,
 } from '../../packages/experiments/test/mcp-server/agent.ts'
 import type { Open } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
@@ -89,6 +90,7 @@ async function connect(): Promise<Agent> {
     experiments: at('experiments'),
     'state-dir': at('state'),
   }
+  await trust(flags.policy)
   const server = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
   return openAgent({ sdk: 'v2', approves: true, server })
 }

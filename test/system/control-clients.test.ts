@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { controlFlags, openAgent } from '../../packages/experiments/test/mcp-server/agent.ts'
+import { controlFlags, openAgent, STATE } from '../../packages/experiments/test/mcp-server/agent.ts'
 import type { ExperimentStage } from '../../packages/experiments/test/experiment/stage.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, callMessage } from '../support/wire.ts'
@@ -42,7 +42,7 @@ afterEach(async () => {
 
 async function startControl(): Promise<string> {
   const flags = await controlFlags(stage)
-  const server = startProgram(['mcp', '--listen', '127.0.0.1:0', ...flags])
+  const server = startProgram(['mcp', '--listen', '127.0.0.1:0', ...flags], STATE)
   closing.push(() => server.kill())
   return /http:\S+/.exec(await server.firstLine())![0]
 }

@@ -1,5 +1,9 @@
-import { isRecord, plain } from '#base'
-import { payloadProblems } from '../policy/payload-check.ts'
+import { fieldsOf, plain } from '#base'
+import type { RequestOf } from '../commands/operation.ts'
+import type { HOOK } from '../commands/policy.ts'
+import { MAX_POLICY_BYTES } from '../policy/read-policy.ts'
+import { callProblems, type ToolCall } from '../policy/reach.ts'
+import { policyDigest, realPath, trustedDigest } from '../policy/trust.ts'
 import { readText, UsageError } from '#cli'
 import { readPolicyFile } from './policy.ts'
 
@@ -13,11 +17,15 @@ const REFUSED = 2
  * Checks the hook event on standard input; returns the exit code. An event that cannot be read is
  * refused.
  */
-export async function checkHook(policyPath: string): Promise<number> {
+export async function checkHook({ path, state }: RequestOf<typeof HOOK>): Promise<number> {
   try {
-    const policy = await readPolicyFile(policyPath)
-    const payload = payloadOf(await readText('-', MAX_EVENT_BYTES, 'the event'))
-    const problems = payloadProblems(payload, policy)
+    const policy = await readPolicyFile(path)
+    const event = eventOf(await readText('-', MAX_EVENT_BYTES, 'the event'))
+    const trusted = await trustedDigest(state, path)
+    const now = policyDigest(await readText(path, MAX_POLICY_BYTES, 'the policy'))
+    const isChanged = trusted !== undefined && trusted !== now
+    const files = { policy: await realPath(path), state, isChanged, directory: event.directory }
+    const problems = await callProblems(event, policy, files)
     if (problems.length === 0) return ALLOWED
     return refuse(problems)
   } catch (error) {
@@ -32,17 +40,38 @@ function refuse(problems: readonly string[]): number {
   return REFUSED
 }
 
-/** Returns the input of the tool, which some agents write as text, and the URL of its server. */
-function payloadOf(text: string): unknown {
+/** Reads an event. Some agents write the input of the tool as text. */
+function eventOf(text: string): ToolCall & { readonly directory: string } {
   let event: unknown
   try {
     event = JSON.parse(text)
   } catch {
     throw noEvent('it is not JSON')
   }
-  const input = isRecord(event) ? event['tool_input'] : undefined
+  const { tool_name: tool, tool_input: given, url, command, cwd } = fieldsOf(event)
+  // A shell hook of Cursor has the command alone.
+  const isShell = given === undefined && typeof command === 'string'
+  const input = isShell ? { command } : typeof given === 'string' ? asJson(given) : given
   if (input === undefined) throw noEvent('it has no tool_input')
-  return isRecord(event) && event['url'] !== undefined ? { input, url: event['url'] } : input
+  return {
+    tool: isShell ? 'Shell' : (textOf(tool) ?? ''),
+    input,
+    url: textOf(url),
+    command: textOf(command),
+    directory: textOf(cwd) ?? process.cwd(),
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 function noEvent(why: string): UsageError {

@@ -1,15 +1,29 @@
-import { plain, quoted } from '#base'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
+import { isRecord, plain, quoted, startWords } from '#base'
 import { problemFrames } from '#rules'
 import type { RequestOf } from '../commands/operation.ts'
-import type { POLICY_PRINT, POLICY_VALIDATE } from '../commands/policy.ts'
+import type {
+  POLICY_INIT,
+  POLICY_PRINT,
+  POLICY_TRUST,
+  POLICY_VALIDATE,
+} from '../commands/policy.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
-import { invalidFile, print, readText } from '#cli'
+import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
+import { isAgreed, needPerson } from './person.ts'
+import { deployFile, invalidFile, print, readText, schemaLine, writeText } from '#cli'
 
 /** Reads a policy. Throws a `UsageError` with all errors of an invalid one. */
 export async function readPolicyFile(path: string): Promise<Policy> {
-  const text = await textOf(path)
+  return policyIn(path, await textOf(path))
+}
+
+function policyIn(path: string, text: string): Policy {
   const read = readPolicy(text)
   if (read.ok) return read.policy
   process.stderr.write(problemFrames({ file: path, problems: read.problems }, text))
@@ -41,6 +55,70 @@ export async function printPolicy({
   agent,
 }: RequestOf<typeof POLICY_PRINT>): Promise<number> {
   await print(policyBlock(await readPolicyFile(path), agent))
+  return 0
+}
+
+const SETTINGS = {
+  claude: ['claude-settings.json', '.claude/settings.json'],
+  cursor: ['cursor-hooks.json', '.cursor/hooks.json'],
+} as const
+
+/** Writes a policy where there is none, and adds the settings of an agent; returns the exit code. */
+export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>): Promise<number> {
+  const shipped = await readFile(deployFile('agents/squall-policy.yaml'), 'utf8')
+  const text = shipped.replace(/^# yaml-language-server.*\n/, schemaLine('policy', '.'))
+  const isNew = await writeFile(path, text, { flag: 'wx' }).then(
+    () => true,
+    () => false,
+  )
+  const [from, to] = SETTINGS[agent]
+  const wanted: unknown = JSON.parse(await readFile(deployFile(`agents/${from}`), 'utf8'))
+  const before = existsSync(to) ? await textOf(to) : '{}'
+  await mkdir(dirname(to), { recursive: true })
+  await writeText(
+    to,
+    'policy init',
+    `${JSON.stringify(merged(JSON.parse(before), wanted), null, 2)}\n`,
+  )
+  const done = isNew ? 'is written' : 'exists already, and is kept'
+  await print(
+    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} policy trust ${path}\n`,
+  )
+  return 0
+}
+
+/** Adds members and elements that are missing. */
+function merged(old: unknown, more: unknown): unknown {
+  if (Array.isArray(old) && Array.isArray(more)) {
+    const known = new Set(old.map((each) => JSON.stringify(each)))
+    return [...(old as unknown[]), ...more.filter((each) => !known.has(JSON.stringify(each)))]
+  }
+  if (!isRecord(old) || !isRecord(more)) return old ?? more
+  const keys = [...new Set([...Object.keys(old), ...Object.keys(more)])]
+  return Object.fromEntries(keys.map((key) => [key, merged(old[key], more[key])]))
+}
+
+/** Asks the person at the terminal to trust a policy as it is now; returns the exit code. */
+export async function trustPolicyFile({
+  path,
+  trust,
+}: RequestOf<typeof POLICY_TRUST>): Promise<number> {
+  const text = await textOf(path)
+  const digest = policyDigest(text)
+  await print(`${plain(path)} (${digest})\n`)
+  policyIn(path, text)
+  await print(`${text.split('\n').map(plain).join('\n')}\n`)
+  needPerson('trusts a policy', 'squall policy trust')
+  const before = await trustedDigest(trust, path)
+  const change =
+    before === digest ? 'It is trusted already.' : 'Another content was trusted before.'
+  if (before !== undefined) await print(`${change}\n`)
+  if (!(await isAgreed('Trust this policy?'))) {
+    await print('not trusted\n')
+    return 1
+  }
+  await trustPolicy(trust, path, { digest, by: userInfo().username })
+  await print('trusted: experiments run within these limits until the file changes\n')
   return 0
 }
 

@@ -19,7 +19,7 @@ import {
   EXPERIMENT_LIST,
   EXPERIMENT_SHOW,
 } from './past-experiments.ts'
-import { HOOK, POLICY_PRINT, POLICY_VALIDATE } from './policy.ts'
+import { HOOK, POLICY_INIT, POLICY_PRINT, POLICY_TRUST, POLICY_VALIDATE } from './policy.ts'
 import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
@@ -48,6 +48,8 @@ export const COMMANDS: readonly Command[] = [
   command(EXPERIMENT_RESTORE, () => import('../operations/restore.ts'), 'restoreRules'),
   command(POLICY_VALIDATE, () => import('../cli/policy.ts'), 'validatePolicies'),
   command(POLICY_PRINT, () => import('../cli/policy.ts'), 'printPolicy'),
+  command(POLICY_INIT, () => import('../cli/policy.ts'), 'initPolicy'),
+  command(POLICY_TRUST, () => import('../cli/policy.ts'), 'trustPolicyFile'),
   command(HOOK, () => import('../cli/hook.ts'), 'checkHook'),
   command(MCP, () => import('../mcp-server/serve.ts'), 'serveControl'),
   command(APPROVE, () => import('../mcp-server/approve.ts'), 'approveProposal'),

@@ -92,6 +92,7 @@ export const MCP = operation({
     const { sidecar: sidecars, namespace: namespaces, monitor: monitors } = flags
     return {
       policy: flags.policy,
+      trust: stateOf(undefined, env),
       production,
       access,
       bounds: { sidecars, namespaces, monitors, context: flags.context },

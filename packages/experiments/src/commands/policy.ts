@@ -1,5 +1,6 @@
 import { AGENTS } from '../policy/agents.ts'
 import { asText, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+import { stateOf } from './experiment.ts'
 import { operation } from './operation.ts'
 
 const PAGE = 'docs/guides/policy.md'
@@ -35,6 +36,32 @@ export const POLICY_PRINT = operation({
   },
 })
 
+export const POLICY_INIT = operation({
+  name: 'policy init',
+  examples: ['policy init', 'policy init --for cursor'],
+  page: PAGE,
+  description: 'write a first policy, and the settings that keep an agent from changing it',
+  flags: group('Output:', {
+    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+  }),
+  fromEnvironment: false,
+  parse: ({ for: agent }) => ({ path: DEFAULT_FILE, agent }),
+})
+
+export const POLICY_TRUST = operation({
+  name: 'policy trust',
+  examples: ['policy trust', 'policy trust squall-policy.yaml'],
+  page: PAGE,
+  description: 'trust a policy as it is now, at a terminal: squall mcp runs nothing under another',
+  operands: { form: '[path]', most: 1 },
+  flags: {},
+  fromEnvironment: false,
+  parse: (_, { operands: [path = DEFAULT_FILE], env }) => ({
+    path,
+    trust: stateOf(undefined, env),
+  }),
+})
+
 export const HOOK = operation({
   name: 'hook',
   examples: ['hook', 'hook --policy squall-policy.yaml'],
@@ -45,7 +72,7 @@ export const HOOK = operation({
   note: `
 Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
 event or the policy cannot be read.`,
-  parse: ({ policy }) => policy,
+  parse: ({ policy: path }, { env }) => ({ path, state: stateOf(undefined, env) }),
 })
 
 function noPolicy(command: string): UsageError {

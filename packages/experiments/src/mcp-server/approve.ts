@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os'
-import { createInterface } from 'node:readline/promises'
 import { durationText, plain } from '#base'
 import type { APPROVE } from '../commands/mcp.ts'
 import type { RequestOf } from '../commands/operation.ts'
-import { print, UsageError } from '#cli'
+import { isAgreed, needPerson } from '../cli/person.ts'
+import { print } from '#cli'
 import { APPROVAL_MS, Proposals } from './proposals.ts'
 import { DeniedError } from './denied-error.ts'
 
@@ -20,15 +20,9 @@ export async function approveProposal({
     const [what, tool] =
       search === undefined ? ['this', 'run_experiment'] : ['this search', 'find_limit']
     await print(`${summary.map(plain).join('\n')}\n`)
-    if (!process.stdin.isTTY || !process.stdout.isTTY) {
-      throw new UsageError(
-        'INVALID_VALUE',
-        'only a person at a terminal approves a run',
-        'run squall approve in a terminal',
-      )
-    }
+    needPerson('approves a run', 'squall approve')
     const within = durationText(APPROVAL_MS)
-    if (!(await isAgreed(`Run ${what} once, within ${within}? [y/N] `))) {
+    if (!(await isAgreed(`Run ${what} once, within ${within}?`))) {
       await print('not approved\n')
       return FAILED
     }
@@ -39,14 +33,5 @@ export async function approveProposal({
     if (!(error instanceof DeniedError)) throw error
     process.stderr.write(`${plain(error.message)}\n`)
     return FAILED
-  }
-}
-
-async function isAgreed(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    return /^y(?:es)?$/i.test((await lines.question(question)).trim())
-  } finally {
-    lines.close()
   }
 }

@@ -7,6 +7,8 @@ export interface AuditEntry {
   readonly tool: string
   /** The name and the version that the client stated. */
   readonly client: string
+  /** The digest of the policy that the call found. */
+  readonly policy: string
   readonly outcome: 'started' | 'done' | 'denied' | 'approval_required' | 'failed'
   /** The reasons of a denial, or of a failure. */
   readonly reasons?: readonly string[]

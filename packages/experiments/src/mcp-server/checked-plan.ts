@@ -1,7 +1,6 @@
 import * as Type from 'typebox'
 import { resolve } from 'node:path'
 import { quoted, durationText, plain, shownUrl } from '#base'
-import { readPolicyFile } from '../cli/policy.ts'
 import type { ControlRequest } from '../commands/mcp.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
@@ -31,7 +30,7 @@ const FILE = 'plan.yaml'
 
 /** Checks the text of a plan. Throws a `DeniedError` with all reasons at once. */
 export async function checkPlan(text: string, control: Control): Promise<CheckedPlan> {
-  const policy = await readPolicyFile(control.policy)
+  const policy = control.limits.trusted()
   const hidden = payloadProblems({ plan: text }, policy)
   const noFiles = (path: string): Promise<string> =>
     Promise.reject(

@@ -18,11 +18,14 @@ import type { ControlRequest } from '../commands/mcp.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { Audit, AuditEntry } from './audit.ts'
 import { DeniedError } from './denied-error.ts'
+import { type FrozenPolicy, freezePolicy } from './frozen-policy.ts'
 import type { Proposals } from './proposals.ts'
 import type { RunningExperiments } from './running.ts'
 
 /** The settings of the control server, and what its clients share. */
 export interface Control extends ControlRequest {
+  /** The policy as the call found it. */
+  readonly limits: FrozenPolicy
   readonly proposals: Proposals
   readonly running: RunningExperiments
 }
@@ -55,7 +58,7 @@ export interface ControlCall extends Omit<Shared, 'audit'> {
   /** True when the client can ask a person. */
   readonly canAsk: boolean
   /** Writes an entry of this call. */
-  readonly audit: (entry: Omit<AuditEntry, 'tool' | 'client'>) => Promise<void>
+  readonly audit: (entry: Omit<AuditEntry, 'tool' | 'client' | 'policy'>) => Promise<void>
 }
 
 /** A tool of the control server. */
@@ -108,12 +111,14 @@ export function toolAdder(
   return (server) => {
     server.registerTool(name, config, async (args, context) => {
       const client = clientOf(server, context)
+      const limits = await freezePolicy(shared.control)
       const call: ControlCall = {
         ...shared,
+        control: { ...shared.control, limits },
         context,
         client,
         canAsk: canAsk(server, context),
-        audit: (entry) => audit({ tool: name, client, ...entry }),
+        audit: (entry) => audit({ tool: name, client, policy: limits.digest, ...entry }),
       }
       return respond(tool, args, call)
     })

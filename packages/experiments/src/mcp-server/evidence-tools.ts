@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import * as Type from 'typebox'
 import { API, type ErrorKind } from '#admin-api'
 import { matchesGlob, oneLine, plain, shownUrl } from '#base'
-import { readPolicyFile } from '../cli/policy.ts'
 import { MonitorError } from '../experiment/monitor/ask.ts'
 import { BaselinesError } from '../next/baselines.ts'
 import { whatNext } from '../next/what-next.ts'
@@ -252,7 +251,7 @@ export const WHAT_NEXT = defineTool({
     }),
   }),
   run: async ({ sidecar: asked, target: wanted, top = DEFAULT_TOP }, { control }) => {
-    const policy = await readPolicyFile(control.policy)
+    const policy = control.limits.read()
     const { ask, setting: sidecar } = chosenSidecar(control, asked)
     const url = shownUrl(chosenTarget(control, wanted))
     const { environment } = await ask(API.state)

@@ -5,8 +5,8 @@ import { experimentMarkdown } from '../experiment/experiment-report.ts'
 import { readHistory } from '../experiment/history.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import { rulesSchemaText } from '#rules'
-import { readPolicyFile } from '../cli/policy.ts'
 import { type Control, FOREIGN } from './control-tool.ts'
+import { freezePolicy } from './frozen-policy.ts'
 import { pastResult } from './history-tools.ts'
 
 const LISTED = 20
@@ -18,8 +18,8 @@ export function addGuidance(server: McpServer, control: Control): void {
   addPrompts(server, control)
 }
 
-function addResources(server: McpServer, { policy, access }: Control): void {
-  const { experiments } = access
+function addResources(server: McpServer, control: Control): void {
+  const { experiments } = control.access
   const add = (
     name: string,
     uri: string,
@@ -32,7 +32,7 @@ function addResources(server: McpServer, { policy, access }: Control): void {
     }))
   }
   add('policy', 'squall://policy', 'The limits of experiments.', 'text/markdown', async () =>
-    policyBlock(await readPolicyFile(policy), 'claude'),
+    policyBlock((await freezePolicy(control)).read(), 'claude'),
   )
   const schema = 'application/schema+json'
   add('plans', 'squall://schemas/plan', 'JSON Schema of plans.', schema, planSchemaText)

@@ -3,7 +3,6 @@ import { API } from '#admin-api'
 import { experimentMarkdown } from '../experiment/experiment-report.ts'
 import { FIRST_STAGE, stagesTo } from '#rules'
 import type { Policy } from '../policy/policy-schema.ts'
-import { readPolicyFile } from '../cli/policy.ts'
 import { type Control, type Asked, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { chosenSidecar, chosenTarget, SIDECAR, TARGET } from './open-sidecars.ts'
@@ -114,7 +113,7 @@ export const RUN_IMPACT = defineTool({
 })
 
 async function propose(impact: Impact, control: Control): Promise<Asked> {
-  const policy = await readPolicyFile(control.policy)
+  const policy = control.limits.trusted()
   const { ask, setting: sidecar } = chosenSidecar(control, impact.sidecar)
   const { environment } = await ask(API.state)
   const plan = {

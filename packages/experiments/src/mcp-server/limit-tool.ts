@@ -12,6 +12,7 @@ import { runSearch } from '../operations/search.ts'
 import { checkPlan, MAX_PLAN, reasonsOf } from './checked-plan.ts'
 import { type Control, type Asked, defineTool, DESTRUCTIVE } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { freezePolicy } from './frozen-policy.ts'
 import type { ProposedSearch } from './proposals.ts'
 import { askedIn, progressOf, proposePlan, RUN_OUTPUT, runWhenApproved } from './run-proposal.ts'
 import {
@@ -116,7 +117,10 @@ export const FIND_LIMIT = defineTool({
           stop,
           onProgress: progressOf(call) ?? (() => {}),
           // A person may change the policy meanwhile.
-          beforeRun: async () => void (await checkPlan(proposal.plan, control)),
+          beforeRun: async () => {
+            const limits = await freezePolicy(control)
+            await checkPlan(proposal.plan, { ...control, limits })
+          },
         }),
       )
       return {

@@ -16,6 +16,7 @@ import { openAudit, type Audit } from './audit.ts'
 import { type Control, type Asked, toolAdder } from './control-tool.ts'
 import { WHAT_NEXT, OBSERVE, SUGGEST_SLO } from './evidence-tools.ts'
 import { EXPERIMENT_TOOLS } from './experiment-tools.ts'
+import { freezePolicy } from './frozen-policy.ts'
 import { addGuidance } from './guidance.ts'
 import { HISTORY_TOOLS } from './history-tools.ts'
 import { listenHttp, PATH } from './http-front.ts'
@@ -29,9 +30,10 @@ export async function serveControl(request: ControlRequest): Promise<number> {
   const { access, audit, listen } = request
   // An invalid policy ends the server at the start, where a person reads the error.
   await readPolicyFile(request.policy)
+  const limits = await freezePolicy(request)
   const running = new RunningExperiments()
   const proposals = new Proposals(access.stateDirectory)
-  const create = controlServers({ ...request, proposals, running }, await openAudit(audit))
+  const create = controlServers({ ...request, limits, proposals, running }, await openAudit(audit))
   const stop = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
     const serving =

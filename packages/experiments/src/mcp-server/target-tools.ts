@@ -5,7 +5,6 @@ import { LoadError } from '../load/load-error.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { changeSidecar } from '#cli'
 import { listTools } from '../cli/list-tools.ts'
-import { readPolicyFile } from '../cli/policy.ts'
 import { type Control, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { adminUrl } from './open-sidecars.ts'
 import { DeniedError } from './denied-error.ts'
@@ -59,7 +58,7 @@ export const LIST_TARGETS = defineTool({
     }),
   }),
   run: async ({ tools: glob = '*' }, { control }) => {
-    const policy = await readPolicyFile(control.policy)
+    const policy = control.limits.read()
     const [sidecars, servers] = await Promise.all([
       Promise.all(control.bounds.sidecars.map((each) => sidecarState(each, control))),
       Promise.all(control.targets.map((url) => serverTools(url, glob, policy, control))),

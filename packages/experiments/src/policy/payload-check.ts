@@ -76,7 +76,9 @@ class PayloadLook {
   #text(text: string, path: string, depth: number, nested: number): void {
     for (const form of formsOf(text)) {
       if (readShell(form).approves) {
-        this.#found.add(`${where(path)} may run squall approve; only a person at a terminal may`)
+        this.#found.add(
+          `${where(path)} may run squall approve or policy trust; only a person at a terminal may`,
+        )
       }
       for (let at = 0; at < form.length; at += PIECE - OVERLAP) {
         this.#name(form.slice(at, at + PIECE), path)
@@ -140,7 +142,7 @@ function where(path: string): string {
 }
 
 /** Returns a text as written, and as it reads without percent and Base64 encoding. */
-function formsOf(text: string): readonly string[] {
+export function formsOf(text: string): readonly string[] {
   const forms = [text]
   if (/%[0-9a-f]{2}/i.test(text)) {
     forms.push(text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => charOf(hex)))

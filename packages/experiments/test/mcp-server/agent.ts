@@ -1,4 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client as ClientV2, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -7,12 +9,22 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { policyDigest, trustPolicy } from '../../src/policy/trust.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'
 
 /** Experiments take longer than a minute. */
 const TIMEOUT_MS = 300_000
 
 const MAIN = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.url))
+
+/** The environment of `squall mcp`: digests of policies are kept outside of a person's own. */
+export const STATE = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), 'squall-state-')) }
+
+/** Trusts a policy as it is now, as a person does with `squall policy trust`. */
+export async function trust(file: string): Promise<void> {
+  const digest = policyDigest(await readFile(file, 'utf8'))
+  await trustPolicy(join(STATE.XDG_STATE_HOME, 'squall'), file, { digest, by: 'ada' })
+}
 
 export const SDKS = ['v1', 'v2', 'v2 auto'] as const
 type Sdk = (typeof SDKS)[number]
@@ -42,6 +54,7 @@ export interface AgentSetup {
   /** The arguments of `squall mcp` over stdio, or the URL of a server. */
   readonly server: readonly string[] | URL
   readonly token?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Connects an agent. */
@@ -50,6 +63,7 @@ export async function openAgent({
   approves,
   server,
   token,
+  env = STATE,
 }: AgentSetup): Promise<Agent> {
   const questions: string[] = []
   const progress: string[] = []
@@ -61,7 +75,12 @@ export async function openAgent({
   const info = { name: 'agent', version: '1.0.0' }
   const requestInit =
     token === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${token}` } } }
-  const started = { command: process.execPath, args: [MAIN, 'mcp'], stderr: 'ignore' as const }
+  const started = {
+    command: process.execPath,
+    args: [MAIN, 'mcp'],
+    env: { ...env },
+    stderr: 'ignore' as const,
+  }
   const onprogress = ({ message = '' }: { message?: string | undefined }) => {
     progress.push(message)
   }
@@ -137,7 +156,7 @@ export async function phaseIn({ squall }: ExperimentStage): Promise<string | und
   return rules.find(({ name }) => name === 'broken')?.phase
 }
 
-/** Writes the policy of a stage, and returns the arguments of `squall mcp` for it. */
+/** Writes the policy of a stage, which a person trusts, and returns the arguments of `squall mcp` for it. */
 export async function controlFlags(
   { directory, rulesFile, squall, server }: ExperimentStage,
   policy: object = {},
@@ -151,6 +170,7 @@ export async function controlFlags(
     require: ['abortOn', 'steadyState'],
   }
   await writeFile(at('policy.yaml'), JSON.stringify({ ...least, ...policy }))
+  await trust(at('policy.yaml'))
   const flags = {
     policy: at('policy.yaml'),
     audit: at('audit.jsonl'),

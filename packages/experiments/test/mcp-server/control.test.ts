@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { BEFORE } from '../experiment/stage.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
-import { type Agent, controlFlags, openAgent, phaseIn, propose, SDKS } from './agent.ts'
+import { type Agent, controlFlags, openAgent, phaseIn, propose, SDKS, STATE } from './agent.ts'
 import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 
 const TOKEN = 'a-token-of-enough-length'
@@ -68,6 +68,7 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
   it('runs nothing over HTTP that a person declines, and nothing without the token', async () => {
     const flags = await controlFlags(stage)
     const server = startProgram(['mcp', '--listen', '127.0.0.1:0', ...flags], {
+      ...STATE,
       SQUALL_MCP_TOKEN: TOKEN,
     })
     closing.push(() => server.kill())

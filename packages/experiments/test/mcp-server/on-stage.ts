@@ -44,12 +44,17 @@ export async function agentOf(
 export const at = (name: string): string => join(stage.directory, name)
 
 /** Runs `squall approve` in a terminal, and types a line. */
-export async function approveInTerminal(id: string, line: string): Promise<string> {
-  const command = [process.execPath, MAIN, 'approve', id, '--state-dir', at('state')].join(' ')
-  const { stdout } = await startProgram(
-    ['-qec', command, '/dev/null'],
-    {},
-    { program: 'script', input: `${line}\n` },
-  ).finished()
-  return stdout
+export function approveInTerminal(id: string, line: string): Promise<string> {
+  return inTerminal(['approve', id, '--state-dir', at('state')], line)
+}
+
+/** Runs a command line in a terminal, and types a line. */
+export async function inTerminal(
+  args: readonly string[],
+  line: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const command = [process.execPath, MAIN, ...args].join(' ')
+  const script = { program: 'script', input: `${line}\n` }
+  return (await startProgram(['-qec', command, '/dev/null'], env, script).finished()).stdout
 }

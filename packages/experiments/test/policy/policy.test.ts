@@ -1,5 +1,5 @@
 // part: slow
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -48,6 +48,29 @@ describe('squall policy', () => {
   })
 })
 
+describe('squall policy init', () => {
+  it('writes a policy and adds the settings of the agent to its own, once', async () => {
+    const cwd = await mkdtemp(join(directory, 'init-'))
+    const settings = join(cwd, '.claude', 'settings.json')
+    await mkdir(join(cwd, '.claude'))
+    await writeFile(settings, '{"model":"x","permissions":{"deny":["Bash(rm:*)"]}}')
+    const init = () => startProgram(['policy', 'init'], {}, { cwd }).finished()
+    expect((await init()).stdout).toContain('policy trust squall-policy.yaml')
+    const first = await readFile(settings, 'utf8')
+    expect((await init()).stdout).toContain('exists already, and is kept')
+    expect(await readFile(settings, 'utf8')).toBe(first)
+    expect(JSON.parse(first)).toMatchObject({
+      model: 'x',
+      permissions: {
+        deny: expect.arrayContaining(['Bash(rm:*)', 'Edit(squall-policy.yaml)']) as unknown,
+      },
+      hooks: { PreToolUse: [{ matcher: expect.stringContaining('Edit') as unknown }] },
+    })
+    const written = join(cwd, 'squall-policy.yaml')
+    expect(await squall('policy', 'validate', written)).toMatchObject({ code: 0 })
+  })
+})
+
 describe('squall experiment', () => {
   it.each(['validate', 'run'])('%s rejects a plan outside the policy', async (command) => {
     const plan = join(directory, 'plan.yaml')
@@ -88,11 +111,28 @@ describe('squall hook', () => {
       'only a person at a terminal may',
     ],
     [{ tool_name: 'x' }, 'it has no tool_input'],
+    [
+      { tool_name: 'Bash', tool_input: { command: 'squall fault add --abort 503 --percent 100' } },
+      '"fault add" changes faults without a plan',
+    ],
+    [{ command: 'squall apply', cwd: '/' }, '"apply" changes faults without a plan'],
+    [
+      { tool_name: 'Write', tool_input: { file_path: 'squall-policy.yaml', content: '' } },
+      'it may change "squall-policy.yaml", which only a person may',
+    ],
   ])('refuses %j with exit code 2', async (event, wanted) => {
     const { code, stdout, stderr } = await hook(JSON.stringify(event))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(wanted)
   })
+
+  it.each(['NODE_ENV=production npm run build', 'grep -r live src'])(
+    'passes a command that does not reach Squall: %j',
+    async (command) => {
+      const event = { tool_name: 'Bash', tool_input: { command } }
+      expect(await hook(JSON.stringify(event))).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
 
   it('refuses what it cannot read', async () => {
     expect(await hook('no json')).toMatchObject({ code: 2 })

@@ -1,0 +1,96 @@
+import { quoted } from '#base'
+import { formsOf, payloadProblems } from './payload-check.ts'
+import type { Policy } from './policy-schema.ts'
+import { leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
+import { readSquall } from './shell-text.ts'
+
+/** The call of a tool, as the hook of an agent describes it. */
+export interface ToolCall {
+  /** Empty where the agent names no tool. */
+  readonly tool: string
+  readonly input: unknown
+  /** What the agent says about the server of the tool: its URL, or its command. */
+  readonly url: string | undefined
+  readonly command: string | undefined
+}
+
+const SHELL = /^(?:Bash|Shell|PowerShell|Terminal)$/i
+const WRITER = /^(?:Edit|Write|MultiEdit|NotebookEdit|Delete)$/i
+const HARMLESS =
+  /^(?:Read|Grep|Glob|LS|Task|Agent|Todo\w*|Web\w+|NotebookRead|BashOutput|KillShell|Skill)$/i
+/** Tools of `squall mcp` that inject nothing. */
+const SAFE =
+  /(?:^|__|:)(?:list_targets|observe|describe_\w+|agent_findings|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
+const CHAOS = /squall|chaos|fault|toxi|litmus/i
+const CHAOS_KEY = /^(?:faults?|fault_?type|chaos|toxics?|abort_?on|blast_?radius)$/i
+const READING = /(?:^|_|:)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/
+const PATH_KEY = /path|file|target|dest|uri|source/i
+const COMMAND_KEY = /^(?:command|cmd|script|code|args)$/i
+
+/** Returns the reasons for which a policy refuses a call; none for what does not reach Squall. */
+export async function callProblems(
+  { tool, input, url, command }: ToolCall,
+  policy: Policy,
+  files: Protected,
+): Promise<readonly string[]> {
+  const isChaos = CHAOS.test(`${tool} ${url} ${command}`)
+  if (HARMLESS.test(tool) || (isChaos && SAFE.test(tool))) return []
+  const strings = [...stringsIn(input, '')]
+  if (!READING.test(tool)) {
+    const paths = strings.filter(({ key }) => PATH_KEY.test(key))
+    for (const { text } of paths) {
+      if (await leadsToProtected(text, files)) return [onlyAPerson(text)]
+    }
+  }
+  if (WRITER.test(tool)) return []
+  const commands = strings.filter(({ key }) => COMMAND_KEY.test(key) || SHELL.test(tool))
+  const found = commands.flatMap(({ text }) => commandProblems(text, policy, files))
+  const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
+  if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
+  return [
+    ...new Set([...found, ...checked(url === undefined ? input : { input, url }, policy, files)]),
+  ]
+}
+
+/** Returns the reasons to refuse a command of a shell. */
+function commandProblems(text: string, policy: Policy, files: Protected): readonly string[] {
+  const written = writtenBy(text, files)
+  if (written !== undefined) return [onlyAPerson(written)]
+  const found = formsOf(text).map(readSquall)
+  const past = found.find(({ injects }) => injects !== undefined)?.injects
+  if (past !== undefined) {
+    return [
+      `${quoted(past)} changes faults without a plan, its gates and its approval; call propose_experiment, or ask a person to run it`,
+    ]
+  }
+  if (!found.some(({ reaches }) => reaches)) return []
+  return checked({ command: found[0]!.commands }, policy, files)
+}
+
+function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
+  if (!files.isChanged) return payloadProblems(payload, policy)
+  return ['the policy has changed since a person trusted it; ask one to run squall policy trust']
+}
+
+function onlyAPerson(path: string): string {
+  return `it may change ${quoted(path)}, which only a person may; ask one`
+}
+
+function* stringsIn(
+  value: unknown,
+  key: string,
+  depth = 0,
+): Generator<{ key: string; text: string }> {
+  if (typeof value === 'string') yield { key, text: value }
+  if (typeof value !== 'object' || value === null || depth > 64) return
+  for (const [name, each] of Object.entries(value)) {
+    yield* stringsIn(each, Array.isArray(value) ? key : name, depth + 1)
+  }
+}
+
+function hasChaosKey(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null || depth > 64) return false
+  return Object.entries(value).some(
+    ([key, each]) => (!Array.isArray(value) && CHAOS_KEY.test(key)) || hasChaosKey(each, depth + 1),
+  )
+}

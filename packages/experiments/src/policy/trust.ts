@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fieldsOf } from '#base'
+
+/** Returns the digest by which a policy is trusted. */
+export function policyDigest(text: string): string {
+  return `sha256:${digestOf(text)}`
+}
+
+/** Returns the digest of the policy at a path that a person trusts; undefined without one. */
+export async function trustedDigest(directory: string, path: string): Promise<string | undefined> {
+  const real = await realPath(path)
+  try {
+    const kept = fieldsOf(JSON.parse(await readFile(trustFile(directory, real), 'utf8')))
+    const { digest } = kept
+    return kept['path'] === real && typeof digest === 'string' ? digest : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes that a person trusts a policy. Each path has one trusted digest. */
+export async function trustPolicy(
+  directory: string,
+  path: string,
+  { digest, by }: { readonly digest: string; readonly by: string },
+): Promise<void> {
+  const real = await realPath(path)
+  await mkdir(join(directory, TRUSTED), { recursive: true, mode: 0o700 })
+  const kept = { path: real, digest, by, at: new Date().toISOString() }
+  await writeFile(trustFile(directory, real), `${JSON.stringify(kept)}\n`, { mode: 0o600 })
+}
+
+const TRUSTED = 'trusted-policies'
+
+function trustFile(directory: string, real: string): string {
+  return join(directory, TRUSTED, `${digestOf(real)}.json`)
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Returns the path without symbolic links, also for a missing file. */
+export function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}

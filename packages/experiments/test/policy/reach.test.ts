@@ -1,0 +1,220 @@
+import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Policy } from '../../src/policy/policy-schema.ts'
+import type { Protected } from '../../src/policy/protected-files.ts'
+import { callProblems } from '../../src/policy/reach.ts'
+import { readPolicy } from '../../src/policy/read-policy.ts'
+import { readSquall } from '../../src/policy/shell-text.ts'
+import { APPROVING, HARMLESS } from './approve-forms.ts'
+
+const POLICY = policyOf()
+let files: Protected
+
+function policyOf(): Policy {
+  const read = readPolicy('{ targets: ["http://*"], environments: [staging] }')
+  if (!read.ok) throw new Error(JSON.stringify(read.problems))
+  return read.policy
+}
+
+beforeAll(async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'squall-reach-'))
+  const policy = join(directory, 'squall-policy.yaml')
+  await writeFile(policy, '')
+  await symlink(policy, join(directory, 'notes.txt'))
+  files = { policy, state: join(directory, '.state/squall'), isChanged: false, directory }
+})
+
+async function of(tool: string, input: unknown, command?: string): Promise<string> {
+  const call = { tool, input, url: undefined, command }
+  return (await callProblems(call, POLICY, files)).join('\n')
+}
+const bash = (command: string): Promise<string> => of('Bash', { command })
+
+/** Commands that do not reach Squall, or only read. */
+const OTHERS = [
+  ...HARMLESS,
+  'NODE_ENV=production npm run build',
+  'grep -r live src',
+  'kubectl --context prod get pods',
+  'cd ~/squall && NODE_ENV=production npm run build',
+  'git commit -m "fix(squall): production names"',
+  'grep -rn "squall apply" docs',
+  'rg "squall approve" docs | head -3',
+  'echo "squall fault add --abort 503 in production" >> notes.md',
+  "git log --grep 'squall arm' | head",
+  'squall fault list',
+  'squall fault clear',
+  'squall disarm',
+  'squall experiment validate plan.yaml',
+  'squall apply --help',
+  'squall policy validate squall-policy.yaml',
+  'npx squall experiment validate --policy squall-policy.yaml plan.yaml',
+  'curl -fsS http://127.0.0.1:15390/api/faults',
+  'curl -X POST http://127.0.0.1:15390/api/disarm',
+  'curl -d x=1 https://live.example.com/form',
+  'cat squall-policy.yaml',
+  'grep -n targets ./squall-policy.yaml | head',
+  'git add squall-policy.yaml && git commit -m policy',
+  'ls -la .claude/',
+  'diff squall-policy.yaml other.yaml 2>/dev/null',
+  'echo done > build.log 2>&1',
+  'rm -rf dist/* build',
+  'sed -i s/a/b/ src/main.ts',
+]
+
+const TRUSTING = APPROVING.map((each) =>
+  each.replace(/=approve/, "='policy trust'").replaceAll('approve', 'policy trust'),
+)
+
+const INJECTING = [
+  'squall fault add --abort 503 --percent 100',
+  'npx squall fault add --delay 1s --percent 5 --for 30s',
+  'squall apply',
+  'squall apply rules.yaml -n shop',
+  'squall arm',
+  'squall experiment run plan.yaml',
+  'node bin/squall.cjs experiment again last',
+  'squall experiment search --vary percent=1%..50% plan.yaml',
+  'squall mcp --policy weak.yaml',
+  'cd app && npx squall apply rules.yaml',
+  'F=fault; squall $F add --abort 503',
+  "bash -c 'squall apply'",
+  'echo squall apply | sh',
+  'echo c3F1YWxsIGFwcGx5IHJ1bGVz | base64 -d | sh',
+  'rg --pre "squall apply" x docs',
+  `curl -X POST http://127.0.0.1:15390/api/faults -d '{"abort":503}'`,
+  'curl --json @f.json 127.0.0.1:15390/api/faults',
+  'wget --post-data x http://127.0.0.1:15390/api/arm',
+  'http :15390/api/faults abort=503',
+  `python3 -c "import requests; requests.post('http://127.0.0.1:15390/api/faults')"`,
+  'toxiproxy-cli toxic add -t latency orders',
+]
+
+const WRITING = [
+  'echo x > squall-policy.yaml',
+  'echo x >> ./squall-policy.yaml',
+  'echo x >| squall-policy.yaml',
+  'echo x &> squall-policy.yaml',
+  'cat weak.yaml >squall-policy.yaml',
+  'cat weak.yaml | tee squall-policy.yaml',
+  "sed -i 's/10%/100%/' squall-policy.yaml",
+  'sed --in-place s/a/b/ squall-policy.yaml',
+  "sed -n 'w squall-policy.yaml' weak.yaml",
+  'cp weak.yaml squall-policy.yaml',
+  'mv weak.yaml squall-policy.yaml',
+  'rm squall-policy.yaml',
+  'rm -f *.yaml',
+  'ln -sf weak.yaml squall-policy.yaml',
+  'dd if=weak.yaml of=squall-policy.yaml',
+  'truncate -s 0 squall-policy.yaml',
+  'install weak.yaml squall-policy.yaml',
+  'perl -pi -e s/a/b/ squall-policy.yaml',
+  `python3 -c "open('squall-policy.yaml','w').write('x')"`,
+  `node -e "fs.writeFileSync('squall-policy.yaml', 'x')"`,
+  'git checkout HEAD~9 -- squall-policy.yaml',
+  'patch squall-policy.yaml < weak.diff',
+  'curl -o squall-policy.yaml http://x/weak.yaml',
+  'squall init --force --out squall-policy.yaml',
+  'squall experiment catalog latency > squall-policy.yaml',
+  'cat weak.yaml > squall-"policy".yaml',
+  'F=squall-policy.yaml; cat weak.yaml > $F',
+  'cat weak.yaml > SQUALL-POLICY.yaml',
+  'sudo tee squall-policy.yaml < weak.yaml',
+  "bash -c 'echo x > squall-policy.yaml'",
+  'if true; then rm squall-policy.yaml; fi',
+  'echo {} > .claude/settings.json',
+  'cd .claude && echo {} > settings.local.json',
+  'rm -rf .claude',
+  'mv .cursor old',
+  'echo {} > .mcp.json',
+  'cp x .cursor/hooks.json',
+  `echo {} > ${homedir()}/.claude/settings.json`,
+  'echo {} > ~/.claude/settings.json',
+  'rm experiments/history.jsonl',
+  'rm -rf experiments',
+  'rm -r experiments/20260101-100000-abcdef',
+  'echo > audit.jsonl',
+  'echo {} > .state/squall/trusted-policies/x.json',
+]
+
+describe('the hook, of a command of the shell,', () => {
+  it.each(OTHERS)('allows %j', async (command) => {
+    expect(await bash(command)).toBe('')
+  })
+
+  it.each(INJECTING)('refuses faults past squall mcp: %j', async (command) => {
+    expect(await bash(command)).toContain('without a plan, its gates and its approval')
+  })
+
+  it.each(WRITING)('refuses to change what guards the agent: %j', async (command) => {
+    expect(await bash(command)).toMatch(/it may change .*, which only a person may/)
+  })
+
+  it.each([...APPROVING, ...TRUSTING])('refuses to approve and to trust: %j', async (command) => {
+    expect(await bash(command)).not.toBe('')
+  })
+
+  it.each([
+    'squall load --target http://mcp.prod.svc/mcp',
+    'kubectl -n prod annotate pod x squall.dev/a=b',
+  ])('refuses production where it reaches Squall: %j', async (command) => {
+    expect(await bash(command)).toContain('names production')
+  })
+
+  it('reads a hostile command in time that grows with its length', () => {
+    const began = process.cpuUsage().user
+    for (const piece of ["'", 'ls ', "ls 'a' ", 'squall -a ', '| ls ', 'a > ', 'curl -', 'rg x ']) {
+      readSquall(piece.repeat(50_000))
+    }
+    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(10_000)
+  })
+})
+
+describe('the hook, of a tool,', () => {
+  it.each([
+    ['Edit', { file_path: 'squall-policy.yaml', old_string: 'a', new_string: 'b' }],
+    ['Write', { file_path: '.claude/settings.local.json', content: '{}' }],
+    ['MultiEdit', { file_path: './sub/../squall-policy.yaml', edits: [] }],
+    ['NotebookEdit', { notebook_path: 'experiments/history.jsonl' }],
+    ['Write', { file_path: 'notes.txt', content: 'through a symbolic link' }],
+    ['mcp__filesystem__write_file', { path: 'squall-policy.yaml', content: 'x' }],
+    ['mcp__filesystem__move_file', { source: 'weak.yaml', destination: 'squall-policy.yaml' }],
+    ['mcp__shell__run', { command: 'rm squall-policy.yaml' }],
+  ])('%s refuses to change what guards the agent: %j', async (tool, input) => {
+    expect(await of(tool, input)).toContain('which only a person may')
+  })
+
+  it.each([
+    ['Edit', { file_path: 'src/production.ts', new_string: 'squall apply in production' }],
+    ['Write', { file_path: 'docs/live.md', content: 'production: [live]' }],
+    ['Read', { file_path: 'squall-policy.yaml' }],
+    ['mcp__filesystem__read_file', { path: 'squall-policy.yaml' }],
+    ['mcp__github__list_issues', { query: 'production is down' }],
+    ['mcp__github__create_issue', { body: 'percent: 100 in production' }],
+    ['mcp__squall__validate_rules', { rules: 'rules: [{ name: a, faults: [reset] }]' }],
+    ['mcp__squall__explain_rules', { rules: 'rules: [{ name: a, faults: [reset] }]', tool: 'x' }],
+    ['mcp__squall__stop_experiment', {}],
+    ['mcp__squall__disarm', { reason: 'production is affected' }],
+  ])('%s passes: %j', async (tool, input) => {
+    expect(await of(tool, input)).toBe('')
+  })
+
+  it.each([
+    ['mcp__squall__propose_experiment', { plan: 'stages: [50%]\nfaults: [reset]\n' }],
+    ['mcp__my-chaos__inject', { service: 'search', fault_type: 'latency' }],
+    ['mcp__resilience__start', { faults: ['reset'], namespace: 'shop' }],
+    ['inject_fault', { namespace: 'prod' }],
+  ])('%s is checked: %j', async (tool, input) => {
+    expect(await of(tool, input)).not.toBe('')
+  })
+
+  it('is refused while the policy is another than a person trusted', async () => {
+    files = { ...files, isChanged: true }
+    const plan = 'stages: [5%]\nfaults: [reset]\nslo: { success: 99% }\n'
+    expect(await of('mcp__squall__propose_experiment', { plan })).toContain('squall policy trust')
+    expect(await bash('npm test')).toBe('')
+    files = { ...files, isChanged: false }
+  })
+})
