@@ -103,6 +103,7 @@ export function watched(
         retryAt: retryAfter === undefined ? undefined : at + retryAfter,
         execution: EXECUTION[String(executed ?? outcome === 'ok')]!,
         isSessionLost: ended.sessionLost === true,
+        isTransient: outcome !== 'ok' && outcome !== 'cancelled',
         client: undefined,
         session: 's',
       },

@@ -10,11 +10,13 @@ export {
   type SidecarAdmin,
 } from './api-client.ts'
 export {
+  type Agents,
   API,
   type Endpoint,
   type ErrorKind,
   type Fault,
   type Faults,
+  type Finding,
   type History,
   isError,
   type Problem,
