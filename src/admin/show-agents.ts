@@ -1,5 +1,5 @@
 import type { Finding } from '../agents/findings.ts'
-import { FINDING_KINDS } from '../agents/finding-kinds.ts'
+import { FINDING_KINDS, isFinding } from '../agents/finding-kinds.ts'
 import { readInstant } from '../base/instant.ts'
 import { foreign, quoted } from '../base/text/foreign-text.ts'
 import { readDuration } from '../base/units.ts'
@@ -19,16 +19,28 @@ const LOAD = /^squall-load(?: |$)/
 /** Shows what agents did, in sentences. Throws a `CallFilterError`. */
 export function showAgents({ watch, findings, ids }: AgentSource, query: URLSearchParams): Agents {
   const { passes, since = watch.beganAt } = parseAgentsFilter(query)
-  const found = findings.list(since).filter(passes)
+  const counted = findings.list(since).filter(passes)
+  const found = counted.filter(({ kind, count, of }) => isFinding(kind, count, of))
   const isLoad = ({ client }: Finding): boolean => client !== undefined && LOAD.test(client)
   const sorted = [...found.filter((each) => !isLoad(each)), ...found.filter(isLoad)]
-  const shown = sorted.slice(0, query.get('all') === 'true' ? MAX_FINDINGS : SHOWN)
+  const isAll = query.get('all') === 'true'
+  const rest = isAll ? counted.filter((each) => !found.includes(each)) : []
   return {
-    since: isoTime(since),
+    since: isoTime(Math.max(since, watch.beganAt)),
     windowSeconds: watch.window / 1000,
     waiting: watch.waiting,
     total: found.length,
-    findings: shown.map((each) => showFinding(each, isLoad(each) ? 'load' : 'agent', ids)),
+    findings: sorted
+      .slice(0, isAll ? MAX_FINDINGS : SHOWN)
+      .map((each) => showFinding(each, isLoad(each) ? 'load' : 'agent', ids)),
+    rest: rest.slice(0, MAX_FINDINGS).map(({ kind, client, taskKind, tool, count, of }) => ({
+      kind,
+      client,
+      taskKind,
+      tool: foreign(tool, MAX_NAME),
+      count,
+      of,
+    })),
   }
 }
 

@@ -119,7 +119,7 @@ export type FindingKind = keyof typeof FINDING_KINDS
 /** The kinds, the most harmful first. */
 export const FINDING_NAMES = Object.keys(FINDING_KINDS) as readonly FindingKind[]
 
-/** With so many open calls of a task, one more is part of a storm. */
+/** The open calls of a task from which on the last one is part of a storm. */
 export const STORM = 10
 const LEAST = 3
 

@@ -5,13 +5,7 @@ import type { ShownTask } from '../telemetry/shown-ids.ts'
 import { OTHER } from '../telemetry/tool-label.ts'
 import { isHandshake } from './action.ts'
 import type { FaultEvent } from './fault-event.ts'
-import {
-  FINDING_NAMES,
-  type FindingFacts,
-  type FindingKind,
-  isFinding,
-  STORM,
-} from './finding-kinds.ts'
+import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
 import { habitsOf } from './habits.ts'
 import type { KeyKind } from './key-kinds.ts'
 import { Tally } from './tally.ts'
@@ -118,7 +112,7 @@ export class Findings {
     this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of, most: others + 1 })
   }
 
-  /** Returns what was found since a time, the most harmful first. */
+  /** Returns what was counted since a time, also too few cases for a finding; the most harmful first. */
   list(since = 0): readonly Finding[] {
     return FINDING_NAMES.flatMap((kind) => {
       const found: Finding[] = []
@@ -127,7 +121,7 @@ export class Findings {
         if (cases === undefined) continue
         const { waited, asked, most, calls } = cases
         const { count, of } = cases.tally.since(since)
-        if (!isFinding(kind, count, of)) continue
+        if (of === 0) continue
         const last = calls.filter(({ at }) => at >= since)
         found.push({ ...subject, kind, count, of, waited, asked, most, calls: last })
       }

@@ -13,7 +13,7 @@ export class Tally {
   #slotMs = 1000
   #slots: Slot[] = []
 
-  /** Counts one case in so many chances, or chances without a case. */
+  /** Counts cases and the chances for them. */
   add(at: number, count: number, of: number): void {
     let slot = this.#slots.at(-1)
     if (slot === undefined || at - slot.from >= this.#slotMs) {

@@ -115,22 +115,27 @@ export const verdictQuery = Type.Object({
   verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
 })
 
+/** Who did what, and how often. */
+const habit = {
+  kind: word(FINDING_NAMES, 'What the agent did.'),
+  client: maybe(text(NAME, 'Name and version that the client states.')),
+  taskKind: by,
+  tool: text(NAME, 'The tool, or the method of other calls.'),
+  count: count('The calls that show it.'),
+  of: count('The calls that could have shown it.'),
+}
+
 /** What agents did, in sentences. */
 export const agentsSchema = Type.Object({
   since: time('The start of the counts.'),
-  windowSeconds: seconds('`--task-window`.'),
+  windowSeconds: seconds('The value of `--task-window`.'),
   waiting: count('Faults and errors without a verdict.'),
   total: count('The findings, with those that are not shown.'),
   findings: list(
     Type.Object({
-      kind: word(FINDING_NAMES, 'What the agent did.'),
+      ...habit,
       severity: word(['high', 'medium', 'low'], 'How harmful that is.'),
       source: word(['agent', 'load'], 'Who called: `load` is `squall load`.'),
-      client: maybe(text(NAME, 'Name and version that the client states.')),
-      taskKind: by,
-      tool: text(NAME, 'The tool, or the method of other calls.'),
-      count: count('The calls that show it.'),
-      of: count('The calls that could have shown it.'),
       sentence: text(1000, 'The finding in words.'),
       advice: text(NAME, 'What to change in the agent.'),
       cure: maybe(
@@ -151,6 +156,11 @@ export const agentsSchema = Type.Object({
     }),
     MAX_FINDINGS,
     'The most harmful first: 20, or all that were asked for.',
+  ),
+  rest: list(
+    Type.Object(habit),
+    MAX_FINDINGS,
+    'With `all`: what was possible, and happened too rarely for a finding.',
   ),
 })
 
