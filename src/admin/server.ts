@@ -26,6 +26,7 @@ import { serveWithin } from './connection-limit.ts'
 import { createHandler } from './handler.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
+import { showAgents, WITHOUT_TASKS } from './show-agents.ts'
 import { type AgentSource, parseVerdictFilter, showTasks, verdictLine } from './show-tasks.ts'
 import { TapStreams } from './tap-streams.ts'
 import { createRoutes, routeOf, type Routes, type RouteSources } from './routes.ts'
@@ -82,7 +83,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const agents = options.agents && createAgents(options.agents)
   const shown = api === undefined ? [] : [...api.routes, ...pageRoutes()]
   const compat = options.compat ?? []
-  const more = [...health, ...(calls?.routes ?? []), ...(agents?.routes ?? []), ...shown, ...compat]
+  const ofAgents = agents?.routes ?? [WITHOUT_AGENTS]
+  const more = [...health, ...(calls?.routes ?? []), ...ofAgents, ...shown, ...compat]
   const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,
@@ -123,22 +125,33 @@ interface Streamed<Line> {
   readonly taps: TapStreams<Line>
 }
 
+/** Says how to watch agents, where they are not watched; not listed. */
+const WITHOUT_AGENTS = [
+  API.agents.path,
+  { stream: () => rejection(404, { error: WITHOUT_TASKS }) },
+] as const
+
 /** Creates the API of tasks. */
 function createAgents(source: AgentSource): Streamed<VerdictLine> {
   const taps = new TapStreams<VerdictLine>({
     read: (reader) => source.watch.read((event) => reader(verdictLine(event, source))),
     filter: parseVerdictFilter,
   })
-  const list = (query: URLSearchParams): AdminResponse => {
+  const listed = (list: () => AdminResponse): AdminResponse => {
     try {
-      return apiResponse(API.tasks, showTasks(source, query))
+      return list()
     } catch (error) {
       if (!(error instanceof CallFilterError)) throw error
       return rejection(400, { error: error.message })
     }
   }
   const routes = [
-    routeOf(API.tasks, { stream: (_, query) => list(query) }),
+    routeOf(API.tasks, {
+      stream: (_, query) => listed(() => apiResponse(API.tasks, showTasks(source, query))),
+    }),
+    routeOf(API.agents, {
+      stream: (_, query) => listed(() => apiResponse(API.agents, showAgents(source, query))),
+    }),
     routeOf(API.verdicts, { stream: (response, query) => taps.open(response, query) }),
   ]
   return { routes, taps }

@@ -1,5 +1,6 @@
 import type { AgentWatch, TaskEvent } from '../agents/agent-watch.ts'
 import type { EventFacts } from '../agents/fault-event.ts'
+import type { Findings } from '../agents/findings.ts'
 import type { Decided, Task } from '../agents/task.ts'
 import { VERDICT_NAMES } from '../agents/verdicts.ts'
 import { foreign } from '../base/text/foreign-text.ts'
@@ -15,6 +16,7 @@ import { MAX_SERIES, verdictQuery } from './contract/task-schemas.ts'
 export interface AgentSource {
   readonly watch: AgentWatch
   readonly counts: TaskCounts
+  readonly findings: Findings
   readonly ids: ShownIds
 }
 
@@ -80,7 +82,7 @@ export function verdictLine(
 }
 
 /** Shows the tasks of which a verdict passes; without filters all. */
-export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
+export function showTasks(source: Omit<AgentSource, 'findings'>, query: URLSearchParams): Tasks {
   const { watch, ids } = source
   const passes = parseVerdictFilter(query)
   const tasks: Tasks['tasks'][number][] = []
@@ -107,7 +109,7 @@ export function showTasks(source: AgentSource, query: URLSearchParams): Tasks {
 }
 
 /** Shows the counts of all tasks. */
-function showCounts({ watch, counts }: AgentSource): Omit<Tasks, 'tasks'> {
+function showCounts({ watch, counts }: Omit<AgentSource, 'findings'>): Omit<Tasks, 'tasks'> {
   const { retries, wasted, silent } = counts
   const ended = {
     ok: counts.ended.get('ok') ?? 0,

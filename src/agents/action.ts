@@ -18,6 +18,8 @@ export interface ActionFacts {
   readonly receivedAt: number
   /** A keyed hash of the arguments, which are not kept. */
   readonly hash: number
+  /** True when it follows a failed call of the same tool. */
+  readonly isAgain: boolean
 }
 
 /** The execution of a call; `possible` for a call that was sent and got no response. */

@@ -4,12 +4,15 @@ import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'
 import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
+import { Findings } from './findings.ts'
 import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
 import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
 import type { TaskFacts, TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
+
+export { Findings }
 
 export interface AgentWatchOptions extends TaskKeys {
   /** The wait for a reaction, and the pause that ends a task, in milliseconds. */
@@ -37,6 +40,7 @@ export class AgentWatch {
   readonly window: number
   /** The start of all counts, in milliseconds since the epoch. */
   readonly beganAt: number
+  readonly #findings: Findings
   readonly #maxRetries: number
   readonly #counts: TaskCounts
   readonly #now: () => number
@@ -50,8 +54,14 @@ export class AgentWatch {
   readonly #readers = new Set<(event: TaskEvent) => void>()
   readonly #onEvict: () => void
 
-  constructor(options: AgentWatchOptions, counts: TaskCounts, onEvict: () => void = () => {}) {
+  constructor(
+    options: AgentWatchOptions,
+    counts: TaskCounts,
+    onEvict: () => void = () => {},
+    findings = new Findings(options),
+  ) {
     this.window = options.window
+    this.#findings = findings
     this.#maxRetries = options.maxRetries
     this.#counts = counts
     this.#now = options.now ?? Date.now
@@ -102,7 +112,6 @@ export class AgentWatch {
     const method = keptName(call.method)
     const passive = isPassive(method)
     const name = call.name === undefined ? undefined : keptName(call.name)
-    const overlaps = task.isShared && task.open > 0
     const seq = passive ? task.seq : task.seq + 1
     const action: Action = {
       task,
@@ -113,16 +122,21 @@ export class AgentWatch {
       hash: hashOf(call),
       receivedAt: now,
       seq,
-      overlaps,
+      others: task.open,
       isPassive: passive,
+      isAgain: false,
       hasEnded: false,
       isRetry: false,
       isOk: false,
       execution: 'none',
     }
     action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
+    const { latest } = task
+    action.isAgain =
+      action.isRetry || (task.isFailing && latest?.name === name && latest?.method === method)
     if (!passive) {
-      if (overlaps) this.#overlap(task)
+      if (task.isShared && task.open > 0) this.#overlap(task)
+      if (isHandshake(method) && task.isFailing) task.restarts++
       task.seq = seq
       task.open++
       task.latest = action
@@ -153,8 +167,10 @@ export class AgentWatch {
     action.isOk = isOk
     action.execution = end.execution
     this.#tasks.use(task, now)
+    if (end.client !== undefined) task.client = end.client
     if (!action.isPassive) {
       task.open--
+      this.#findings.ended(action, this.#now)
       if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
@@ -169,7 +185,10 @@ export class AgentWatch {
     task.events++
     const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
-    const event = new FaultEvent(factsOf(action, end, causes, at), this.#maxRetries)
+    const event = new FaultEvent(
+      factsOf(action, end, causes, { now: at, date: this.#now() }),
+      this.#maxRetries,
+    )
     if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
     this.#add(action, event, reaction)
   }
@@ -235,7 +254,7 @@ export class AgentWatch {
     }
   }
 
-  #add({ task, overlaps, seq }: Action, event: FaultEvent, reaction?: Action): void {
+  #add({ task, others, seq }: Action, event: FaultEvent, reaction?: Action): void {
     task.undecided.push(event)
     this.#waiting++
     this.#undecided.add(task)
@@ -258,7 +277,7 @@ export class AgentWatch {
       if (decides || (hasEnded && !isHandshake(reaction.method))) this.#decide(task, event)
       return
     }
-    if (reaction !== undefined || (task.isShared && (overlaps || seq !== task.seq))) {
+    if (reaction !== undefined || (task.isShared && (others > 0 || seq !== task.seq))) {
       event.overlapped()
       return this.#decide(task, event)
     }
@@ -280,6 +299,7 @@ export class AgentWatch {
     this.#shown.add(task, decided)
     const tool = toolOf(facts.action)
     this.#counts.decided(verdict)
+    this.#findings.decided(task, event)
     if (verdict === 'continued' && facts.isNoticed) this.#counts.silent++
     for (const fault of facts.causes) {
       this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })

@@ -14,6 +14,8 @@ export interface ActionEnd {
   /** The execution of the call by the upstream. */
   readonly execution: Execution
   readonly isSessionLost: boolean
+  /** True for an error that may be gone when the call is made again. */
+  readonly isTransient: boolean
   readonly client: ClientInfo | undefined
   readonly session: string
 }
@@ -33,7 +35,11 @@ export interface EventFacts {
   readonly retryAt: number | undefined
   /** True when the response was that the session does not exist any more. */
   readonly isSessionLost: boolean
+  /** True for an error that may be gone when the call is made again. */
+  readonly isTransient: boolean
   readonly endedAt: number
+  /** The same time in milliseconds since the epoch. */
+  readonly date: number
   readonly trace: string | undefined
   readonly client: ClientInfo | undefined
   readonly session: string
@@ -43,7 +49,7 @@ export interface EventFacts {
  * Timers of clients may fire early by a millisecond, and the last bytes of the response leave
  * before the call is counted.
  */
-const EARLY_MS = 20
+export const EARLY_MS = 20
 /** A client is not waited for longer, whatever `Retry-After` says. */
 const MAX_RETRY_AFTER = 3_600_000
 /** Sessions with longer ids are not shown; nothing else remembers them either. */
@@ -55,6 +61,8 @@ export class FaultEvent {
   /** The verdict if the event were decided now. */
   verdict: Verdict
   retries = 0
+  /** The arrival of the first of them. */
+  retriedAt: number | undefined
   /** The first call that followed, until it has ended without an overlap. */
   #reaction: ActionFacts | undefined
   #isConfirmed = false
@@ -79,6 +87,7 @@ export class FaultEvent {
       this.verdict = this.#first(next, isSame)
     }
     if (!isSame || !this.#mayRetry(next)) return false
+    this.retriedAt ??= next.receivedAt
     if (++this.retries <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
     // A second execution is worse, and is known when the call ends.
@@ -160,9 +169,9 @@ function isList({ method }: ActionFacts): boolean {
 /** Returns the facts of an event, without parts of longer texts. */
 export function factsOf(
   action: ActionFacts,
-  { record, execution, isSessionLost, retryAt, client, session }: ActionEnd,
+  { record, execution, isSessionLost, isTransient, retryAt, client, session }: ActionEnd,
   causes: readonly string[],
-  now: number,
+  { now, date }: { readonly now: number; readonly date: number },
 ): EventFacts {
   const { outcome, origin, trace, changed } = record
   const isOk = outcome === 'ok'
@@ -176,7 +185,9 @@ export function factsOf(
     execution: isOk || action.method !== 'tools/call' ? 'none' : execution,
     retryAt: retryAt === undefined ? undefined : Math.min(retryAt, now + MAX_RETRY_AFTER),
     isSessionLost,
+    isTransient,
     endedAt: now,
+    date,
     trace: trace === undefined ? undefined : inOnePiece(trace),
     client,
     session: session.length > MAX_SESSION ? '' : inOnePiece(session),

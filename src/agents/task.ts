@@ -1,5 +1,5 @@
 import { type ActionFacts, callKey, type Execution } from './action.ts'
-import type { Outcome } from '../mcp/call.ts'
+import type { ClientInfo, Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
 import type { Verdict } from './verdicts.ts'
@@ -14,11 +14,12 @@ export interface Decided {
 
 /** One call of an agent in its task, from its arrival to its end. */
 export interface Action extends ActionFacts {
+  isAgain: boolean
   readonly task: Task
   /** The number of the call in its task. */
   readonly seq: number
-  /** True when another call of the task was open at the arrival. */
-  readonly overlaps: boolean
+  /** The other calls of the task that were open at the arrival. */
+  readonly others: number
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
   hasEnded: boolean
@@ -84,6 +85,12 @@ export class Task {
   events = 0
   /** True when the last call failed. */
   isFailing = false
+  /** The client that it named last. */
+  client: ClientInfo | undefined
+  /** The sessions that were begun after errors since the last success. */
+  restarts = 0
+  /** Its calls when many were open for the last time. */
+  crowded = 0
   /** By key, the calls that failed, and did not succeed by a retry since. */
   readonly failed = new Map<number, number>()
   readonly undecided: FaultEvent[] = []

@@ -32,6 +32,7 @@ export {
   quoted,
   shortened,
 } from './text/foreign-text.ts'
+export { htmlText, markdownText } from './text/markup-text.ts'
 export { paint, type Tone } from './text/paint.ts'
 export {
   duration,

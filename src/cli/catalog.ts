@@ -80,7 +80,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
     check: 'experiments',
     top: 'tools',
     tap: 'tools',
-    watch: 'tools',
+    agents: 'tools',
     fault: 'sidecar',
     disarm: 'sidecar',
     arm: 'sidecar',

@@ -66,10 +66,28 @@ export function actionEnd(
     faults: effectsOn(entry, error),
     retryAt: retryAfter === undefined || isOk ? undefined : now + retryAfter,
     isSessionLost: error?.status === 404 && (session !== '' || error.by !== undefined),
+    isTransient: isTransient(record, error, retryAfter),
     execution: executionOf(entry, record),
     client,
     session,
   }
+}
+
+/** The codes of JSON-RPC errors that say nothing against the call. */
+const TRANSIENT_CODES: ReadonlySet<number> = new Set([-32_603, -32_000, -32_001])
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Returns true for an error that may be gone when the call is made again. */
+function isTransient(
+  { outcome, origin }: CallRecord,
+  { status = 0, code = 0 }: Explained = {},
+  retryAfter: number | undefined,
+): boolean {
+  if (NO_RESPONSE.has(outcome)) return true
+  if (!isError(outcome)) return false
+  if (retryAfter !== undefined || (outcome === 'tool_error' && origin === 'injected')) return true
+  const isServers = status >= 500 && status !== 501
+  return isServers || TRANSIENT_STATUSES.has(status) || TRANSIENT_CODES.has(code)
 }
 
 /** Returns what is known of the execution of a call by the upstream. */

@@ -192,10 +192,11 @@ async function agentsOf(
   metrics: Metrics,
 ): Promise<AgentSource | undefined> {
   if (tasks === undefined) return undefined
-  const { AgentWatch } = await import('../agents/agent-watch.ts')
+  const { AgentWatch, Findings } = await import('../agents/agent-watch.ts')
   const counts = metrics.tasks
-  const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'))
-  return { watch, counts, ids: new ShownIds(logIds) }
+  const findings = new Findings(tasks)
+  const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
+  return { watch, counts, findings, ids: new ShownIds(logIds) }
 }
 
 const UNUSABLE: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { AgentWatch } from '../../src/agents/agent-watch.ts'
+import { AgentWatch, Findings } from '../../src/agents/agent-watch.ts'
 import { KEY_KINDS } from '../../src/agents/key-kinds.ts'
 import type { ReadAccess } from '../../src/admin/guards.ts'
 import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
@@ -81,7 +81,9 @@ export async function adminApi({
   }
   const metrics = createMetrics({ version: '1.2.3' })
   const watch = new CallWatch({ now: () => NOW })
+  const findings = new Findings({ window: 1000, maxRetries: 3 })
   const agents = {
+    findings,
     watch: new AgentWatch(
       {
         by: KEY_KINDS,

@@ -93,6 +93,7 @@ function endTask({ agents }: Api): void {
         record: { ...CALL, outcome },
         faults: outcome === 'ok' ? [] : [{ rule: 'slow', fault: 'abort' }],
         execution: 'known' as const,
+        isTransient: true,
         isSessionLost: false,
         client: { name: 'agent', version: '1' },
         session: 's',

@@ -1,4 +1,4 @@
-import { AgentWatch, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
+import { AgentWatch, type AgentWatchOptions, type Findings } from '../../src/agents/agent-watch.ts'
 import type { ActionEnd } from '../../src/agents/fault-event.ts'
 import type { Action } from '../../src/agents/task.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
@@ -36,6 +36,7 @@ export interface Ended {
 export function watched(
   options: Partial<AgentWatchOptions> = {},
   labelOf = (name: string): string => name,
+  findings?: Findings,
 ) {
   let at = 0
   const counts = new TaskCounts(labelOf)
@@ -52,6 +53,7 @@ export function watched(
     },
     counts,
     () => evicted++,
+    findings,
   )
   const verdicts: string[] = []
   watch.read(({ verdict }) => verdicts.push(verdict))
@@ -103,6 +105,7 @@ export function watched(
         retryAt: retryAfter === undefined ? undefined : at + retryAfter,
         execution: EXECUTION[String(executed ?? outcome === 'ok')]!,
         isSessionLost: ended.sessionLost === true,
+        isTransient: outcome !== 'ok' && outcome !== 'cancelled',
         client: undefined,
         session: 's',
       },

@@ -57,8 +57,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
       'it needs a sidecar; a test in packages/experiments/test/load has one, and these gates',
   },
   {
-    command: /^npx squall watch/,
-    because: 'it prints nothing before an agent reacts; its tests read the lines',
+    command: /^npx squall agents/,
+    because: 'it needs an agent that reacts; its tests have one, and read the sentences',
   },
   {
     page: 'docs/guides/one-command-faults.md',

@@ -3,11 +3,12 @@ import type { RequestListener } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
-import { AgentWatch, type AgentWatchOptions } from '../../src/agents/agent-watch.ts'
+import { AgentWatch, type AgentWatchOptions, Findings } from '../../src/agents/agent-watch.ts'
 import { defaultMemoryBudget, MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { StdioPort } from '../../src/listener/stdio/stdio-port.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { ShownIds } from '../../src/telemetry/shown-ids.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { SETTINGS } from '../engines/limits.ts'
 import { failingTools } from '../fixtures/failing-tools.mjs'
@@ -168,7 +169,9 @@ export async function stdioAgent(
   tasks: AgentWatchOptions,
 ) {
   const metrics = createMetrics({ version: '0.0.0-test' })
-  const agents = new AgentWatch(tasks, metrics.tasks)
+  const findings = new Findings(tasks)
+  const agents = new AgentWatch(tasks, metrics.tasks, undefined, findings)
+  const source = { watch: agents, counts: metrics.tasks, findings, ids: new ShownIds() }
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const port = new StdioPort(
     { ...SETTINGS, server: { command: process.execPath, args: [SERVER] } },
@@ -219,6 +222,8 @@ export async function stdioAgent(
   return {
     agent,
     agents,
+    /** What the admin port shows. */
+    source,
     close: async (): Promise<void> => {
       input.end()
       port.close()

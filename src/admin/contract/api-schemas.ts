@@ -2,7 +2,7 @@ import type { Static, TUnsafe } from 'typebox'
 import type { Origin } from '../../mcp/call.ts'
 import type { RuleCounts } from '../../rules/select/rule-counts.ts'
 import { destinationsSchema } from './destinations-schema.ts'
-import { tasksSchema, verdictSchema } from './task-schemas.ts'
+import { agentsSchema, tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
   count,
@@ -295,6 +295,7 @@ export const SCHEMAS = {
   call: callSchema,
   verdict: verdictSchema,
   tasks: tasksSchema,
+  agents: agentsSchema,
   history: historySchema,
   event,
   change,

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { SCHEMAS } from './api-schemas.ts'
 import { tapQuery } from './call-schemas.ts'
-import { verdictQuery } from './task-schemas.ts'
+import { agentsQuery, verdictQuery } from './task-schemas.ts'
 
 export { isError } from '../../telemetry/outcome-index.ts'
 
@@ -92,6 +92,13 @@ export const API = {
     query: verdictQuery,
     response: SCHEMAS.tasks,
   },
+  agents: {
+    method: 'GET',
+    path: '/api/agents',
+    summary: 'what agents did wrong after faults and errors, in sentences with advice, as JSON',
+    query: agentsQuery,
+    response: SCHEMAS.agents,
+  },
   verdicts: {
     method: 'GET',
     path: '/api/verdicts',
@@ -162,6 +169,8 @@ export type Errors = ResponseOf<typeof API.errors>
 export type ErrorKind = Errors['errors'][number]
 export type TappedCall = ResponseOf<typeof API.tap>
 export type Tasks = ResponseOf<typeof API.tasks>
+export type Agents = ResponseOf<typeof API.agents>
+export type Finding = Agents['findings'][number]
 export type VerdictLine = ResponseOf<typeof API.verdicts>
 export type History = ResponseOf<typeof API.history>
 export type LiveEvent = ResponseOf<typeof API.events>

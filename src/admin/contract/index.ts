@@ -10,11 +10,13 @@ export {
   type SidecarAdmin,
 } from './api-client.ts'
 export {
+  type Agents,
   API,
   type Endpoint,
   type ErrorKind,
   type Fault,
   type Faults,
+  type Finding,
   type History,
   isError,
   type Problem,
@@ -32,4 +34,5 @@ export { openEvents } from './event-client.ts'
 export { type Guard, originGuard, type ReadAccess, readGuard } from '../guards.ts'
 export { sharedFile } from '../page-files.ts'
 export { createAdmin, endServer } from '../server.ts'
+export { parseAgentsFilter, WITHOUT_TASKS } from '../show-agents.ts'
 export { parseVerdictFilter } from '../show-tasks.ts'

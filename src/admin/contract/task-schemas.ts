@@ -1,13 +1,15 @@
 import * as Type from 'typebox'
 import { KEY_KINDS } from '../../agents/key-kinds.ts'
+import { FINDING_NAMES } from '../../agents/finding-kinds.ts'
 import { VERDICT_NAMES } from '../../agents/verdicts.ts'
 import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
 import { count, flag, list, maybe, NAME, seconds, text, time, word } from './schema-parts.ts'
 
-// The JSON of tasks: /api/tasks and /api/verdicts.
+// The JSON of tasks: /api/tasks, /api/verdicts and /api/agents.
 
 const MAX_TASKS = 200
 export const MAX_SERIES = 2_000
+export const MAX_FINDINGS = 2_000
 
 const task = text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')
 const by = word(KEY_KINDS, 'What named the task.')
@@ -111,4 +113,62 @@ export const verdictQuery = Type.Object({
   tool: glob('Verdicts about calls of this tool'),
   fault: glob('Verdicts after this fault, or `real`'),
   verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
+})
+
+/** Who did what, and how often. */
+const habit = {
+  kind: word(FINDING_NAMES, 'What the agent did.'),
+  client: maybe(text(NAME, 'Name and version that the client states.')),
+  taskKind: by,
+  tool: text(NAME, 'The tool, or the method of other calls.'),
+  count: count('The calls that show it.'),
+  of: count('The calls that could have shown it.'),
+}
+
+/** What agents did, in sentences. */
+export const agentsSchema = Type.Object({
+  since: time('The start of the counts.'),
+  windowSeconds: seconds('The value of `--task-window`.'),
+  waiting: count('Faults and errors without a verdict.'),
+  total: count('The findings, with those that are not shown.'),
+  findings: list(
+    Type.Object({
+      ...habit,
+      severity: word(['high', 'medium', 'low'], 'How harmful that is.'),
+      source: word(['agent', 'load'], 'Who called: `load` is `squall load`.'),
+      sentence: text(1000, 'The finding in words.'),
+      advice: text(NAME, 'What to change in the agent.'),
+      cure: maybe(
+        Type.Object({
+          name: text(40, 'The name of the cure.'),
+          page: text(NAME, 'The section of the docs with code.'),
+        }),
+      ),
+      calls: list(
+        Type.Object({
+          tool: text(NAME, 'The tool, or the method.'),
+          at: time('When the call ended.'),
+          task,
+        }),
+        5,
+        'The last calls that show it, oldest first.',
+      ),
+    }),
+    MAX_FINDINGS,
+    'The most harmful first: 20, or all that were asked for.',
+  ),
+  rest: list(
+    Type.Object(habit),
+    MAX_FINDINGS,
+    'With `all`: what was possible, and happened too rarely for a finding.',
+  ),
+})
+
+/** The filters of /api/agents. */
+export const agentsQuery = Type.Object({
+  client: glob('Findings about this client, by name and version'),
+  since: maybe(
+    text(40, 'Findings since a time such as 2026-11-29T05:00:00Z, or for a time: `10m`.'),
+  ),
+  all: maybe(word(['true', 'false'], 'All findings, not only the 20 most harmful.')),
 })

@@ -1,25 +1,6 @@
 import { plainJson } from '#base'
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes a text for an HTML element or attribute. */
-export function htmlText(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
-}
-
-/** Escapes a text for a line or a table cell of Markdown. */
-export function markdownText(text: string): string {
-  return text
-    .replaceAll(/[\r\n]+/g, ' ')
-    .replaceAll(/[\\`*_{}[\]#|~^$]/g, (character) => `\\${character}`)
-    .replaceAll(/[&<>]/g, (character) => ENTITIES[character]!)
-}
+export { htmlText, markdownText } from '#base'
 
 /**
  * Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls.

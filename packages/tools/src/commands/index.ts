@@ -1,6 +1,6 @@
 import type { Command } from '#cli'
+import { AGENTS } from './agents.ts'
 import { TAP } from './tap.ts'
 import { TOP } from './top.ts'
-import { WATCH } from './watch.ts'
 
-export const COMMANDS: readonly Command[] = [TOP, TAP, WATCH]
+export const COMMANDS: readonly Command[] = [TOP, TAP, AGENTS]

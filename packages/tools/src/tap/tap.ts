@@ -34,7 +34,7 @@ const CALLS: Lines<typeof API.tap> = {
 }
 const VERDICTS: Lines<typeof API.verdicts> = {
   endpoint: API.verdicts,
-  client: 'watch',
+  client: 'agents',
   what: 'verdicts',
   missing: 'watches no agents: start squall run or squall stdio without --tasks=false',
   head: verdictHead,
@@ -67,19 +67,19 @@ type TapOutput = Output & { readonly writableLength?: number }
 
 /** Writes single calls as they end, until the limit, a stop signal, or the end of the output. */
 export function tap(options: TapOptions, output?: TapOutput, problems?: Problems): Promise<number> {
-  return follow(CALLS, options, output, problems)
+  return followLines(CALLS, options, output, problems)
 }
 
 /** Writes what agents do after faults, in the same way. */
-export function watch(
+export function follow(
   options: TapOptions,
   output?: TapOutput,
   problems?: Problems,
 ): Promise<number> {
-  return follow(VERDICTS, options, output, problems)
+  return followLines(VERDICTS, options, output, problems)
 }
 
-function follow<E extends Endpoint>(
+function followLines<E extends Endpoint>(
   { endpoint, client, what, missing, head, show }: Lines<E>,
   options: TapOptions,
   output: TapOutput = process.stdout,

@@ -1,6 +1,6 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { watch } from '../../src/tap/tap.ts'
+import { follow } from '../../src/tap/tap.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { FakeTerminal } from '../top/fake-terminal.ts'
@@ -14,7 +14,7 @@ async function begin(options: { json: boolean; query?: string }, flags: readonly
   const terminal = new FakeTerminal(false)
   const problems: string[] = []
   const endpoints = [{ host: '127.0.0.1', port }]
-  const ended = watch({ endpoints, query: '', limit: 1, colours: false, ...options }, terminal, {
+  const ended = follow({ endpoints, query: '', limit: 1, colours: false, ...options }, terminal, {
     write: (text: string) => problems.push(text),
   })
   return { ...ruled, terminal, problems, ended }
@@ -22,7 +22,7 @@ async function begin(options: { json: boolean; query?: string }, flags: readonly
 
 it('shows what an agent did as soon as that is clear, and ends after the limit', async () => {
   const { ask, terminal, ended, squall } = await begin({ json: false }, ['--task-header', 'x-run'])
-  // A verdict before the watch is open would be missed.
+  // A verdict before the stream is open would be missed.
   for (let run = 0; terminal.written === ''; run++) {
     await ask('bad', { 'x-run': `run-${run}` })
     await ask('fine', { 'x-run': `run-${run}` })
@@ -61,7 +61,7 @@ it.each([
   ['--verdict', 'runs', 'no verdict "runs"'],
   ['--limit', '0', 'is out of range'],
 ])('rejects %s %s with the reason', async (flag, value, reason) => {
-  const { code, stderr } = await startProgram(['watch', flag, value], {}, { here: true })
+  const { code, stderr } = await startProgram(['agents', '--follow', flag, value], {}, { here: true })
   expect(code).toBe(2)
   expect(stderr).toContain(reason)
 })

@@ -1,0 +1,161 @@
+import type { Agents, Finding } from '#admin-api'
+import { htmlText, integerText, markdownText, moment, type Tone } from '#base'
+import { type Line, span } from '#cli'
+import type { Difference } from './compare.ts'
+
+/** What sidecars know about agents, and what differs from saved findings. */
+export interface AgentsReport {
+  readonly agents: Agents
+  /** Undefined where nothing is compared. */
+  readonly differences: readonly Difference[] | undefined
+}
+
+/** A finding, and how it differs. */
+interface Item {
+  readonly finding: Finding
+  readonly change: string
+  readonly tone: Tone
+}
+
+const TONES: Readonly<Record<Finding['severity'], Tone>> = {
+  high: 'bad',
+  medium: 'warn',
+  low: 'plain',
+}
+const CHANGES: Readonly<Record<Difference['change'], Tone>> = {
+  new: 'bad',
+  worse: 'bad',
+  untested: 'warn',
+  same: 'plain',
+  better: 'good',
+  gone: 'good',
+}
+const CALLS = 3
+
+/** Returns the sentence above all others. */
+export function headOf({ agents, differences }: AgentsReport): string {
+  const { total, findings, since, waiting } = agents
+  const start = `since ${moment(since ?? '')}`
+  const open = waiting === 0 ? '' : `; ${integerText(waiting)} faults and errors wait for the agent`
+  if (differences !== undefined) {
+    const bad = differences.filter(isWorse).length
+    return `${bad === 0 ? 'No new or worse finding' : `${bad} new or worse`} ${start}${open}.`
+  }
+  if (total === 0) return `No finding about agents ${start}${open}.`
+  const shown = findings.length < total ? `, the ${findings.length} most harmful of` : ':'
+  return shown === ':'
+    ? `What agents did ${start}: ${total === 1 ? '1 finding' : `${total} findings`}${open}.`
+    : `What agents did ${start}${shown} ${total} findings; --all shows the rest${open}.`
+}
+
+/** Returns true for a difference that fails a gate. */
+export function isWorse({ change }: Difference): boolean {
+  return change === 'new' || change === 'worse'
+}
+
+function itemsOf({ agents, differences }: AgentsReport): readonly Item[] {
+  if (differences === undefined) {
+    return agents.findings.map((finding) => ({
+      finding,
+      change: '',
+      tone: TONES[finding.severity],
+    }))
+  }
+  return differences.map(({ change, finding, before, now, chance }) => ({
+    finding,
+    change: `${change}: ${before.count} of ${before.of} before, ${now.count} of ${now.of} now${chanceText(chance)}`,
+    tone: CHANGES[change],
+  }))
+}
+
+function chanceText(chance: number | null): string {
+  if (chance === null) return ''
+  return chance < 0.001 ? ' (p < 0.001)' : ` (p = ${chance.toFixed(3)})`
+}
+
+function whoOf({ source, client, taskKind, severity }: Finding): string {
+  const who = source === 'load' ? 'squall load' : (client ?? 'a client without a name')
+  return `${severity} · ${who} · tasks by ${taskKind}`
+}
+
+function callsOf({ calls }: Finding): string {
+  const last = calls.slice(-CALLS).map(({ at, task }) => `${(at ?? '').slice(11, 19)} ${task}`)
+  return `last calls: ${last.join(', ')}`
+}
+
+/** Returns lines for a terminal of a width. */
+export function agentsText(report: AgentsReport, width: number): readonly Line[] {
+  const lines: Line[] = wrapped(headOf(report), width).map((text) => [span(text, 'strong')])
+  for (const { finding, change, tone } of itemsOf(report)) {
+    const { sentence, advice, cure } = finding
+    const add = (text: string, shown: Tone): void => {
+      for (const each of wrapped(text, width - 2)) lines.push([span(`  ${each}`, shown)])
+    }
+    const all = change === '' ? sentence : `${change}. ${sentence}`
+    const [first = '', ...more] = wrapped(all, width - 2)
+    lines.push([span('● ', tone), span(first, tone)])
+    for (const each of more) lines.push([span(`  ${each}`, tone)])
+    add(advice, 'plain')
+    add(`${whoOf(finding)} · ${callsOf(finding)}`, 'quiet')
+    if (cure !== undefined) add(cure.page, 'quiet')
+  }
+  return lines
+}
+
+export function agentsMarkdown(report: AgentsReport): string {
+  const items = itemsOf(report).map(({ finding, change }) => {
+    const { sentence, advice, cure } = finding
+    const parts = [
+      `- **${markdownText(sentence)}** ${markdownText(advice)}`,
+      ...(change === '' ? [] : [markdownText(change)]),
+      markdownText(`${whoOf(finding)} · ${callsOf(finding)}`),
+      ...(cure === undefined ? [] : [`[${cure.name}](${cure.page})`]),
+    ]
+    return parts.join('  \n  ')
+  })
+  return `# What agents did\n\n${[markdownText(headOf(report)), ...items].join('\n\n')}\n`
+}
+
+const STYLE =
+  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}li{margin:0 0 1.25rem}p{margin:0}'
+
+export function agentsHtml(report: AgentsReport): string {
+  const items = itemsOf(report).map(({ finding, change }) => {
+    const { sentence, advice, cure } = finding
+    const more = [change, advice, `${whoOf(finding)} · ${callsOf(finding)}`, cure?.page ?? '']
+    const rest = more.filter((text) => text !== '').map((text) => `<p>${htmlText(text)}</p>`)
+    return `<li><p><strong>${htmlText(sentence)}</strong></p>${rest.join('')}</li>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>What agents did · Squall</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>What agents did</h1>
+<p>${htmlText(headOf(report))}</p>
+<ol>${items.join('\n')}</ol>
+</main>
+</body>
+</html>
+`
+}
+
+/** Breaks a text into lines of a width at blanks; longer words are cut. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}

@@ -1,0 +1,112 @@
+import {
+  AdminError,
+  type Agents,
+  API,
+  askAdmin,
+  checkResponse,
+  endpointText,
+  WITHOUT_TASKS,
+} from '#admin-api'
+import { quoted } from '#base'
+import { invalidFile, paintLine, readText, writeText } from '#cli'
+import type { AgentsRequest } from '../commands/agents.ts'
+import {
+  agentsHtml,
+  agentsMarkdown,
+  type AgentsReport,
+  agentsText,
+  isWorse,
+} from './agents-text.ts'
+import { compare } from './compare.ts'
+
+/** Identifies the format of saved findings. Incompatible changes increase the number. */
+const SCHEMA = 'squall.agents/1'
+const MAX_FILE = 16 * 1024 * 1024
+const WIDEST = 100
+const NARROW = 80
+const SHOWN = 20
+const SEVERITIES: readonly string[] = ['high', 'medium', 'low']
+
+/** Shows what agents did; returns the exit code. */
+export async function agents(request: AgentsRequest): Promise<number> {
+  const { save, against, out, all } = request
+  const saved = against === undefined ? undefined : await readSaved(against)
+  const found = await askAll(request, all || save !== undefined || saved !== undefined)
+  if (found === undefined) return 1
+  if (save !== undefined) await writeText(save, '--save', `${JSON.stringify(savedForm(found))}\n`)
+  const differences = saved && compare(saved, found)
+  const shown = all ? found : { ...found, findings: found.findings.slice(0, SHOWN), rest: [] }
+  await writeText(out, '--out', written(request, { agents: shown, differences }))
+  return differences?.some(isWorse) === true ? 1 : 0
+}
+
+/** Asks all sidecars; reports those that cannot be asked. */
+async function askAll(
+  { endpoints, readToken, query }: AgentsRequest,
+  all: boolean,
+): Promise<Agents | undefined> {
+  const asked = new URLSearchParams(query)
+  if (all) asked.set('all', 'true')
+  const endpoint = { ...API.agents, path: `${API.agents.path}?${asked.toString()}` }
+  const answers: Agents[] = []
+  for (const each of endpoints) {
+    const address = endpointText(each)
+    try {
+      const admin = { url: new URL(`http://${address}`), readToken }
+      answers.push((await askAdmin(admin, endpoint, { client: 'agents' })).value)
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      const { status, message } = error
+      const fix = 'name the admin port of a running sidecar'
+      const why = status === 404 ? WITHOUT_TASKS : `${message}; ${fix}`
+      process.stderr.write(`squall: ${address}: ${why}\n`)
+      return undefined
+    }
+  }
+  return joined(answers)
+}
+
+function joined(answers: readonly Agents[]): Agents {
+  const [first] = answers
+  if (answers.length === 1) return first!
+  const sum = (of: (each: Agents) => number): number =>
+    answers.reduce((total, each) => total + of(each), 0)
+  return {
+    ...first!,
+    waiting: sum(({ waiting }) => waiting),
+    total: sum(({ total }) => total),
+    findings: answers
+      .flatMap(({ findings }) => findings)
+      .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
+    rest: answers.flatMap(({ rest }) => rest),
+  }
+}
+
+function savedForm(found: Agents): object {
+  return { schema: SCHEMA, ...found }
+}
+
+async function readSaved(path: string): Promise<Agents> {
+  const label = `--against: ${quoted(path)}`
+  const text = await readText(path, MAX_FILE, label)
+  try {
+    const value = JSON.parse(text) as { readonly schema?: unknown }
+    if (value.schema === SCHEMA) return checkResponse(API.agents, value)
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof AdminError)) throw error
+  }
+  throw invalidFile(`${label} holds no findings`, 'name a file of squall agents --save')
+}
+
+function written({ form, colours, out }: AgentsRequest, report: AgentsReport): string {
+  const { agents: found, differences } = report
+  if (form === 'json') {
+    return `${JSON.stringify({ ...savedForm(found), ...(differences && { differences }) })}\n`
+  }
+  if (form === 'markdown') return agentsMarkdown(report)
+  if (form === 'html') return agentsHtml(report)
+  const width = Math.min(process.stdout.columns ?? NARROW, WIDEST)
+  const isPainted = colours && out === undefined
+  const lines = agentsText(report, width).map((line) => paintLine(line, isPainted).trimEnd())
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,110 @@
+import { parseAgentsFilter, parseVerdictFilter } from '#admin-api'
+import {
+  asText,
+  type Context,
+  defineCommand,
+  group,
+  invalidCombination,
+  many,
+  one,
+  toggle,
+  type Values,
+} from '#cli'
+import { followed, followFlags, texts } from './tap.ts'
+
+const FOUND = {
+  ...group('Findings:', {
+    client: many(
+      'glob',
+      'findings about this client; * and ? are wildcards; repeat it for more',
+      texts,
+    ),
+    since: one('time', 'findings since a time, or of a duration such as 10m', asText),
+    all: toggle('all findings, not only the 20 most harmful'),
+  }),
+  ...group('Did it get better:', {
+    save: one('file', 'write all findings, to compare with them later', asText),
+    against: one(
+      'file',
+      'show the differences to saved findings; the exit code is 1 for a new or worse one',
+      asText,
+    ),
+  }),
+  ...group('The report:', {
+    markdown: toggle('write Markdown'),
+    html: toggle('write one HTML file'),
+    out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),
+  }),
+}
+const FOLLOWED = group('Following:', {
+  follow: toggle('show each verdict as it becomes final'),
+  task: many('glob', 'with --follow: verdicts of this task; repeat it for more', texts),
+  tool: many('glob', 'with --follow: verdicts about calls of this tool; repeat it for more', texts),
+  fault: many(
+    'glob',
+    'with --follow: verdicts after this fault, or real; repeat it for more',
+    texts,
+  ),
+  verdict: many('name', 'with --follow: this verdict, such as gave_up; repeat it for more', texts),
+})
+const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdict or all findings') }
+const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
+
+export const AGENTS = defineCommand({
+  name: 'agents',
+  examples: [
+    'agents',
+    'agents --client "my-agent*" --since 10m --markdown -o agents.md',
+    'agents --save before.json',
+    'agents --against before.json',
+    'agents --follow --verdict runaway',
+  ],
+  page: 'docs/guides/what-the-agent-did.md',
+  description:
+    'say what agents did wrong after faults and errors, with advice; compare it, or follow it live',
+  operands: { form: '[addresses...]', most: Infinity },
+  flags: FLAGS,
+  note: `
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). The findings need the
+tasks of squall run or squall stdio, which --tasks=false turns off. With --follow, Ctrl-C ends it.`,
+  // A variable for a filter would hide findings without a trace.
+  fromEnvironment: false,
+  parse: (flags, context) => (flags.follow ? following(flags, context) : found(flags, context)),
+  start: async (request) =>
+    request.follows
+      ? (await import('../tap/tap.ts')).follow(request)
+      : (await import('../agents/agents.ts')).agents(request),
+})
+
+function following(flags: Values<typeof FLAGS>, context: Context) {
+  const wrong = Object.keys(FOUND).find((name) => context.names(name))
+  if (wrong !== undefined) {
+    throw invalidCombination(`--follow and --${wrong} exclude each other`, 'leave one out')
+  }
+  const { task, tool, fault, verdict, json, limit, adminReadTokenFile } = flags
+  const given = { task, tool, fault, verdict, json, limit, adminReadTokenFile }
+  return { ...followed(given, context, parseVerdictFilter, 'agents'), follows: true } as const
+}
+
+function found(flags: Values<typeof FLAGS>, context: Context) {
+  const wrong = FILTERS.find((name) => context.names(name))
+  if (wrong !== undefined) {
+    throw invalidCombination(`--${wrong} selects verdicts of --follow`, 'add --follow')
+  }
+  const { client, since, all, save, against, markdown, html, out, json, adminReadTokenFile } = flags
+  if ([markdown, html, json].filter(Boolean).length > 1) {
+    throw invalidCombination('--json, --markdown and --html exclude each other', 'name one')
+  }
+  const given = { client, since, json, limit: undefined, adminReadTokenFile }
+  const form = markdown ? 'markdown' : html ? 'html' : json ? 'json' : 'text'
+  const { endpoints, readToken, query, colours } = followed(
+    given,
+    context,
+    parseAgentsFilter,
+    'agents',
+  )
+  const shown = { form, all, save, against, out } as const
+  return { endpoints, readToken, query, colours, ...shown, follows: false } as const
+}
+
+export type AgentsRequest = ReturnType<typeof found>

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import type { Agents } from '../../../../src/admin/contract/api.ts'
+import { compare, fisher } from '../../src/agents/compare.ts'
+
+it.each([
+  [3, 10, 3, 10, 1],
+  [8, 10, 1, 10, 0.0055],
+  [26, 26, 0, 26, 4.03e-15],
+  [1, 10, 11, 14, 0.002759],
+  [300, 1000, 250, 1000, 0.0143],
+])('Fisher’s exact test of %i of %i and %i of %i', (a, n, b, m, expected) => {
+  const p = fisher({ count: a, of: n }, { count: b, of: m })
+  expect(Math.abs(p / expected - 1)).toBeLessThan(0.03)
+})
+
+type Finding = Agents['findings'][number]
+
+const finding = (tool: string, count: number, of: number, client = 'bot 1.0'): Finding => ({
+  kind: 'gave_up',
+  severity: 'medium',
+  source: 'agent',
+  client,
+  taskKind: 'header',
+  tool,
+  count,
+  of,
+  sentence: '',
+  advice: '',
+  calls: [],
+})
+const agents = (findings: Finding[], rest: Finding[] = []): Agents => ({
+  since: null,
+  windowSeconds: 30,
+  waiting: 0,
+  total: findings.length,
+  findings,
+  rest,
+})
+
+it('tells new, worse, untested, same, better and gone findings apart, by name of the client', () => {
+  const before = ['worse', 'same', 'better', 'gone', 'untested'].map((tool) =>
+    finding(tool, tool === 'worse' ? 5 : 50, 100),
+  )
+  const now = [
+    finding('new', 3, 3),
+    finding('worse', 50, 100, 'bot 2.0'),
+    finding('same', 45, 100),
+    finding('better', 5, 100),
+  ]
+  const differences = compare(agents(before), agents(now, [finding('gone', 0, 90)]))
+  expect(differences.map(({ change, finding: { tool } }) => [change, tool])).toEqual(
+    ['new', 'worse', 'untested', 'same', 'better', 'gone'].map((each) => [each, each]),
+  )
+})

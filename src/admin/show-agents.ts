@@ -1,0 +1,89 @@
+import type { Finding } from '../agents/findings.ts'
+import { FINDING_KINDS, isFinding } from '../agents/finding-kinds.ts'
+import { readInstant } from '../base/instant.ts'
+import { foreign, quoted } from '../base/text/foreign-text.ts'
+import { readDuration } from '../base/units.ts'
+import { isoTime } from './api-show.ts'
+import type { Agents, Finding as Shown } from './contract/api.ts'
+import { CallFilterError, globs, parseFilter, words } from './contract/call-filter.ts'
+import { agentsQuery, MAX_FINDINGS } from './contract/task-schemas.ts'
+import type { AgentSource } from './show-tasks.ts'
+
+export const WITHOUT_TASKS =
+  'agents are not watched: start squall run or squall stdio without --tasks=false, in a pod without the annotation squall.dev/tasks: "false"'
+
+const SHOWN = 20
+const MAX_NAME = 128
+const LOAD = /^squall-load(?: |$)/
+
+/** Shows what agents did, in sentences. Throws a `CallFilterError`. */
+export function showAgents({ watch, findings, ids }: AgentSource, query: URLSearchParams): Agents {
+  const { passes, since = watch.beganAt } = parseAgentsFilter(query)
+  const counted = findings.list(since).filter(passes)
+  const found = counted.filter(({ kind, count, of }) => isFinding(kind, count, of))
+  const isLoad = ({ client }: Finding): boolean => client !== undefined && LOAD.test(client)
+  const sorted = [...found.filter((each) => !isLoad(each)), ...found.filter(isLoad)]
+  const isAll = query.get('all') === 'true'
+  const rest = isAll ? counted.filter((each) => !found.includes(each)) : []
+  return {
+    since: isoTime(Math.max(since, watch.beganAt)),
+    windowSeconds: watch.window / 1000,
+    waiting: watch.waiting,
+    total: found.length,
+    findings: sorted
+      .slice(0, isAll ? MAX_FINDINGS : SHOWN)
+      .map((each) => showFinding(each, isLoad(each) ? 'load' : 'agent', ids)),
+    rest: rest.slice(0, MAX_FINDINGS).map(({ kind, client, taskKind, tool, count, of }) => ({
+      kind,
+      client,
+      taskKind,
+      tool: foreign(tool, MAX_NAME),
+      count,
+      of,
+    })),
+  }
+}
+
+function showFinding(finding: Finding, source: Shown['source'], ids: AgentSource['ids']): Shown {
+  const { kind, client, taskKind, count, of, calls } = finding
+  const about: { severity: Shown['severity']; advice: string; cure?: string } = FINDING_KINDS[kind]
+  const { severity, advice, cure } = about
+  const tool = foreign(finding.tool, MAX_NAME)
+  return {
+    kind,
+    severity,
+    source,
+    ...(client !== undefined && { client }),
+    taskKind,
+    tool,
+    count,
+    of,
+    sentence: FINDING_KINDS[kind].says({ ...finding, tool }),
+    advice,
+    ...(cure !== undefined && { cure: { name: cure, page: `docs/guides/cures.md#${cure}` } }),
+    calls: calls.map((call) => ({
+      tool: foreign(call.tool, MAX_NAME),
+      at: isoTime(call.at),
+      task: ids.task(call.task),
+    })),
+  }
+}
+
+/** Reads the filters of a query. Throws a `CallFilterError`. */
+export function parseAgentsFilter(query: URLSearchParams) {
+  const passes = parseFilter<Finding>(query, Object.keys(agentsQuery.properties), [
+    globs(query, 'client', ({ client }) => [client ?? '']),
+    words(query, 'all', ['true', 'false'], () => query.get('all') ?? ''),
+  ])
+  const given = query.get('since')
+  return { passes, since: given === null ? undefined : sinceOf(given) }
+}
+
+function sinceOf(given: string): number {
+  const ago = readDuration(given)
+  const since = ago === undefined ? readInstant(given) : Date.now() - ago
+  if (since !== undefined) return since
+  throw new CallFilterError(
+    `since ${quoted(given)} is neither a duration, such as 10m, nor a time, such as 2026-11-29T05:00:00Z`,
+  )
+}

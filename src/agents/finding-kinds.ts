@@ -1,0 +1,142 @@
+import { duration } from '../base/text/shown-numbers.ts'
+
+/** The numbers of a finding. */
+export interface FindingFacts {
+  readonly tool: string
+  readonly count: number
+  /** The chances to behave so. */
+  readonly of: number
+  /** The worst wait, and what was asked for at that time, in milliseconds. */
+  readonly waited: number
+  readonly asked: number
+  /** The most calls that were open, sessions in a row, or else the retries that are allowed. */
+  readonly most: number
+}
+
+interface KindOfFinding {
+  readonly severity: 'high' | 'medium' | 'low'
+  readonly says: (facts: FindingFacts) => string
+  readonly advice: string
+  /** The section of docs/guides/cures.md. */
+  readonly cure?: string
+  /** The cases, and their share of the chances, from which on this is a finding. */
+  readonly least?: number
+  readonly share?: number
+}
+
+const RETRY_CURES = 'that a retry may cure'
+
+/** Describes each kind of finding, the most harmful first. */
+export const FINDING_KINDS = {
+  double_write: {
+    severity: 'high',
+    says: ({ tool, count }) =>
+      `${tool} was called again ${times(count)} after its response was lost; the server had executed it: ${calls(count)} twice.`,
+    advice: 'Send an idempotency key, or read before you write again.',
+    cure: 'idempotency-key',
+    least: 1,
+  },
+  possible_double_write: {
+    severity: 'high',
+    says: ({ tool, count, of }) =>
+      `${tool} was called again after ${share(count, of)} calls that got no response; the server may have executed both.`,
+    advice: 'Send an idempotency key, or read before you write again.',
+    cure: 'idempotency-key',
+  },
+  session_loop: {
+    severity: 'high',
+    says: ({ count, most }) =>
+      `A new session was begun ${times(count)} after errors without a successful call between, up to ${most} in a row.`,
+    advice: 'Begin a new session only when the old one is lost, once, and then give up.',
+    cure: 'session',
+  },
+  parallel_storm: {
+    severity: 'high',
+    says: ({ tool, count, of, most }) =>
+      `${share(count, of)} calls of ${tool} began while ${STORM - 1} or more others of the task were open, up to ${most} at once.`,
+    advice: 'Limit the calls that are open at the same time.',
+  },
+  runaway: {
+    severity: 'high',
+    says: ({ tool, count, of, most }) =>
+      `${tool} was called again and again: ${share(count, of)} errors were followed by more than ${most} retries without a success.`,
+    advice: 'Limit the attempts of a call, and then report the error.',
+    cure: 'back-off',
+  },
+  ignored_retry_after: {
+    severity: 'medium',
+    says: ({ tool, count, of, waited, asked }) =>
+      `Retry-After of ${tool} was ignored in ${share(count, of)} cases; the first retry came after ${duration(waited)} instead of ${duration(asked)}.`,
+    advice: 'Wait as long as Retry-After says before any retry.',
+    cure: 'retry-after',
+  },
+  no_back_off: {
+    severity: 'medium',
+    says: ({ tool, count, of }) =>
+      `${count === of ? `All ${count}` : share(count, of)} retries of ${tool} went out within 0.2 s, without a pause.`,
+    advice: 'Back off, with jitter.',
+    cure: 'back-off',
+    share: 0.5,
+  },
+  no_time_limit: {
+    severity: 'medium',
+    says: ({ tool, count, of, waited }) =>
+      `The client waited to the end in ${share(count, of)} cases in which ${tool} hung, up to ${duration(waited)}.`,
+    advice: 'Set a time limit for each call.',
+    cure: 'time-limit',
+  },
+  used_changed_result: {
+    severity: 'medium',
+    says: ({ tool, count, of }) =>
+      `The agent went on with ${share(count, of)} results of ${tool} that a fault had changed.`,
+    advice: 'Check results against the output schema of the tool and for plausible values.',
+  },
+  gave_up: {
+    severity: 'medium',
+    says: ({ tool, count, of }) =>
+      `The agent gave up at once after ${share(count, of)} errors of ${tool} ${RETRY_CURES}.`,
+    advice: 'Retry a few times after 429, 5xx and lost connections, with a pause.',
+    cure: 'back-off',
+  },
+  switched_tool: {
+    severity: 'low',
+    says: ({ tool, count, of }) =>
+      `The agent switched to another tool after ${share(count, of)} errors of ${tool} ${RETRY_CURES}.`,
+    advice: 'Retry the same tool before you choose another.',
+    cure: 'back-off',
+  },
+  changed_arguments: {
+    severity: 'low',
+    says: ({ tool, count, of }) =>
+      `${tool} was called again with other arguments after ${share(count, of)} errors ${RETRY_CURES}.`,
+    advice: 'Repeat the call as it was: its arguments were not the cause.',
+    cure: 'back-off',
+  },
+} as const satisfies Readonly<Record<string, KindOfFinding>>
+
+export type FindingKind = keyof typeof FINDING_KINDS
+
+/** The kinds, the most harmful first. */
+export const FINDING_NAMES = Object.keys(FINDING_KINDS) as readonly FindingKind[]
+
+/** The open calls of a task from which on the last one is part of a storm. */
+export const STORM = 10
+const LEAST = 3
+
+/** Returns true for cases that are enough for a sentence. */
+export function isFinding(kind: FindingKind, count: number, of: number): boolean {
+  const { least = LEAST, share: leastShare = 0 }: KindOfFinding = FINDING_KINDS[kind]
+  return count >= least && count >= of * leastShare
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
+function calls(count: number): string {
+  return count === 1 ? '1 call' : `${count} calls`
+}
+
+function share(count: number, of: number): string {
+  return `${count} of ${of}`
+}

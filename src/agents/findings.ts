@@ -1,0 +1,157 @@
+import type { ClientInfo } from '../mcp/call.ts'
+import { toolOf } from '../mcp/call.ts'
+import { shownClient } from '../telemetry/call-line.ts'
+import type { ShownTask } from '../telemetry/shown-ids.ts'
+import { OTHER } from '../telemetry/tool-label.ts'
+import { isHandshake } from './action.ts'
+import type { FaultEvent } from './fault-event.ts'
+import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
+import { habitsOf } from './habits.ts'
+import type { KeyKind } from './key-kinds.ts'
+import { Tally } from './tally.ts'
+import type { Action, Task } from './task.ts'
+
+/** A call that shows a kind of behaviour. */
+interface ShownCall {
+  readonly tool: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly task: ShownTask
+}
+
+/** Who behaves so, and with which tool. */
+interface Subject {
+  /** Name and version; undefined for a client that states none. */
+  readonly client: string | undefined
+  readonly taskKind: KeyKind
+  readonly tool: string
+}
+
+/** One kind of behaviour of one subject. */
+export interface Finding extends Subject, FindingFacts {
+  readonly kind: FindingKind
+  /** The last calls, oldest first. */
+  readonly calls: readonly ShownCall[]
+}
+
+interface Case extends ShownCall {
+  readonly client: ClientInfo | undefined
+  readonly count?: number
+  readonly of?: number
+  readonly waited?: number | undefined
+  readonly asked?: number | undefined
+  readonly most?: number
+}
+
+/** Clients and tools beyond these are counted together. */
+const MAX_SUBJECTS = 500
+const MAX_CALLS = 5
+
+/** The cases of one kind of behaviour of one subject. */
+class Cases {
+  readonly tally = new Tally()
+  readonly calls: ShownCall[] = []
+  waited = 0
+  asked = 0
+  most = 0
+
+  add({ tool, at, task, count = 0, of = 1, waited = 0, asked = 0, most = 0 }: Case): void {
+    this.tally.add(at, count, of)
+    this.most = Math.max(this.most, most)
+    if (count === 0) return
+    // Of waits that were asked for, the one that misses most.
+    const isWorse = asked > 0 ? asked - waited > this.asked - this.waited : waited > this.waited
+    if (isWorse) Object.assign(this, { waited, asked })
+    this.calls.push({ tool, at, task })
+    if (this.calls.length > MAX_CALLS) this.calls.shift()
+  }
+}
+
+interface Counted extends Subject {
+  readonly kinds: Map<FindingKind, Cases>
+}
+
+/** Counts how agents behave by client, kind of task and tool, in bounded memory. */
+export class Findings {
+  readonly #window: number
+  readonly #maxRetries: number
+  readonly #subjects = new Map<string, Counted>()
+
+  constructor({ window, maxRetries }: { readonly window: number; readonly maxRetries: number }) {
+    this.#window = window
+    this.#maxRetries = maxRetries
+  }
+
+  /** Takes an event that has its verdict. */
+  decided(task: Task, event: FaultEvent): void {
+    const { action, date: at, client = task.client } = event.facts
+    const tool = toolOf(action) ?? action.method
+    const most = this.#maxRetries
+    for (const { kind, isCase, waited, asked } of habitsOf(event, this.#window)) {
+      this.#add(kind, { tool, at, task, client, count: isCase ? 1 : 0, waited, asked, most })
+    }
+  }
+
+  /** Takes the end of a call, for what shows without an error. */
+  ended({ task, method, name, isOk, others }: Action, now: () => number): void {
+    const { client } = task
+    if (isHandshake(method)) {
+      const { restarts: most } = task
+      // The first ones beyond the limit show that those before were of a loop.
+      const count = most > this.#maxRetries + 1 ? 1 : most > this.#maxRetries ? most : 0
+      if (count > 0) {
+        const one = { tool: method, at: now(), task, client, count, of: count, most }
+        this.#add('session_loop', one)
+      }
+    } else if (isOk) task.restarts = 0
+    if (others < STORM - 1) return
+    const all = task.calls + task.retries
+    const of = all - task.crowded
+    task.crowded = all
+    const tool = name ?? method
+    this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of, most: others + 1 })
+  }
+
+  /** Returns what was counted since a time, also too few cases for a finding; the most harmful first. */
+  list(since = 0): readonly Finding[] {
+    return FINDING_NAMES.flatMap((kind) => {
+      const found: Finding[] = []
+      for (const { kinds, ...subject } of this.#subjects.values()) {
+        const cases = kinds.get(kind)
+        if (cases === undefined) continue
+        const { waited, asked, most, calls } = cases
+        const { count, of } = cases.tally.since(since)
+        if (of === 0) continue
+        const last = calls.filter(({ at }) => at >= since)
+        found.push({ ...subject, kind, count, of, waited, asked, most, calls: last })
+      }
+      return found.sort((a, b) => b.count - a.count)
+    })
+  }
+
+  #add(kind: FindingKind, seen: Case): void {
+    const { kind: taskKind, key } = seen.task
+    const { kinds } = this.#subject({
+      client: shownClient(seen.client),
+      taskKind: taskKind as KeyKind,
+      tool: seen.tool,
+    })
+    let cases = kinds.get(kind)
+    if (cases === undefined) kinds.set(kind, (cases = new Cases()))
+    // A task is not kept alive by its calls.
+    cases.add({ ...seen, task: { kind: taskKind, key } })
+  }
+
+  #subject(subject: Subject): Counted {
+    const { client, taskKind, tool } = subject
+    const id = `${client ?? ''}\n${taskKind}\n${tool}`
+    const known = this.#subjects.get(id)
+    if (known !== undefined) return known
+    const isFull = this.#subjects.size >= MAX_SUBJECTS
+    if (isFull && (tool !== OTHER || client !== OTHER))
+      return this.#subject({ client: OTHER, taskKind, tool: OTHER })
+    const made = { ...subject, kinds: new Map<FindingKind, Cases>() }
+    this.#subjects.set(id, made)
+    return made
+  }
+}
