@@ -14,6 +14,7 @@ import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
+import { summaryOf } from './summary.ts'
 import { widest } from '#rules'
 import type { Timeline } from './timeline.ts'
 
@@ -38,7 +39,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
   const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
-  return {
+  const result = {
     schema: EXPERIMENT_SCHEMA,
     squall: version,
     id,
@@ -71,12 +72,14 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     gates: phaseGates(plan, before, stages.results),
     facts: timeline.facts({
       phases,
-      detectedAt: later(steadiness.injectedAt, detectMs),
+      // A run that passed has nothing to detect.
+      detectedAt: verdict === 'passed' ? undefined : later(steadiness.injectedAt, detectMs),
       recoveredAt: later(steadiness.injectedAt, recoverMs),
       rollbackMs: stages.rollbackMs,
       alerts: noticed,
     }),
-  }
+  } as const
+  return { ...result, ...summaryOf(result) }
 }
 
 function later(at: number | undefined, ms: number | undefined): number | undefined {

@@ -154,7 +154,7 @@ test('a run is shown by the beginning of its id, and the last one by name', asyn
   expect(await json('show', 'last')).toEqual(JSON.parse(JSON.stringify(failed)))
   expect(await json('show', passed.id)).toEqual(JSON.parse(JSON.stringify(passed)))
   const { stdout } = await experiment('show', passed.id.slice(0, -1))
-  expect(stdout).toContain('Verdict: passed')
+  expect(stdout).toContain('Passed the stage 20 %')
   expect(stdout).toContain('server scripted 1.0.0')
   expect(stdout).toMatch(/Fault +first injected fault/)
   expect(stdout).toMatch(/errors<=60% \(slo\) .* points left .* more allowed/)
@@ -235,6 +235,6 @@ test('a stored result that is damaged is rejected, and one of an earlier build i
   expect((await experiment('show', id)).stderr).toContain('ENOENT')
   const { gates: _, facts: __, server: ___, alerts: ____, ...old } = passed
   await writeFile(file, JSON.stringify(old))
-  expect((await experiment('show', id)).stdout).toContain('Verdict: passed')
+  expect((await experiment('show', id)).stdout).toContain('Passed the stage 20 %')
   await writeFile(history, before)
 })
