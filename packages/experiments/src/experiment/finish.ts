@@ -14,7 +14,7 @@ import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
-import { summaryOf } from './summary.ts'
+import { type Ended, summaryOf } from './summary.ts'
 import { widest } from '#rules'
 import type { Timeline } from './timeline.ts'
 
@@ -30,6 +30,11 @@ export interface Parts {
 }
 
 export function experimentResult(context: Context, parts: Parts): ExperimentResult {
+  const ended = endedResult(context, parts)
+  return { ...ended, ...summaryOf(ended) }
+}
+
+function endedResult(context: Context, parts: Parts): Ended {
   const { plan, id, version, again, past, steadiness, alerts } = context
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
@@ -39,7 +44,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
   const noticed = alerts.results((at) => steadiness.sinceInjection(at))
   const phases = [before, ...stages.results, ...(after === undefined ? [] : [after.phase])]
   const { description } = plan.file
-  const result = {
+  return {
     schema: EXPERIMENT_SCHEMA,
     squall: version,
     id,
@@ -78,8 +83,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
       rollbackMs: stages.rollbackMs,
       alerts: noticed,
     }),
-  } as const
-  return { ...result, ...summaryOf(result) }
+  }
 }
 
 function later(at: number | undefined, ms: number | undefined): number | undefined {

@@ -9,7 +9,8 @@ export interface Summary {
   readonly advice: string
 }
 
-type Ended = Omit<ExperimentResult, keyof Summary>
+/** A result without its summary. */
+export type Ended = Omit<ExperimentResult, keyof Summary>
 
 /** Summarizes a run by fixed rules. */
 export function summaryOf(result: Ended): Summary {

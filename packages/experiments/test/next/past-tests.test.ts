@@ -79,9 +79,7 @@ it('a run whose load differs from that of earlier runs says so', async () => {
   Object.assign(tool!, { calls: 100, responded: 100 })
   Object.assign(tool!.latency.summary, { p95: before * 8 })
   const { table } = (await nextTests(experiments, slower, kept))!
-  expect(table.rows[0]!.map(({ text }) => text).join(' ')).toMatch(
-    /p95 is 8\.0 times the usual/,
-  )
+  expect(table.rows[0]!.map(({ text }) => text).join(' ')).toMatch(/p95 is 8\.0 times the usual/)
 })
 
 it('a run that failed does not resemble itself', async () => {
