@@ -1,7 +1,7 @@
-import { duration, foreign, integerText, latency, moment, percentage, shortDigest } from '#base'
+import { duration, foreign, moment, shortDigest } from '#base'
 import type { ReportTable, TitledRun } from '../report/report-table.ts'
-import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
-import { errorShare, phasesOf } from './experiment-tables.ts'
+import type { ExperimentResult } from './experiment-result.ts'
+import { type Metric, METRICS, type Phase, phasesOf, valueText } from './experiment-tables.ts'
 
 /** Identifies the format of a comparison. Incompatible changes increase the number. */
 const COMPARISON_SCHEMA = 'squall.comparison/1'
@@ -9,7 +9,7 @@ const COMPARISON_SCHEMA = 'squall.comparison/1'
 /** One metric of a phase, with a value for each run. */
 export interface MetricRow {
   readonly metric: string
-  readonly unit: 'count' | 'share' | 'ms'
+  readonly unit: Metric['unit']
   /** Null where a run lacks the phase or the metric. */
   readonly values: readonly (number | null)[]
   /** True where a value differs from the first run by more than chance explains, or by 10 %. */
@@ -43,24 +43,6 @@ const FACTS = [
 ] as const satisfies readonly (keyof ExperimentResult)[]
 
 type RunFacts = Pick<ExperimentResult, (typeof FACTS)[number]>
-
-type Phase = PhaseResult | StageResult
-
-interface Metric {
-  readonly metric: string
-  readonly unit: MetricRow['unit']
-  readonly of: (phase: Phase) => number | null
-}
-
-const METRICS: readonly Metric[] = [
-  { metric: 'calls', unit: 'count', of: ({ load }) => load?.counts.calls ?? null },
-  { metric: 'injected', unit: 'count', of: (phase) => ('applied' in phase ? phase.applied : null) },
-  { metric: 'success', unit: 'share', of: ({ load }) => load?.indicators.tcsr ?? null },
-  { metric: 'errors', unit: 'share', of: errorShare },
-  { metric: 'p50', unit: 'ms', of: ({ load }) => load?.latency.summary.p50 ?? null },
-  { metric: 'p95', unit: 'ms', of: ({ load }) => load?.latency.summary.p95 ?? null },
-  { metric: 'p99', unit: 'ms', of: ({ load }) => load?.latency.summary.p99 ?? null },
-]
 
 /** Compares runs phase by phase; phases belong together by their labels. */
 export function compareResults(results: readonly ExperimentResult[]): Comparison {
@@ -178,10 +160,4 @@ export function comparedRuns(results: readonly ExperimentResult[]): readonly Tit
 
 function timeText(ms: number | null): string {
   return ms === null ? '-' : duration(ms)
-}
-
-function valueText(value: number | null, unit: MetricRow['unit']): string {
-  if (unit === 'share') return percentage(value)
-  if (unit === 'ms') return latency(value)
-  return value === null ? '-' : integerText(value)
 }

@@ -1,5 +1,5 @@
-import { asStarted, duration, quoted, shortDigest } from '#base'
-import { comparedText, tasksText, verdictsText } from '../report/agent-text.ts'
+import { asStarted, duration, latency, quoted, shortDigest } from '#base'
+import { agentTable, verdictTable } from '../report/agent-tables.ts'
 import { markdownText } from '../report/foreign-text.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
@@ -9,13 +9,9 @@ import { join } from 'node:path'
 import type { JUnitSuite } from '../report/junit.ts'
 import { tableBlocks } from '../report/markdown.ts'
 import type { ReportTable, TitledRun } from '../report/report-table.ts'
-import {
-  agentsTable,
-  marginTable,
-  phasesOf,
-  phaseTable,
-  timelineTable,
-} from './experiment-tables.ts'
+import { agentsOf, marginTable, phasesOf, phaseTable, timelineTable } from './experiment-tables.ts'
+import { frontHtml } from './front-page.ts'
+import { recoveryText, summaryOf } from './summary.ts'
 import { writeReport } from '../report/write-report.ts'
 import type { KeptPlan } from './read-plan.ts'
 
@@ -25,19 +21,22 @@ export function verdictLine({ verdict, stage, code, why }: ExperimentResult): st
   return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
 }
 
-/** Describes what the load results do not show, one sentence per line. */
+/** Describes a result in lines: the summary, the advice, and further facts. */
 export function noteLines(result: ExperimentResult): readonly string[] {
-  const { mttdMs, rollbackMs, steadyAfter, restored, proposals, alerts } = result
+  const { summary, advice } = { ...summaryOf(result), ...result }
+  return [summary, `Do next: ${advice}`, ...factLines(result)]
+}
+
+/** Describes what the summary and the load results do not show. */
+function factLines(result: ExperimentResult): readonly string[] {
+  const { code, why, rollbackMs, steadyAfter, restored, proposals, alerts } = result
   const lines = [
-    `Verdict: ${verdictLine(result)}.`,
-    mttdMs === null
-      ? 'No gate failed after an injection.'
-      : `Detected ${duration(mttdMs)} after the injection (MTTD); ${recoveryText(result)}.`,
+    ...(code === null ? [] : [`Reason: ${why} (${code}).`]),
+    recoveryText(result),
     ...alerts.map(alertText),
     ...phasesOf(result).flatMap(conditionTexts),
-    ...phasesOf(result).flatMap(agentTexts),
   ]
-  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${duration(rollbackMs)}.`)
+  if (rollbackMs !== null) lines.push(`The rules were rolled back within ${latency(rollbackMs)}.`)
   if (!restored) {
     lines.push(
       'The rules file was not restored: another program has changed it. The rules of the experiment expire.',
@@ -46,7 +45,7 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   if (steadyAfter !== null) {
     lines.push(`Steady state after the stages: ${steadyAfter ? 'passed' : 'failed'}.`)
   }
-  for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
+  for (const { why: reason, write } of proposals) lines.push(`Widen next: ${write} (${reason}).`)
   return lines
 }
 
@@ -61,16 +60,6 @@ function conditionTexts({ label, measured }: PhaseResult): readonly string[] {
   return [`Conditions of ${quoted(label)}: ${texts.join('; ')}.`]
 }
 
-/** Describes what sidecars counted in a phase. */
-function agentTexts({ label, load }: PhaseResult): readonly string[] {
-  const { agents } = load ?? {}
-  if (agents === undefined) return []
-  const { problem } = agents
-  const compared = agents.compared === undefined ? '' : ` Own counts: ${comparedText(agents)}.`
-  const text = `Agents of ${quoted(label)}: ${tasksText(agents)}; verdicts: ${verdictsText(agents)}.${compared}`
-  return [text, ...(problem === undefined ? [] : [`Agents of ${quoted(label)}: ${problem}.`])]
-}
-
 function alertText(alert: AlertResult): string {
   const { name, monitor, mttdMs, mttrMs, withinMs, startsAt } = alert
   const subject = `Alert ${quoted(name)} (${monitor})`
@@ -80,11 +69,6 @@ function alertText(alert: AlertResult): string {
   const end = mttrMs === null ? 'not resolved by the end' : `resolved after ${duration(mttrMs)}`
   const since = startsAt === null ? '' : `, since ${startsAt} by its own clock`
   return `${subject}: fired ${duration(mttdMs)} after the injection${since}; ${end}.`
-}
-
-function recoveryText({ mttrMs, steadyAfter }: ExperimentResult): string {
-  if (mttrMs !== null) return `recovered ${duration(mttrMs)} after the injection (MTTR)`
-  return steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'
 }
 
 /** Formats the report as Markdown. */
@@ -113,7 +97,14 @@ export function experimentMarkdown(result: ExperimentResult, next?: ReportTable)
 
 /** Returns the tables of a result: what happened, the phases, the margins, and the agents. */
 export function resultTables(result: ExperimentResult): readonly ReportTable[] {
-  return [timelineTable(result), phaseTable(result), marginTable(result), agentsTable(result)]
+  const agents = agentsOf(result)
+  return [
+    phaseTable(result),
+    marginTable(result),
+    timelineTable(result),
+    verdictTable(agents),
+    agentTable(agents),
+  ]
 }
 
 /** Returns the rejection of an experiment as a test that could not run, with each reason. */
@@ -171,7 +162,7 @@ export async function writeReports(
   if (runs.length > 0) {
     const about = {
       title,
-      notes: noteLines(result),
+      front: frontHtml({ ...summaryOf(result), ...result }, factLines(result), kept.text),
       tables: [...resultTables(result), ...(next === undefined ? [] : [next.table])],
     }
     files.push(['report.html', writeReport(runs, about)])
@@ -190,7 +181,10 @@ function runsOf({ before, stages, after }: ExperimentResult): readonly TitledRun
     ...stages.map((stage) => ({ ...stage, label: `Stage ${stage.label}` })),
     ...(after === null ? [] : [{ ...after, label: 'After' }]),
   ]
-  return phases.flatMap(({ label, load }) =>
-    load === undefined ? [] : [{ title: label, result: load }],
-  )
+  return phases.flatMap(({ label, load }) => {
+    if (load === undefined) return []
+    // A fault may get its verdict in the next phase, so those of all stages are shown together.
+    const { agents: _, ...own } = load
+    return [{ title: label, result: own }]
+  })
 }

@@ -164,6 +164,10 @@ export interface ExperimentResult {
   /** Null when the experiment passed. */
   readonly code: EndCode | null
   readonly why: string
+  /** The result with its cause, in words and numbers. */
+  readonly summary: string
+  /** What to do next. */
+  readonly advice: string
   /** The gate that ended the experiment; null when no gate of `abortOn` did. */
   readonly failedGate: FailedGate | null
   /**

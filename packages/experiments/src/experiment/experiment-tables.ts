@@ -1,19 +1,22 @@
 import { foreign, integerText, latency, moment, percentage, plainNumber } from '#base'
-import { duplicatesText, perTask, verdictsText } from '../report/agent-text.ts'
+import type { LoadResult } from '../load/results/result.ts'
+import { sumAgents } from '../load/results/agent-result.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from '../report/report-table.ts'
 import { GATE_COLUMNS, gateCells, number } from '../report/run-tables.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 
+export type Phase = PhaseResult | StageResult
+
 /** Returns all phases of a run in order. */
 export function phasesOf(
   result: Pick<ExperimentResult, 'before' | 'stages' | 'after'>,
-): readonly (PhaseResult | StageResult)[] {
+): readonly Phase[] {
   const { before, stages, after } = result
   return [before, ...stages, ...(after === null ? [] : [after])]
 }
 
 /** Returns the failed share of the calls of a phase. */
-export function errorShare({ load }: PhaseResult): number | null {
+function errorShare({ load }: PhaseResult): number | null {
   if (load === undefined || load.counts.calls === 0) return null
   return (load.counts.calls - load.counts.responded) / load.counts.calls
 }
@@ -27,32 +30,42 @@ function expectedNumber(expected: number | null | undefined): string {
   return typeof expected === 'number' ? plainNumber(Number(expected.toFixed(1))) : ''
 }
 
+/** A metric of a phase; null where the phase does not have it. */
+export interface Metric {
+  readonly metric: string
+  readonly unit: 'count' | 'share' | 'ms'
+  readonly of: (phase: Phase) => number | null
+}
+
+export const METRICS: readonly Metric[] = [
+  { metric: 'calls', unit: 'count', of: ({ load }) => load?.counts.calls ?? null },
+  { metric: 'injected', unit: 'count', of: (phase) => ('applied' in phase ? phase.applied : null) },
+  { metric: 'success', unit: 'share', of: ({ load }) => load?.indicators.tcsr ?? null },
+  { metric: 'errors', unit: 'share', of: errorShare },
+  { metric: 'p50', unit: 'ms', of: ({ load }) => load?.latency.summary.p50 ?? null },
+  { metric: 'p95', unit: 'ms', of: ({ load }) => load?.latency.summary.p95 ?? null },
+  { metric: 'p99', unit: 'ms', of: ({ load }) => load?.latency.summary.p99 ?? null },
+]
+
+export function valueText(value: number | null, unit: Metric['unit']): string {
+  if (unit === 'share') return percentage(value)
+  if (unit === 'ms') return latency(value)
+  return value === null ? '-' : integerText(value)
+}
+
 /** Tabulates the load of each phase. */
 export function phaseTable(result: ExperimentResult): ReportTable {
+  const names = ['sampled', 'expected', ...METRICS.map(({ metric }) => metric)]
   return {
     title: 'Phases',
-    columns: [
-      { name: 'Phase' },
-      ...['Calls', 'Success', 'Errors', 'p50', 'p95', 'Sampled', 'Expected', 'Injected'].map(
-        number,
-      ),
-    ],
+    columns: [{ name: 'Phase' }, ...names.map(number)],
     rows: phasesOf(result).map((phase) => {
-      const { load } = phase
-      const summary = load?.latency.summary
-      const counts =
-        'sampled' in phase
-          ? [integerText(phase.sampled), expectedNumber(phase.expected), integerText(phase.applied)]
-          : ['', '', '']
-      return [
-        phase.label,
-        integerText(load?.counts.calls ?? 0),
-        percentage(load?.indicators.tcsr ?? null),
-        percentage(errorShare(phase)),
-        latency(summary?.p50 ?? null),
-        latency(summary?.p95 ?? null),
-        ...counts,
-      ].map((text) => cell(foreign(text)))
+      const isStage = 'sampled' in phase
+      const samples = isStage
+        ? [integerText(phase.sampled), expectedNumber(phase.expected)]
+        : ['-', '-']
+      const values = METRICS.map(({ unit, of }) => valueText(of(phase), unit))
+      return [phase.label, ...samples, ...values].map((text) => cell(foreign(text)))
     }),
   }
 }
@@ -70,45 +83,13 @@ export function marginTable({ gates }: ExperimentResult): ReportTable {
   })
 }
 
-/** Tabulates the tasks of agents in each phase; empty without a sidecar that counts them. */
-export function agentsTable(result: ExperimentResult): ReportTable {
-  const names = [
-    'Tasks',
-    'Failed',
-    'Blast radius',
-    'TCAF',
-    'Retries per task',
-    'Wasted',
-    'Changed results used',
-  ]
-  return {
-    title: 'Agents',
-    about: 'Counted by the sidecar, for all of its clients.',
-    columns: [
-      { name: 'Phase' },
-      ...names.map(number),
-      { name: 'Executed twice' },
-      { name: 'Verdicts' },
-    ],
-    rows: phasesOf(result).flatMap(({ label, load }) => {
-      const { agents } = load ?? {}
-      if (agents === undefined) return []
-      const { tasks, failed, calls, retries, wasted, silent } = agents.tasks
-      const texts = [
-        label,
-        integerText(tasks),
-        integerText(failed),
-        percentage(perTask(agents, failed)),
-        plainNumber(perTask(agents, calls)),
-        plainNumber(perTask(agents, retries)),
-        integerText(wasted),
-        integerText(silent),
-        duplicatesText(agents),
-        verdictsText(agents),
-      ]
-      return [texts.map((text) => cell(foreign(text, 600)))]
-    }),
-  }
+/** Returns what sidecars counted from the first stage on: a verdict may come after its stage. */
+export function agentsOf({ stages, after }: ExperimentResult): Pick<LoadResult, 'agents'> {
+  const all = [...stages, ...(after === null ? [] : [after])].flatMap(
+    ({ load }) => load?.agents ?? [],
+  )
+  if (all.length === 0) return {}
+  return { agents: { ...sumAgents(all), waiting: all.at(-1)!.waiting } }
 }
 
 /** The names of events, and how they are shown. */

@@ -14,6 +14,7 @@ import type { Context, Stages } from './context.ts'
 import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
 import { phaseGates } from './phase-gates.ts'
+import { type Ended, summaryOf } from './summary.ts'
 import { widest } from '#rules'
 import type { Timeline } from './timeline.ts'
 
@@ -29,6 +30,11 @@ export interface Parts {
 }
 
 export function experimentResult(context: Context, parts: Parts): ExperimentResult {
+  const ended = endedResult(context, parts)
+  return { ...ended, ...summaryOf(ended) }
+}
+
+function endedResult(context: Context, parts: Parts): Ended {
   const { plan, id, version, again, past, steadiness, alerts } = context
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
@@ -71,7 +77,8 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     gates: phaseGates(plan, before, stages.results),
     facts: timeline.facts({
       phases,
-      detectedAt: later(steadiness.injectedAt, detectMs),
+      // A run that passed has nothing to detect.
+      detectedAt: verdict === 'passed' ? undefined : later(steadiness.injectedAt, detectMs),
       recoveredAt: later(steadiness.injectedAt, recoverMs),
       rollbackMs: stages.rollbackMs,
       alerts: noticed,

@@ -65,7 +65,11 @@ export class Timeline {
     const add = (at: number, kind: FactKind, text: string): void =>
       void facts.push({ at, kind, text })
     // The gate fails in the same check that ends the stage.
-    if (detectedAt !== undefined) add(detectedAt, 'detection', 'a gate fails first')
+    if (detectedAt !== undefined) {
+      const began = ({ startedAt }: PhaseResult): number => Date.parse(startedAt) - clockMs
+      const label = phases.findLast((phase) => began(phase) <= detectedAt)?.label ?? ''
+      add(detectedAt, 'detection', `a limit of the plan fails first, in ${label}`)
+    }
     facts.push(...this.#facts)
     if (this.#endedAt !== undefined && rollbackMs !== null) {
       add(this.#endedAt + rollbackMs, 'rollback', rollbackText(this.#rolledBack))

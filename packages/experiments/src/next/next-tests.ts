@@ -55,15 +55,8 @@ export async function nextTests(
     plan: planFor(each, setting),
   }))
   const files = plans.map(({ name }) => join(experiments, result.id, NEXT, name))
-  const perTask = [
-    ...perTaskText([result], 'now'),
-    ...perTaskText(
-      earlier.map((run) => run.result),
-      'usually',
-    ),
-  ].join(', ')
   const flags = limits === undefined ? '' : ` --policy ${limits.file}`
-  return { table: nextTable(ranks, files, { target: result.target, perTask, flags }), plans }
+  return { table: nextTable(ranks, files, { target: result.target, flags }), plans }
 }
 
 function settingOf({ sidecar, file }: Plan, result: ExperimentResult): PlanSetting {
@@ -90,39 +83,21 @@ function toolsBefore({ before }: ExperimentResult): readonly Behaviour[] {
     })
 }
 
-/** Describes the calls of a task before the stages, with their retries; empty without tasks. */
-function perTaskText(results: readonly ExperimentResult[], when: string): readonly string[] {
-  const counts = results.flatMap(({ before }) => before.load?.counts ?? [])
-  const tasks = counts.reduce((sum, each) => sum + each.tasks, 0)
-  const calls = counts.reduce((sum, each) => sum + each.calls + each.retries, 0)
-  return tasks === 0 ? [] : [`${when} ${(calls / tasks).toFixed(2)}`]
-}
-
 function nextTable(
   ranks: readonly Rank[],
   files: readonly string[],
-  {
-    target,
-    perTask,
-    flags,
-  }: { readonly target: string; readonly perTask: string; readonly flags: string },
+  { target, flags }: { readonly target: string; readonly flags: string },
 ): ReportTable {
   const command = asStarted(`squall experiment next --target ${target}${flags}`)
   return {
     title: 'What to test next',
-    about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now. Calls and retries per task before the stages: ${perTask}.`,
-    columns: [
-      { name: 'Tool' },
-      { name: 'Fault' },
-      { name: 'Score', number: true },
-      { name: 'Reasons' },
-      { name: 'Command' },
-    ],
-    rows: ranks.map(({ tool, question, score, reasons }, i) => [
+    about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now.`,
+    columns: [{ name: 'Tool' }, { name: 'Fault' }, { name: 'Reasons' }, { name: 'Command' }],
+    // The order ranks; scores of the same tool are often equal, and their parts say little here.
+    rows: ranks.map(({ tool, question, reasons }, i) => [
       cell(foreign(tool)),
       { text: question.fault, about: question.asks },
-      cell(score.toFixed(2)),
-      cell(foreign(reasons.join('; '), 400)),
+      cell(foreign(reasons.join('; ').replaceAll(/: (?:weight |\+)[\d.]+/g, ''), 400)),
       cell(foreign(asStarted(`squall experiment run${flags} ${files[i]}`), 400)),
     ]),
   }

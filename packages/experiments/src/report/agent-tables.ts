@@ -8,7 +8,7 @@ const MAX_ROWS = 50
 const BAD: ReadonlySet<string> = new Set(['runaway', 'duplicate_execution', 'possible_duplicate'])
 
 /** Tabulates the tasks that sidecars counted; empty without such sidecars. */
-export function agentTable({ agents }: LoadResult): ReportTable {
+export function agentTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable {
   const columns = [{ name: 'Figure' }, { name: 'Value', number: true }]
   const title = 'Tasks of agents'
   if (agents === undefined) return { title, columns, rows: [] }
@@ -39,7 +39,7 @@ export function agentTable({ agents }: LoadResult): ReportTable {
 }
 
 /** Tabulates what agents did after each fault; empty without sidecars that know it. */
-export function verdictTable({ agents }: LoadResult): ReportTable {
+export function verdictTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable {
   const { after = [], waiting = 0 } = agents ?? {}
   const rows = new Map<string, { tool: string; fault: string; counts: Record<string, number> }>()
   for (const { tool, fault, verdict, count } of after) {

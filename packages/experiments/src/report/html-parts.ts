@@ -45,7 +45,7 @@ export function headHtml(runs: readonly TitledRun[], title: string): string {
 /** Renders the result of each run: a sentence, a bar, and the most important figures. */
 export function verdictsHtml(
   runs: readonly TitledRun[],
-  { notes = [], tables = [] }: ReportAbout,
+  { notes = [], tables = [] }: ReportAbout = {},
 ): string {
   const parts = runs.map((run) => verdictHtml(run, runs.length > 1))
   const paragraphs = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
@@ -99,8 +99,8 @@ function figures(result: TitledRun['result']): string {
   return `<dl class="figures">${items.join('')}</dl>`
 }
 
-/** Keeps a number and its unit on one line. */
-function unbroken(text: string): string {
+/** Renders a text; keeps a number and its unit on one line. */
+export function unbroken(text: string): string {
   return htmlText(text).replaceAll(/(\d) (%|ms|s|min|h)\b|(\d) %/g, (all) =>
     all.replace(' ', '\u00a0'),
   )
@@ -234,6 +234,12 @@ ${timeline === undefined ? '' : detailsHtml(timeline, `time-${i}`, 'Timeline as 
 ${tables.join('\n')}
 ${detailsHtml(runTable(result), `options-${i}`, 'Options')}
 </section>`
+}
+
+/** Renders a table that a reader opens. */
+export function foldedTable(table: ReportTable, id: string): string {
+  const about = table.about === undefined ? '' : `<p class="muted">${htmlText(table.about)}</p>`
+  return `<details><summary id="${id}">${htmlText(table.title)}</summary>${about}${bareTable(table, id)}</details>`
 }
 
 function detailsHtml(table: ReportTable, id: string, summary: string): string {

@@ -14,6 +14,8 @@ export interface ReportAbout {
   readonly title?: string
   /** Sentences that the results do not contain, the most important first. */
   readonly notes?: readonly string[]
+  /** HTML above all else; tables and runs are folded below it. */
+  readonly front?: string
   /** Tables above those of the runs. */
   readonly tables?: readonly ReportTable[]
 }

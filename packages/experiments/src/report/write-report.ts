@@ -2,7 +2,7 @@ import { sharedFile } from '#admin-api'
 import { foreign } from '#base'
 import { chartsOf } from './chart-data.ts'
 import { embeddedJson, htmlText } from './foreign-text.ts'
-import { headHtml, runHtml, togetherHtml, verdictsHtml } from './html-parts.ts'
+import { foldedTable, headHtml, runHtml, togetherHtml, verdictsHtml } from './html-parts.ts'
 import type { ReportAbout, TitledRun } from './report-table.ts'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -31,9 +31,7 @@ export function writeReport(runs: readonly TitledRun[], about: ReportAbout = {})
 ${headHtml(runs, title)}
 <main>
 <noscript><p class="card">The charts need scripts. All numbers are in the tables.</p></noscript>
-${verdictsHtml(runs, about)}
-${togetherHtml(runs)}
-${runs.map((run, i) => runHtml(run, i, runs.length > 1)).join('\n')}
+${mainHtml(runs, about)}
 </main>
 <footer><p class="muted">Made by Squall ${htmlText(foreign(runs[0]!.result.squall, 40))}. The results are in this file as JSON: the element with the id <code>results</code>.</p></footer>
 <script type="application/json" id="results">${embeddedJson(runs)}</script>
@@ -42,6 +40,19 @@ ${scripts.map((script) => `<script>${script}</script>`).join('\n')}
 </body>
 </html>
 `
+}
+
+function mainHtml(runs: readonly TitledRun[], about: ReportAbout): string {
+  const parts = [togetherHtml(runs), ...runs.map((run, i) => runHtml(run, i, runs.length > 1))]
+  if (about.front === undefined) return [verdictsHtml(runs, about), ...parts].join('\n')
+  const { front, tables = [] } = about
+  const shown = tables.filter(({ rows }) => rows.length > 0)
+  return [
+    front,
+    '<section class="card run"><h2>Evidence</h2>',
+    ...shown.map((table, i) => foldedTable(table, `first-${i}`)),
+    `<details><summary>The load of each phase</summary>${verdictsHtml(runs)}${parts.join('\n')}</details></section>`,
+  ].join('\n')
 }
 
 const ICON =

@@ -33,7 +33,7 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   await writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES }))
   const plan = await planFile(stage, { rules: '../rules.yaml' })
   const { code, stdout, stderr } = await startProgram(inCluster(stage, plan)).finished()
-  expect(stdout, stderr).toContain('Verdict: passed')
+  expect(stdout, stderr).toContain('Passed the stage 20 %')
   expect(code).toBe(0)
   // The pods have squall:0.0.0-sidecar, which knows no experiment.
   expect(stderr).toMatch(/runs as job squall-experiment-[0-9a-f]{8} in shop, with squall:0\.0\.0$/m)

@@ -47,7 +47,7 @@ test('after SIGKILL the rules expire, and the next experiment restores the rules
     ...kept,
   ]).finished()
   expect(next.stderr).toContain('died: its rules file is restored')
-  expect(next.stdout).toContain('Verdict: passed')
+  expect(next.stdout).toContain('Passed the stage 20 %')
   expect(next.code).toBe(0)
   expect(await stage.rules()).toBe(BEFORE)
 })

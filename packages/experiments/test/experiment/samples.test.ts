@@ -39,7 +39,7 @@ test('each run draws a seed, which `again` repeats, and compares its samples', a
   expect(expected).toBeCloseTo(considered! / 5)
   expect(chance).toBeGreaterThan(0.001)
   const text = experimentMarkdown(result)
-  expect(text).toMatch(/\| Sampled \| Expected \| Injected \|/)
+  expect(text).toMatch(/\| sampled \| expected \| calls \| injected \|/)
 })
 
 test('a share that chance does not explain is inconclusive', async () => {

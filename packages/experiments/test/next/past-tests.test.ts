@@ -56,10 +56,9 @@ it('the report says what to test next, with numbers and commands for plans that 
   const html = await readFile(join(experiments, result.id, 'report.html'), 'utf8')
   expect(markdown).toContain('## What to test next')
   expect(markdown).toMatch(
-    /\| work \| delay \(Do its callers wait[^|]*\| 1\.00 \| \d+ calls: weight 1\.00;/,
+    /\| work \| delay \(Do its callers wait[^|]*\| \d+ calls; never tested \|/,
   )
   expect(html).toContain('squall experiment next --target')
-  expect(html).toContain('per task before the stages: now 1.00.')
   const names = next!.plans.map(({ name }) => name)
   expect(names).toHaveLength(3)
   expect(names.join()).not.toContain('error')
@@ -79,12 +78,8 @@ it('a run whose load differs from that of earlier runs says so', async () => {
   const before = result.before.load!.tools[0]!.latency.summary.p95!
   Object.assign(tool!, { calls: 100, responded: 100 })
   Object.assign(tool!.latency.summary, { p95: before * 8 })
-  Object.assign(slower.before.load!.counts, { retries: result.before.load!.counts.tasks })
   const { table } = (await nextTests(experiments, slower, kept))!
-  expect(table.about).toContain('per task before the stages: now 2.00, usually 1.00.')
-  expect(table.rows[0]!.map(({ text }) => text).join(' ')).toMatch(
-    /p95 is 8\.0 times the usual: \+1\.00/,
-  )
+  expect(table.rows[0]!.map(({ text }) => text).join(' ')).toMatch(/p95 is 8\.0 times the usual/)
 })
 
 it('a run that failed does not resemble itself', async () => {

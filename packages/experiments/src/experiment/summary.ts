@@ -1,0 +1,175 @@
+import { duration, gateValue, integerText, latency } from '#base'
+import type { LoadResult } from '../load/results/result.ts'
+import { toolEndings } from '../report/endings.ts'
+import type { EndCode, ExperimentResult, PhaseGate } from './experiment-result.ts'
+
+/** What a person reads first: the result with its cause in words and numbers, and what to do. */
+export interface Summary {
+  readonly summary: string
+  readonly advice: string
+}
+
+/** A result without its summary. */
+export type Ended = Omit<ExperimentResult, keyof Summary>
+
+/** Summarizes a run by fixed rules. */
+export function summaryOf(result: Ended): Summary {
+  const { verdict, code, stage, why, stages, proposals } = result
+  if (verdict === 'passed') {
+    const where = stages.length > 1 ? 'all stages up to' : 'the stage'
+    const tightest = result.gates
+      .filter(({ from, margin }) => from !== 'steadyState' && typeof margin?.ofLimit === 'number')
+      // Of equal ones, what each stage needs says more than what ends it.
+      .toReversed()
+      .toSorted((a, b) => a.margin!.ofLimit! - b.margin!.ofLimit!)[0]
+    const found = tightest === undefined ? 'no limit failed' : gateWords(tightest)
+    const [wider] = proposals
+    const again =
+      'Run it again after each release. Three passes in a row lead to a proposal of a wider plan.'
+    return {
+      summary: sentences(
+        `Passed ${where} ${spaced(stages.at(-1)?.label ?? '')}: ${found}`,
+        hiddenWords(stages.at(-1)?.load),
+      ),
+      advice: wider === undefined ? again : `Widen the plan: ${wider.write} (${wider.why}).`,
+    }
+  }
+  const at = stage === null ? '' : /^\d/.test(stage) ? ` at ${spaced(stage)}` : ` in stage ${stage}`
+  if (code === 'INTERRUPTED') {
+    const summary = `Interrupted${at}: there is no verdict.`
+    return { summary, advice: ADVICE.INTERRUPTED! }
+  }
+  const gate = code === 'SLO' || code === 'ABORT_CONDITION' ? failedGate(result) : undefined
+  const load = stages.find(({ label }) => label === stage)?.load
+  const cause = gate && load && causeOf(load, gate, result.before.load)
+  return {
+    summary: sentences(`${upper(verdict)}${at}: ${gate ? gateWords(gate) : why}`, cause?.summary),
+    advice: cause?.advice ?? ADVICE[code!] ?? 'Remove this cause, then run the plan again.',
+  }
+}
+
+/** What to do after an end whose cause the calls do not show, by its code. */
+const ADVICE: Readonly<Partial<Record<EndCode, string>>> = {
+  GUARD: 'Fix what the guard counted, real errors or calls that multiply, before the next run.',
+  TARGET_LOST: 'Check that the target runs, and that target.url leads to it.',
+  NOT_RESTARTED: 'Check what restarts the process, and how long it takes to become ready.',
+  NOT_RECOVERED:
+    'Look for what stays broken after the faults: full pools, open circuit breakers, endless retries.',
+  UNEXPECTED_ERROR: 'Handle these errors, or add them to expect.errors in the plan.',
+  UNNOTICED: 'Add or sharpen the alert: a real failure of this kind would go unnoticed.',
+  INTERRUPTED: 'Run the plan to its end.',
+}
+
+/** Returns the gate that ended a stage, with the value that ended it. */
+function failedGate({ gates, stage, failedGate: ended, code }: Ended): PhaseGate | undefined {
+  const from = code === 'SLO' ? 'slo' : 'abortOn'
+  const own = gates.filter((gate) => gate.phase === stage && gate.from === from)
+  if (ended === null) return own.find(({ ok }) => !ok)
+  const found = own.find(({ gate }) => nameOf(gate) === ended.measure)
+  return found && { ...found, measured: ended.measured }
+}
+
+/** What is measured, after a share. */
+const OF: Readonly<Record<string, string>> = {
+  errors: 'of calls failed',
+  success: 'of calls succeeded',
+  tcsr: 'of calls succeeded',
+  blast: 'of tasks failed',
+  silent: 'of tasks failed silently',
+  degraded: 'of tasks were degraded',
+  availability: 'of calls got a response',
+  correctness: 'of responses were correct',
+  deadline: 'of calls met their deadline',
+}
+
+/** Describes a gate in words: `11.3 % of tasks failed, the limit is 5 %`. */
+export function gateWords({ gate, measured }: Pick<PhaseGate, 'gate' | 'measured'>): string {
+  const name = nameOf(gate)
+  const value = gateValue(gate, measured)
+  const limit = `the ${gate.includes('>') ? 'minimum' : 'limit'} is ${limitText(gate)}`
+  return `${OF[name] === undefined ? `${name} is ${value}` : `${value} ${OF[name]}`}, ${limit}`
+}
+
+/** Returns the name of the measure of a gate. */
+export function nameOf(gate: string): string {
+  return /^[a-z][\w.-]*/i.exec(gate)?.[0].toLowerCase() ?? ''
+}
+
+/** Returns the limit of a gate as written, with its unit apart. */
+export function limitText(gate: string): string {
+  return spaced(/[<>]=?\s*(.+)$/.exec(gate)?.[1] ?? '')
+}
+
+function causeOf(
+  load: LoadResult,
+  gate: PhaseGate,
+  before: LoadResult | undefined,
+): Summary | undefined {
+  const { agents } = load
+  if (/^(p\d|mean$|max$)/.test(nameOf(gate.gate))) return slowness(load, before)
+  const tools = load.tools.map((tool) => ({ ...tool, ...toolEndings(tool) }))
+  const worst = tools.toSorted((a, b) => b.calls - b.ok - (a.calls - a.ok))[0]
+  if (worst === undefined || worst.calls === worst.ok) return undefined
+  const { tool, calls, injected, real, retries } = worst
+  const failed = integerText(calls - worst.ok)
+  if (real > injected) {
+    return {
+      summary: `${integerText(real)} of the ${failed} failed calls of ${tool} are real errors`,
+      advice: `Fix the real errors of ${tool} first; their messages are below.`,
+    }
+  }
+  const isAgent = agents !== undefined && agents.compared === undefined
+  if ((isAgent ? agents.tasks.retries : retries) === 0) {
+    return {
+      summary: `The ${isAgent ? 'agent' : 'client'} does not retry ${tool}`,
+      advice: `Retry ${tool} with back-off if it may be called twice, or finish tasks without it${isAgent ? '' : ' (load.retries and load.degrade in the plan)'}.`,
+    }
+  }
+  const made = isAgent ? 'Retries' : `${integerText(retries)} retries`
+  return {
+    summary: `${made} did not save ${failed} of ${integerText(calls)} calls of ${tool}`,
+    advice: `Let tasks finish without ${tool}: retries alone are not enough at this share.`,
+  }
+}
+
+/** Describes the slowest tool. */
+function slowness({ tools }: LoadResult, before: LoadResult | undefined): Summary | undefined {
+  const p95 = (all: LoadResult['tools'], name: string): number =>
+    all.find(({ tool }) => tool === name)?.latency.summary.p95 ?? 0
+  const slowest = tools.map(({ tool }) => tool).toSorted((a, b) => p95(tools, b) - p95(tools, a))[0]
+  if (slowest === undefined) return undefined
+  return {
+    summary: `${slowest} took ${latency(p95(tools, slowest))} at p95, and ${latency(p95(before?.tools ?? [], slowest))} before the faults`,
+    advice: `Give ${slowest} a timeout below the limit, and let tasks finish without it.`,
+  }
+}
+
+/** Describes what retries hid. */
+function hiddenWords(load: LoadResult | undefined): string | undefined {
+  const injected = load?.faults.reduce((sum, { errors }) => sum + errors, 0) ?? 0
+  const left = load?.errors.filter(({ origin }) => origin === 'injected') ?? []
+  const hidden = injected - left.reduce((sum, { count }) => sum + count, 0)
+  if (load === undefined || load.counts.retries === 0 || hidden <= 0) return undefined
+  return `Retries hid ${integerText(hidden)} of ${integerText(injected)} injected errors`
+}
+
+/** Describes when the target left its limits, and when it was back. */
+export function recoveryText({ mttdMs, mttrMs, steadyAfter }: Ended): string {
+  if (mttdMs === null) return 'No limit failed after an injection.'
+  const left = `The steady state was left ${duration(mttdMs)} after the injection (MTTD)`
+  if (mttrMs !== null) return `${left}, and back after ${duration(mttrMs)} (MTTR).`
+  return `${left}; ${steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'}.`
+}
+
+function sentences(...parts: readonly (string | undefined)[]): string {
+  return parts.flatMap((part) => (part === undefined ? [] : `${part}.`)).join(' ')
+}
+
+function upper(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+/** Sets units apart from their numbers: `25 %`, `500 ms`. */
+export function spaced(text: string): string {
+  return text.replaceAll(/(\d)(%|ms|s|m|h)\b|(\d)%/g, (all) => all.replace(/^\d/, '$& '))
+}
