@@ -6,9 +6,11 @@ import { adminApiPage } from './lib/admin-api-page.mjs'
 import { annotationsPage } from './lib/annotations-page.mjs'
 import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
+import { faultPages } from './lib/fault-pages.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
+import { planPage } from './lib/plan-page.mjs'
 import { programHelp } from './lib/program-help.mjs'
 import { rulesPage, schemaOf } from './lib/rules-pages.mjs'
 
@@ -21,6 +23,7 @@ const PAGES = [
   { path: 'docs/reference/flags.md', make: flagsPage },
   { path: 'docs/reference/import.md', make: importPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
+  { path: 'docs/reference/plan.md', make: planPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: schemaOf('rules') },
   { path: 'deploy/experiment.schema.json', make: schemaOf('experiment') },
@@ -100,7 +103,7 @@ async function main(args) {
   }
   const check = args.includes('--check')
   let stale = 0
-  for (const { path, make } of PAGES) {
+  for (const { path, make } of [...PAGES, ...(await faultPages(built))]) {
     const file = fileURLToPath(new URL(path, ROOT))
     const made = await make(built)
     const before = await current(file)

@@ -12,13 +12,14 @@ const AREAS = [
   [
     /^(docs\/(?!decisions\/)|[A-Z]+\.md$|examples\/.*\.md$)/,
     'documents',
-    ['format', 'reference', 'tests', 'package', 'docs'],
+    ['format', 'reference', 'tests', 'site', 'package', 'docs'],
   ],
   [
     /^(docs\/decisions\/|LICENSE$|\.github\/)/,
     'decisions, forms and workflows',
-    ['format', 'tests', 'docs'],
+    ['format', 'tests', 'site', 'docs'],
   ],
+  [/^site\//, 'the site', ['format', 'lint', 'tests', 'site']],
   [/^bench\//, 'benchmarks', ['format', 'lint', 'types', 'tests']],
   [
     /^(src\/admin\/page|packages\/experiments\/src\/report)\//,

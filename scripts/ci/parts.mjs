@@ -145,6 +145,9 @@ export const MERGE = [
     tools: ['prometheus', 'alertmanager', 'compose'],
   }),
   system('browser', 'the admin page and reports in Chromium', 8, { programs: ['chromium'] }),
+  system('site', 'the documentation site: links, navigation, search and layout in Chromium', 6, {
+    programs: ['chromium'],
+  }),
   system('terminal', 'pages, progress bars and completion in real terminals', 6, {
     programs: ['tmux', 'zsh', 'fish'],
   }),

@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The reference of the admin API, from its contract in the code. */
+/** The page of the admin API: how to use it, and its paths and fields from its contract in the code. */
 export async function adminApiPage(built) {
+  const guide = await readFile(new URL('./admin-api.md', import.meta.url), 'utf8')
   const { API, OTHER_PATHS } = await built('src/admin/contract/api.js')
   const { SCHEMAS } = await built('src/admin/contract/api-schemas.js')
   const all = [...Object.values(API), ...Object.values(OTHER_PATHS)]
@@ -24,9 +26,9 @@ ${fields(response)}`,
   )
   return `${GENERATED}
 
-# Paths and fields of the admin API
+${guide.trim()}
 
-Every path of the admin port, and the JSON that it sends. [The admin API](../guides/admin-api.md) says how to use them. Fields may be added in later versions; none changes its meaning.
+## Paths
 
 ${table(['Path', 'Method', 'Needs', 'Sends'], list)}
 

@@ -1,13 +1,22 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
+/** A flag that this many commands share is explained once. */
+const SHARED = 3
+const HEAD = ['Flag', 'Default', 'Meaning']
+
 /**
  * The reference of all commands but run, which has a page of its own, from their list in the code.
  */
 export async function commandsPage(built) {
   const { allCommands } = await built('src/cli/squall.js')
   const commands = await allCommands()
-  const { envName } = await built('src/base/flags/flag.js')
   const others = commands.filter(({ name }) => name !== 'run')
+  const shared = sharedFlags(others)
+  const run = new Set(commands.find(({ name }) => name === 'run').flags.map(identity))
+  const homeOf = (flag, { name }) => {
+    if (name === 'stdio' && run.has(identity(flag))) return 'run'
+    return shared.has(identity(flag)) ? 'shared' : 'own'
+  }
   const rows = others.map(({ name, description }) => [
     `[\`squall ${name}\`](#${anchor(name)})`,
     cell(description),
@@ -16,38 +25,76 @@ export async function commandsPage(built) {
 
 # Commands
 
-\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md).
+\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands.
 
 ${table(['Command', 'What it does'], rows)}
 
-Exit codes: 0 when all is well, 1 when what was asked for failed or was not met, 2 when the command line, the environment or a file cannot be understood. Where a variable is named, it stands for the flag; the command line wins.
+## Flags of several commands
 
-${others.map((command) => section(command, envName)).join('\n\n')}
+The sections of the commands name these flags without explaining them again.
+
+${table(HEAD, [...shared.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(row))}
+
+## Variables
+
+Environment variables set the flags of the sections that link here: the name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`. \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence.
+
+${others.map((command) => section(command, homeOf)).join('\n\n')}
 `
 }
 
-function section({ name, description, examples, page, operands, flags, fromEnvironment }, envName) {
+/** Returns the flags that several commands have with the same meaning, by their identity. */
+function sharedFlags(commands) {
+  const counts = new Map()
+  for (const flag of commands.flatMap(({ flags }) => flags)) {
+    const key = identity(flag)
+    counts.set(key, { flag, count: (counts.get(key)?.count ?? 0) + 1 })
+  }
+  const often = [...counts].toSorted(([, a], [, b]) => b.count - a.count)
+  const names = often.map(([, { flag }]) => flag.name)
+  // A name that some commands give another meaning stands for the meaning that most give it.
+  const shared = often.filter(
+    ([, { flag, count }], index) => count >= SHARED && names.indexOf(flag.name) === index,
+  )
+  return new Map(shared.map(([key, { flag }]) => [key, flag]))
+}
+
+function identity({ name, short, value, default: fallback, help }) {
+  return JSON.stringify([name, short, value, fallback, help])
+}
+
+function section(command, homeOf) {
+  const { name, description, examples, page, operands, flags, fromEnvironment } = command
   const words = operands === undefined ? '' : ` ${operands.form}`
   const options = flags.length === 0 ? '' : ' [options]'
   const usage = `\`\`\`text\nsquall ${name}${options}${words}\n\`\`\``
-  const head = fromEnvironment
-    ? ['Flag', 'Variable', 'Default', 'Meaning']
-    : ['Flag', 'Default', 'Meaning']
-  const rows = flags.map((flag) => row(flag, fromEnvironment ? envName(flag.name) : undefined))
+  const at = (home) => flags.filter((flag) => homeOf(flag, command) === home)
+  const rows = at('own').map(row)
   const parts = [`## squall ${name}`, `${sentence(description)}`, usage]
-  if (rows.length > 0) parts.push(table(head, rows))
+  if (rows.length > 0) parts.push(table(HEAD, rows))
+  parts.push(
+    ...elsewhere('[Flags of several commands](#flags-of-several-commands)', at('shared')),
+    ...elsewhere('[Flags of `squall run`](flags.md)', at('run')),
+  )
+  if (fromEnvironment) parts.push('[Environment variables](#variables) set these flags too.')
   const lines = examples.map((example) => `npx squall ${example}`).join('\n')
   const more = page.replace('docs/', '')
   parts.push(`Examples:\n\n\`\`\`sh\n${lines}\n\`\`\``, `More: [${more}](../${more})`)
   return parts.join('\n\n')
 }
 
-function row({ name, short, value, default: fallback, help }, variable) {
+function elsewhere(where, flags) {
+  const names = flags.map(({ name, short }) =>
+    short === undefined ? `\`--${name}\`` : `\`-${short}\`, \`--${name}\``,
+  )
+  return names.length === 0 ? [] : [`${where}: ${names.join(', ')}.`]
+}
+
+function row({ name, short, value, default: fallback, help }) {
   const form = value === undefined ? `--${name}` : `--${name} <${value}>`
   const none = value === undefined ? 'off' : '–'
   return [
     `\`${short === undefined ? '' : `-${short}, `}${form}\``,
-    ...(variable === undefined ? [] : [`\`${variable}\``]),
     fallback === undefined ? none : `\`${fallback}\``,
     cell(help),
   ]

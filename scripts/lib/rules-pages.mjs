@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { cell, GENERATED, table } from './markdown.mjs'
+import { faultFile } from './fault-pages.mjs'
+import { schemaTables } from './schema-tables.mjs'
 
 const run = promisify(execFile)
 
-/** The reference of the rules file, from its schema in the code: all keys and faults. */
+/** The reference of the rules file, from its schema in the code: all keys, and a list of the faults. */
 export async function rulesPage(built) {
   const { FAULTS } = await built('src/filters/index.js')
   const { FORMATS } = await built('src/rules/file/formats.js')
@@ -13,29 +15,10 @@ export async function rulesPage(built) {
   const root = rulesJsonSchema()
   const { rule, match, headerValue, value } = root.definitions
   const operators = (node) => node?.anyOf?.find((branch) => branch.properties !== undefined) ?? {}
-  const tables = (node) => {
-    const rows = []
-    const add = (at, prefix) => {
-      for (const [key, each] of Object.entries(at.properties ?? {})) {
-        const isRequired = at.required?.includes(key) === true
-        const name = code(`${prefix}${key}`)
-        const about = meaning(each)
-        rows.push([name, takes(each, root, FORMATS), usual(each, isRequired), about].map(cell))
-        for (const inner of [each, ...(each.anyOf ?? []), each.items ?? {}]) {
-          if (inner.properties !== undefined) add(inner, `${prefix}${key}.`)
-        }
-      }
-    }
-    add(node, '')
-    return rows.length === 0 ? [] : [table(['Key', 'Takes', 'Default', 'Meaning'], rows)]
-  }
-  const faults = FAULTS.flatMap(({ name, summary, schema, meets, example, elsewhere }) => [
-    `### ${name}`,
-    `The fault that ${summary}.`,
-    ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
-    ...tables(schema),
-    ...(meets === undefined ? [] : [`**What the client meets.** ${meets}`]),
-    ...(elsewhere === undefined ? [] : [`**Elsewhere.** ${elsewhere}`]),
+  const tables = schemaTables(root, FORMATS)
+  const faults = FAULTS.map(({ name, summary }) => [
+    `[${name}](faults/${faultFile(name)})`,
+    cell(`${summary[0].toUpperCase()}${summary.slice(1)}.`),
   ])
   return `${[
     GENERATED,
@@ -58,8 +41,8 @@ export async function rulesPage(built) {
     'A text, number, boolean or null, or an object with operators that must all hold.',
     ...tables(operators(value)),
     '## Faults',
-    'Each entry of `faults` has the name of one fault as its key, and its parameters under it.',
-    ...faults,
+    'Each entry of `faults` has the name of one fault as its key, and its parameters under it. Each fault has a page.',
+    table(['Fault', 'What it does'], faults),
   ].join('\n\n')}\n`
 }
 
@@ -67,70 +50,4 @@ export async function rulesPage(built) {
 export function schemaOf(kind) {
   const program = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
   return async () => (await run(process.execPath, [program, 'schema', kind])).stdout
-}
-
-function indented(text) {
-  return text.replace(/^(?=.)/gm, '  ')
-}
-
-function code(text) {
-  return `\`${text}\``
-}
-
-function usual(node, isRequired) {
-  if (isRequired) return 'required'
-  return node.default === undefined ? '' : code(JSON.stringify(node.default))
-}
-
-function meaning({ description = '', examples = [] }) {
-  const shown = examples.length === 0 ? '' : ` For example ${code(JSON.stringify(examples[0]))}.`
-  return `${description}${shown}`.trim()
-}
-
-const NAMED = {
-  '#/definitions/match': 'a match',
-  '#/definitions/text': 'names',
-  '#/definitions/headerValue': 'text or operators',
-  '#/definitions/value': 'a value or operators',
-  '#/definitions/rule': 'a rule',
-}
-
-function takes(node, root, formats) {
-  if (NAMED[node.$ref] !== undefined) return NAMED[node.$ref]
-  if (node.$ref !== undefined) {
-    return takes(root.definitions[node.$ref.replace('#/definitions/', '')], root, formats)
-  }
-  const of = (each) => takes(each, root, formats)
-  if (node.anyOf !== undefined) return [...new Set(node.anyOf.map(of))].join(' or ')
-  if (node.format !== undefined) return shortWants(formats[node.format]?.wants ?? 'text')
-  if (node.enum !== undefined) return node.enum.map((each) => code(String(each))).join(', ')
-  switch ([node.type].flat()[0]) {
-    case 'array':
-      return `list of ${node.items === undefined ? 'values' : of(node.items)}`
-    case 'integer':
-      return `integer${range(node)}`
-    case 'number':
-      return `number${range(node)}`
-    case 'string':
-      return 'text'
-    case 'boolean':
-      return '`true`, `false`'
-    case 'object': {
-      const [ofEach] = Object.values(node.patternProperties ?? {})
-      return ofEach === undefined ? 'object' : `object of ${of(ofEach)}`
-    }
-    default:
-      return 'any value'
-  }
-}
-
-function shortWants(wants) {
-  return (wants.split(/ such as |, /)[0] ?? wants).replace(/^an? /, '')
-}
-
-function range({ minimum, maximum, exclusiveMinimum }) {
-  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
-  const from = exclusiveMinimum === undefined ? minimum : `above ${exclusiveMinimum}`
-  if (from === undefined) return ''
-  return bounded ? `, ${from} to ${maximum}` : `, from ${from}`
 }

@@ -22,7 +22,8 @@ test('the reference shows the help of each flag as the terminal does', () => {
     const section = name === 'run' ? page : page.slice(start, page.indexOf('\n## ', start + 1))
     const all = rows(section)
     for (const flag of flags) {
-      const row = all.find(([form]) => /--([\w-]+)/.exec(form!)?.[1] === flag.name)
+      const isFlag = ([form]: string[]): boolean => /--([\w-]+)/.exec(form!)?.[1] === flag.name
+      const row = all.find(isFlag) ?? sharedRow(name, section, flag.name, isFlag)
       expect(row?.at(-1), `squall ${name} --${flag.name}`).toBe(flag.help.replaceAll('\n', ' '))
     }
   }
@@ -38,6 +39,20 @@ test('the reference has a row for each metric and label, with buckets in their u
   const size = page.find(([cell]) => cell === '`squall_result_bytes`')
   expect(size?.at(-1)).toMatch(/ Buckets: 256B, 1KiB, .*, 16MiB\.$/)
 })
+
+/** The row of a flag that its command only names, where the page explains the flag for several. */
+function sharedRow(
+  command: string,
+  section: string,
+  flag: string,
+  isFlag: (row: string[]) => boolean,
+): string[] | undefined {
+  const [, page] =
+    new RegExp(`^\\[Flags of .*\\]\\((.*)\\): .*\`--${flag}\``, 'm').exec(section) ?? []
+  const text =
+    command === 'stdio' && page === 'flags.md' ? reference('flags') : reference('commands')
+  return page === undefined ? undefined : rows(text.split('\n## squall ')[0]!).find(isFlag)
+}
 
 function reference(page: string): string {
   return readFileSync(new URL(`../../docs/reference/${page}.md`, import.meta.url), 'utf8')

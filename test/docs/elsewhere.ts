@@ -13,7 +13,6 @@ export interface Elsewhere {
 export const RUN_HERE: readonly string[] = [
   'README.md',
   'docs/get-started/agents.md',
-  'docs/guides/admin-api.md',
   'docs/guides/experiments.md',
   'docs/guides/explain.md',
   'docs/guides/fail-one-tool.md',
@@ -21,6 +20,7 @@ export const RUN_HERE: readonly string[] = [
   'docs/guides/one-command-faults.md',
   'docs/guides/operations.md',
   'docs/concepts/injection.md',
+  'docs/reference/admin-api.md',
   'docs/reference/import.md',
   'deploy/examples/README.md',
   'examples/README.md',
@@ -30,6 +30,7 @@ export const RUN_HERE: readonly string[] = [
 export const RUN_LONG: readonly string[] = [
   'docs/get-started/ci.md',
   'docs/get-started/laptop.md',
+  'docs/get-started/tutorial.md',
   'docs/guides/expire-sessions.md',
   'docs/guides/in-tests.md',
   'docs/guides/load.md',
@@ -97,7 +98,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'packages/experiments/test/simulate measures and predicts with less of both',
   },
   {
-    page: 'docs/guides/experiments.md',
+    page: 'docs/guides/experiment',
     command: /^npx squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
   },
@@ -119,10 +120,21 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'docs/get-started/kubernetes.md',
-    command: /^(?:docker|kubectl -n squall-system logs job)/,
-    because: 'there is no Docker, and no uninstallation that failed',
+    command: /^docker/,
+    because: 'there is no Docker',
+  },
+  {
+    page: 'docs/guides/upgrade-uninstall.md',
+    command: /^kubectl -n squall-system logs job/,
+    because: 'no uninstallation failed',
   },
   { page: 'docs/get-started/kubernetes.md', command: /./, by: 'cluster-docs.test.ts' },
+  { page: 'docs/guides/upgrade-uninstall.md', command: /./, by: 'cluster-docs.test.ts' },
+  {
+    page: 'docs/guides/faults-do-not-fire.md',
+    command: /kubectl|^curl /,
+    by: 'cluster-docs.test.ts',
+  },
   { page: 'docs/guides/apply.md', command: /./, by: 'cluster-docs.test.ts' },
   { page: 'docs/guides/attach.md', command: /./, by: 'cluster-docs.test.ts' },
   { page: 'docs/guides/cluster-cli.md', command: /./, by: 'cluster-docs.test.ts' },
@@ -195,6 +207,7 @@ export const FAILS: readonly {
   readonly code: number
 }[] = [
   { page: 'README.md', command: /--slo 'success>99%'$/, code: 1 },
+  { page: 'docs/get-started/tutorial.md', command: /--slo 'success>99%' --report/, code: 1 },
   { page: 'docs/guides/outbound.md', command: /SELECT 2/, code: 2 },
 ]
 

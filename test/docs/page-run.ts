@@ -22,7 +22,8 @@ export function elsewhere(page: string, command: string): Elsewhere | undefined 
 }
 
 /** Most guides are for readers with a server behind Squall; all other pages begin with a clone. */
-const GUIDE = /^docs\/guides\/(?!experiments|explain|in-tests|operations|outbound)/
+const GUIDE =
+  /^docs\/(?:guides\/(?!experiments|explain|in-tests|operations|outbound)|reference\/admin-api)/
 
 /**
  * Follows a page as {@link follow} does, with what its readers have running; nothing may be wrong.

@@ -12,9 +12,13 @@ import { HELM } from './helm.ts'
 import { SQUALL_IMAGE } from './pod-images.ts'
 import { startCluster } from '../support/cluster.ts'
 
-// A reader with a fresh cluster and docs/get-started/kubernetes.md: every command is copied from
-// the page. The tests are one story.
-const PAGE = 'docs/get-started/kubernetes.md'
+// A reader with a fresh cluster and these pages: every command is copied from them. The tests are
+// one story.
+const PAGES = [
+  'docs/get-started/kubernetes.md',
+  'docs/guides/faults-do-not-fire.md',
+  'docs/guides/upgrade-uninstall.md',
+]
 const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
 const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)
 
@@ -31,6 +35,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'kubectl -n squall-system logs job/squall-uninstall': 'only after a failed helm uninstall',
 }
 
+/** Commands of the pages that need no cluster: the tests of pages run them. */
+const ON_ONE_MACHINE = /^npx squall (?:check --target|explain --tool|top)/
+
 /** Calls as a client makes them; the page leaves them to the reader. */
 const CALLS = `for i in 1 2 3; do
   curl -s -o answer -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \
@@ -42,10 +49,12 @@ let blocks: readonly string[]
 let rules: string
 const taken = new Set<string>()
 
-describe.skipIf(missingForCluster() !== undefined)('docs/get-started/kubernetes.md', () => {
+describe.skipIf(missingForCluster() !== undefined)('the pages about clusters', () => {
   beforeAll(async () => {
-    const all = await blocksOf(PAGE)
-    blocks = all.filter(({ language }) => language === 'sh').map(({ text }) => text)
+    const all = (await Promise.all(PAGES.map(blocksOf))).flat()
+    blocks = all
+      .filter(({ language, text }) => language === 'sh' && !ON_ONE_MACHINE.test(text))
+      .map(({ text }) => text)
     rules = all.find(({ language }) => language === 'yaml')!.text
     bare = await startCluster('bare', 'shop')
     await makeHome()

@@ -24,7 +24,7 @@ function armCommand(what: SidecarChange['what'], description: string): Command {
   return defineCommand({
     name: what,
     examples: [what, `${what} 127.0.0.1:15390 127.0.0.1:15391`],
-    page: 'docs/guides/admin-api.md',
+    page: 'docs/reference/admin-api.md',
     description,
     operands: { form: '[addresses...]', most: Infinity },
     flags: what === 'arm' ? (ARM_FLAGS as typeof DISARM_FLAGS) : DISARM_FLAGS,

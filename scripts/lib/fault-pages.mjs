@@ -1,0 +1,64 @@
+import { GENERATED, cell, table } from './markdown.mjs'
+import { schemaTables } from './schema-tables.mjs'
+
+/** Faults of connections and processes have no call that a client could report. */
+const NOT_MEASURED = ['connection']
+
+/** Returns the file name of the page of a fault. */
+export function faultFile(name) {
+  return `${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.md`
+}
+
+/** Returns a page for each fault, from its definition in the code, and the list of them. */
+export async function faultPages(built) {
+  const { FAULTS } = await built('src/filters/index.js')
+  const { FORMATS } = await built('src/rules/file/formats.js')
+  const { rulesJsonSchema } = await built('src/rules/file/schema.js')
+  const tables = schemaTables(rulesJsonSchema(), FORMATS)
+  const pages = FAULTS.map((fault) => ({
+    path: `docs/reference/faults/${faultFile(fault.name)}`,
+    make: () => pageOf(fault, tables),
+  }))
+  return [{ path: 'docs/reference/faults/README.md', make: () => list(FAULTS) }, ...pages]
+}
+
+function list(faults) {
+  const rows = faults.map(({ name, summary, elsewhere = '' }) => [
+    `[${name}](${faultFile(name)})`,
+    cell(sentence(summary)),
+    cell(elsewhere),
+  ])
+  return `${[
+    GENERATED,
+    '# Faults',
+    'Choose a fault by what it does, or by its name in another tool. A rule injects one or several of them, in [`faults`](../rules.md#faults).',
+    table(['Fault', 'What it does', 'In other tools'], rows),
+  ].join('\n\n')}\n`
+}
+
+function pageOf({ name, summary, schema, meets, example, elsewhere }, tables) {
+  const parameters = tables(schema)
+  const measured = NOT_MEASURED.includes(name)
+    ? []
+    : [`[The client matrix](../matrix.md#${name.toLowerCase()}) shows what real clients reported.`]
+  const parts = [
+    GENERATED,
+    `# ${name}`,
+    `The fault \`${name}\` ${summary}.`,
+    ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
+    ...(parameters.length === 0 ? [] : ['## Parameters', ...parameters]),
+    ...(meets === undefined ? [] : ['## What clients see', [meets, ...measured].join('\n\n')]),
+    ...(elsewhere === undefined ? [] : ['## In other tools', elsewhere]),
+    '## See also',
+    '[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. [Reach](../reach.md) shows on which messages the fault acts, and [`squall explain`](../../guides/explain.md) whether it acts on a call of yours.',
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}.`
+}
+
+function indented(text) {
+  return text.replace(/^(?=.)/gm, '  ')
+}

@@ -1,0 +1,27 @@
+import { cell, GENERATED, table } from './markdown.mjs'
+import { schemaTables } from './schema-tables.mjs'
+
+/** Returns the reference of plans of experiments, from their schema in the code. */
+export async function planPage(built) {
+  const { planSchemaText } = await built('packages/experiments/src/experiment/plan-schema.js')
+  const { FORMATS } = await built('src/rules/file/formats.js')
+  const root = JSON.parse(planSchemaText())
+  const tables = schemaTables(root, FORMATS)
+  const keys = Object.entries(root.properties)
+  const sections = keys.flatMap(([key, node]) => {
+    const rows = key === 'rules' ? [] : tables(node)
+    return rows.length === 0 ? [] : [`## ${key}`, node.description, ...rows]
+  })
+  const rows = keys.map(([key, { description }]) => [
+    sections.includes(`## ${key}`) ? `[\`${key}\`](#${key.toLowerCase()})` : `\`${key}\``,
+    root.required.includes(key) ? 'yes' : '',
+    cell(description),
+  ])
+  return `${[
+    GENERATED,
+    '# The plan of an experiment',
+    'Every key of a plan for [`squall experiment`](../guides/experiments.md). `squall schema experiment` prints the same as JSON Schema, for editors. Paths are relative to the plan; `rules` are as in [a rules file](rules.md).',
+    table(['Key', 'Required', 'Meaning'], rows),
+    ...sections,
+  ].join('\n\n')}\n`
+}

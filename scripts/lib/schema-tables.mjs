@@ -1,0 +1,92 @@
+import { cell, table } from './markdown.mjs'
+
+/** Definitions that have a section of their own, and what a table calls them. */
+const NAMED = {
+  '#/definitions/match': 'a match',
+  '#/definitions/text': 'names',
+  '#/definitions/headerValue': 'text or operators',
+  '#/definitions/value': 'a value or operators',
+  '#/definitions/rule': 'a rule',
+}
+
+/** Returns a function that makes the table of the keys of a schema node, in a list: empty without keys. */
+export function schemaTables(root, formats) {
+  const resolved = (node) =>
+    node.$ref === undefined || NAMED[node.$ref] !== undefined
+      ? node
+      : { ...root.definitions[node.$ref.replace('#/definitions/', '')], ...node, $ref: undefined }
+  const rowsOf = (at, prefix) =>
+    Object.entries(at.properties ?? {}).flatMap(([key, each]) => {
+      const node = resolved(each)
+      const isRequired = at.required?.includes(key) === true
+      const name = code(`${prefix}${key}`)
+      const row = [name, takes(node, root, formats), usual(node, isRequired), meaning(node)]
+      const inner = [node, ...(node.anyOf ?? []), node.items ?? {}].map(resolved)
+      const lists = inner.flatMap(({ anyOf, items }) => [...(anyOf ?? []), items ?? {}])
+      const below = [...new Set([...inner, ...lists.map(resolved)])]
+      return [row.map(cell), ...below.flatMap((part) => rowsOf(part, `${prefix}${key}.`))]
+    })
+  return (node) => {
+    const rows = withoutRepeats(rowsOf(resolved(node), ''))
+    return rows.length === 0 ? [] : [table(['Key', 'Takes', 'Default', 'Meaning'], rows)]
+  }
+}
+
+/** A key in several alternatives of a value is one row. */
+function withoutRepeats(rows) {
+  return rows.filter(([key], index) => rows.findIndex((row) => row[0] === key) === index)
+}
+
+function code(text) {
+  return `\`${text}\``
+}
+
+function usual(node, isRequired) {
+  if (isRequired) return 'required'
+  return node.default === undefined ? '' : code(JSON.stringify(node.default))
+}
+
+function meaning({ description = '', examples = [] }) {
+  const shown = examples.length === 0 ? '' : ` For example ${code(JSON.stringify(examples[0]))}.`
+  return `${description}${shown}`.trim()
+}
+
+function takes(node, root, formats) {
+  if (NAMED[node.$ref] !== undefined) return NAMED[node.$ref]
+  if (node.$ref !== undefined) {
+    return takes(root.definitions[node.$ref.replace('#/definitions/', '')], root, formats)
+  }
+  const of = (each) => takes(each, root, formats)
+  if (node.anyOf !== undefined) return [...new Set(node.anyOf.map(of))].join(' or ')
+  if (node.format !== undefined) return shortWants(formats[node.format]?.wants ?? 'text')
+  if (node.enum !== undefined) return node.enum.map((each) => code(String(each))).join(', ')
+  switch ([node.type].flat()[0]) {
+    case 'array':
+      return `list of ${node.items === undefined ? 'values' : of(node.items)}`
+    case 'integer':
+      return `integer${range(node)}`
+    case 'number':
+      return `number${range(node)}`
+    case 'string':
+      return 'text'
+    case 'boolean':
+      return '`true`, `false`'
+    case 'object': {
+      const [ofEach] = Object.values(node.patternProperties ?? {})
+      return ofEach === undefined ? 'object' : `object of ${of(ofEach)}`
+    }
+    default:
+      return 'any value'
+  }
+}
+
+function shortWants(wants) {
+  return (wants.split(/ such as |, /)[0] ?? wants).replace(/^an? /, '')
+}
+
+function range({ minimum, maximum, exclusiveMinimum }) {
+  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+  const from = exclusiveMinimum === undefined ? minimum : `above ${exclusiveMinimum}`
+  if (from === undefined) return ''
+  return bounded ? `, ${from} to ${maximum}` : `, from ${from}`
+}
