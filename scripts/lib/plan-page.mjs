@@ -3,9 +3,9 @@ import { schemaTables } from './schema-tables.mjs'
 
 /** Returns the reference of plans of experiments, from their schema in the code. */
 export async function planPage(built) {
-  const { planSchemaText } = await built('packages/experiments/src/experiment/plan-schema.js')
+  const { planJsonSchema } = await built('packages/experiments/src/experiment/plan-schema.js')
   const { FORMATS } = await built('src/rules/file/formats.js')
-  const root = JSON.parse(planSchemaText())
+  const root = planJsonSchema()
   const tables = schemaTables(root, FORMATS)
   const keys = Object.entries(root.properties)
   const sections = keys.flatMap(([key, node]) => {
