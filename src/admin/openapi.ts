@@ -48,11 +48,12 @@ function operation(name: string, { path, method, summary, open, ...endpoint }: E
     ...(request !== undefined && { requestBody: { content: json(request) } }),
     responses: {
       200: {
-        description: stream === true ? 'Server-sent events, each with this JSON' : 'Success',
+        description:
+          stream === true ? 'Server-sent events, each with this JSON' : 'The state as JSON or text',
         content: stream === true ? events : response === undefined ? text : json(response),
       },
       default: {
-        description: 'Failure',
+        description: 'Any failure, with the reason',
         content: json(path === API.readyz.path ? API.readyz.response : SCHEMAS.failure),
       },
     },

@@ -13,7 +13,13 @@ import {
 } from './body-ambiguity.ts'
 import { deferArguments } from './deferred-arguments.ts'
 import type { HeadFacts } from './request-facts.ts'
-import { parseMessages, readMessages, type BodyProblem, type ParsedBody } from './json-rpc.ts'
+import {
+  type BodyProblem,
+  type Message,
+  type ParsedBody,
+  parseMessages,
+  readMessages,
+} from './json-rpc.ts'
 
 /**
  * A notification or response from the client. The method of its request is not known here.
@@ -84,21 +90,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
       calls.push({ id, method, name, params, transport, protocolVersion, progressToken, trace })
       client ??= clientInfo(meta?.[META_CLIENT])
       if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
-    } else {
-      const isResponse = message.kind !== 'notification'
-      others.push({
-        kind: isResponse ? 'response' : 'notification',
-        id: isResponse ? (message.id ?? undefined) : undefined,
-        method: isResponse ? '' : message.method,
-        name: undefined,
-        params: isResponse ? undefined : message.params,
-        transport,
-        protocolVersion: stated,
-        progressToken: undefined,
-        trace: isResponse ? undefined : traceOf(metaOf(message.params)),
-        callsBefore: calls.length,
-      })
-    }
+    } else others.push(otherMessage(message, stated, calls.length, transport))
   }
   const protocolVersion = calls.length > 0 ? calls[0]!.protocolVersion : stated
   return {
@@ -109,6 +101,27 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, transport: Tran
     protocolVersion,
     session,
     client,
+  }
+}
+
+function otherMessage(
+  message: Exclude<Message, { kind: 'request' }>,
+  protocolVersion: string | undefined,
+  callsBefore: number,
+  transport: Transport,
+): OtherMessage {
+  const isResponse = message.kind !== 'notification'
+  return {
+    kind: isResponse ? 'response' : 'notification',
+    id: isResponse ? (message.id ?? undefined) : undefined,
+    method: isResponse ? '' : message.method,
+    name: undefined,
+    params: isResponse ? undefined : message.params,
+    transport,
+    protocolVersion,
+    progressToken: undefined,
+    trace: isResponse ? undefined : traceOf(metaOf(message.params)),
+    callsBefore,
   }
 }
 

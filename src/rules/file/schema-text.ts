@@ -1,4 +1,5 @@
 import { publishedUrl } from '../../base/manifest.ts'
+import { type Fields, isRecord } from '../../base/values.ts'
 
 /** Shorter nodes take more space as references. */
 const MIN_SHARED = 80
@@ -18,7 +19,7 @@ export function schemaText(kind: SchemaKind, schema: object): string {
   return `${JSON.stringify(text, null, 2)}\n`
 }
 
-/** The keywords whose values are no schemas. */
+/** The keywords with values other than schemas. */
 const VALUES = new Set(['default', 'examples', 'enum', 'defaultSnippets'])
 
 interface Root {
@@ -30,9 +31,9 @@ function shareRepeated(schema: Root): Root {
   const repeated = repeatedIn(schema)
   const names = new Map<string, string>()
   const shared: Record<string, unknown> = {}
-  const replaced = (node: unknown, key?: string): unknown => {
-    if (!isObject(node) || (key !== undefined && VALUES.has(key))) return node
-    if (Array.isArray(node)) return node.map((item) => replaced(item))
+  const replaced = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(replaced)
+    if (!isRecord(node)) return node
     const text = JSON.stringify(node)
     if (!repeated.has(text)) return members(node)
     const known = names.get(text)
@@ -47,7 +48,8 @@ function shareRepeated(schema: Root): Root {
     const of = (key: string, inner: unknown): unknown => {
       const choice = { anyOf: inner }
       const isShared = key === 'anyOf' && repeated.has(JSON.stringify(choice))
-      return isShared && Object.keys(node).length > 1 ? [replaced(choice)] : replaced(inner, key)
+      if (isShared && Object.keys(node).length > 1) return [replaced(choice)]
+      return VALUES.has(key) ? inner : replaced(inner)
     }
     return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, of(key, inner)]))
   }
@@ -59,32 +61,29 @@ function shareRepeated(schema: Root): Root {
 function repeatedIn(schema: object): ReadonlySet<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()
-  const visit = (node: object): void => {
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) node.forEach(visit)
+    if (!isRecord(node)) return
     const text = JSON.stringify(node)
     if (isSchema(node) && text.length >= MIN_SHARED && seen.has(text)) {
       repeated.add(text)
       return
     }
     seen.add(text)
-    if (isSchema(node) && 'anyOf' in node && Object.keys(node).length > 1) {
-      visit({ anyOf: node.anyOf })
+    if (isSchema(node) && node['anyOf'] !== undefined && Object.keys(node).length > 1) {
+      visit({ anyOf: node['anyOf'] })
     }
     for (const [key, inner] of Object.entries(node)) {
-      if (isObject(inner) && !VALUES.has(key)) visit(inner)
+      if (!VALUES.has(key)) visit(inner)
     }
   }
   visit(schema)
   return repeated
 }
 
-/** Returns false for lists, and for maps of properties, which may have one named `type`. */
-function isSchema(node: object): boolean {
-  if ('anyOf' in node) return Array.isArray(node.anyOf)
-  return 'type' in node && (typeof node.type === 'string' || Array.isArray(node.type))
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+/** Returns false for maps of properties, which may have one named `type`. */
+function isSchema({ anyOf, type }: Fields): boolean {
+  return Array.isArray(anyOf) || typeof type === 'string' || Array.isArray(type)
 }
 
 /** Returns the name of the first format in a schema, or another free one. */
