@@ -14,7 +14,9 @@ const { SITE_BASE = '/', SITE_REPOSITORY } = process.env
 async function repositoryOf() {
   const { repository } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'))
   const url = SITE_REPOSITORY ?? repository?.url ?? repository
-  return url?.replace(/^git\+/, '').replace(/\.git$/, '')
+  // Until somebody has named the owner, links to files are their text alone.
+  if (url === undefined || url.includes('/OWNER/')) return undefined
+  return url.replace(/^git\+/, '').replace(/\.git$/, '')
 }
 
 async function main() {

@@ -76,6 +76,19 @@ it('finds pages that are not in the navigation', async () => {
   expect(await readFile(join(to, 'listed.md'), 'utf8')).toContain('\nA file\n')
 })
 
+it('leads from a file of the repository to its address', async () => {
+  const root = await directoryWith({
+    'docs/README.md': '- [Listed](listed.md): a page\n',
+    'docs/decisions/README.md': '',
+    'docs/listed.md': '[A file](../src/file.ts), [home](README.md#guides)\n',
+  })
+  const to = join(root, 'pages')
+  await writePages({ root, to, repository: 'https://example.com/squall' })
+  expect(await readFile(join(to, 'listed.md'), 'utf8')).toBe(
+    '[A file](https://example.com/squall/blob/HEAD/src/file.ts), [home](./index.md#guides)\n',
+  )
+})
+
 describe('the built site', () => {
   let files: Awaited<ReturnType<typeof served>>
   let home: string

@@ -62,7 +62,7 @@ function conclusion(screen: Screen, runs: readonly DemoRun[]): string[] {
   const strong = (share: number | null): string => screen.paint('strong', percentage(share))
   return [
     `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls broken, ${strong(blastRadius)} of the tasks failed;`,
-    `with a client that retries, ${strong(retried.result.indicators.blastRadius)}.`,
+    `with a client that retries, ${strong(retried.result.indicators.blastRadius)}. 2 % is an average: chance broke ${faultsSeen(broken.result)} of ${broken.result.counts.calls}.`,
   ]
 }
 

@@ -84,7 +84,7 @@ const DEVIATIONS = 5
 export const twoPercent = loadPhase({
   key: 'twoPercent',
   title: 'A rule injects errors into 2 % of the calls',
-  column: '2 % broken',
+  column: 'rule: 2 %',
   lines: ['The client does not retry.'],
   rules: TWO_PERCENT,
   checks: ({ result, counted }) => {
