@@ -40,7 +40,11 @@ type Name = keyof typeof TOPICS
 const CURES = fileURLToPath(new URL('./cures.py', import.meta.url))
 const TYPESCRIPT = fileURLToPath(new URL('./cures.mjs', import.meta.url))
 /** Nothing but the servers of the test is reached. */
-const ENV = { OPENAI_API_KEY: 'none', LANGSMITH_TRACING: 'false' }
+const ENV = {
+  OPENAI_API_KEY: 'none',
+  LANGSMITH_TRACING: 'false',
+  PYTHONDONTWRITEBYTECODE: '1',
+}
 
 interface Client {
   readonly args: readonly string[]
