@@ -22,7 +22,7 @@ const TOPICS = {
     times: 3,
   },
   'retry-after': {
-    fault: 'first: 1, faults: [rateLimit: { retryAfter: 4s }]',
+    fault: 'first: 1, faults: [rateLimit: { retryAfter: 10s }]',
     tool: 'search_docs',
     times: 2,
   },
