@@ -21,4 +21,5 @@ def check(response: httpx2.Response) -> None:
 
 def patient_toolset(url: str) -> MCPToolset:
     transport = AsyncHTTPX2TenacityTransport(PATIENT, validate_response=check)
-    return MCPToolset(url, http_client=httpx2.AsyncClient(transport=transport, timeout=30))
+    timeout = httpx2.Timeout(30, read=300)
+    return MCPToolset(url, http_client=httpx2.AsyncClient(transport=transport, timeout=timeout))

@@ -32,6 +32,7 @@ def retry_after(response) -> float | None:
 
 
 async def search(url: str, query: str):
-    async with httpx2.AsyncClient(transport=PatientTransport(), timeout=30) as http:
+    timeout = httpx2.Timeout(30, read=300)
+    async with httpx2.AsyncClient(transport=PatientTransport(), timeout=timeout) as http:
         async with Client(streamable_http_client(url, http_client=http)) as client:
             return await client.call_tool("search_docs", {"query": query})

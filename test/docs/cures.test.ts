@@ -29,7 +29,7 @@ it('has a section for each topic, and in it a snippet for each client', async ()
   const expected = TOPICS.flatMap((topic) => [
     `${topic}-typescript.mjs`,
     ...PYTHON.map((client) => `${topic.replaceAll('-', '_')}_${client}.py`),
-  ])
+  ]).concat('connection_python.py')
   expect((await readdir(`${ROOT}${SNIPPETS}`)).filter((name) => /\.(mjs|py)$/.test(name))).toEqual(
     expected.toSorted(),
   )

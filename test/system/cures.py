@@ -34,9 +34,14 @@ async def repeat(times: int, call: Callable[[], Awaitable[Any]]) -> None:
 
 async def python(url: str, cure: Any, topic: str, tool: str, args: Args, times: int) -> None:
     from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
 
     if topic == "retry-after" and cure:
         return await repeat(times, lambda: cure.search(url, **args))
+    if topic == "connection" and cure:
+        http = cure.sturdy_http()
+        async with Client(streamable_http_client(url, http_client=http)) as client:
+            return await repeat(times, lambda: client.call_tool(tool, args))
     opened = {"time-limit": "limited_client", "session": "SessionClient"}.get(topic, "")
     async with getattr(cure, opened, Client)(url) as client:
         if opened != "SessionClient" or not cure:
@@ -84,6 +89,9 @@ async def openai(url: str, cure: Any, topic: str, tool: str, args: Args, times: 
         server = cure.KeyedServer("run-1", **options)
     elif topic == "session" and cure:
         server = cure.SessionServer(**options)
+    elif topic == "connection" and cure:
+        options["params"]["httpx_client_factory"] = cure.sturdy_http
+        server = MCPServerStreamableHttp(**options)
     elif cure:
         server = getattr(cure, "limited_server", None) or cure.patient_server
         server = server(url)
@@ -100,6 +108,8 @@ async def pydantic(url: str, cure: Any, topic: str, tool: str, args: Args, times
     from pydantic_ai.mcp import MCPToolset
 
     toolset = MCPToolset(url)
+    if topic == "connection" and cure:
+        toolset = MCPToolset(url, http_client=cure.sturdy_http())
     for create in ("patient_toolset", "keyed_toolset", "limited_toolset", "session_toolset"):
         if hasattr(cure, create):
             toolset = getattr(cure, create)(url)
@@ -119,7 +129,8 @@ async def play(client: str, url: str, topic: str, cured: bool, **call: Any) -> N
 
 
 def cure_of(client: str, topic: str) -> Any:
-    return import_module(f"{topic.replace('-', '_')}_{client}")
+    by = "python" if topic == "connection" else client
+    return import_module(f"{topic.replace('-', '_')}_{by}")
 
 
 async def main(client: str) -> None:

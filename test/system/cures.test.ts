@@ -22,7 +22,7 @@ const TOPICS = {
     times: 3,
   },
   'retry-after': {
-    fault: 'first: 1, faults: [rateLimit: { retryAfter: 4s }]',
+    fault: 'first: 1, faults: [rateLimit: { retryAfter: 10s }]',
     tool: 'search_docs',
     times: 2,
   },
@@ -33,6 +33,7 @@ const TOPICS = {
   },
   'time-limit': { fault: 'faults: [hang]', tool: 'search_docs', times: 1 },
   session: { fault: 'first: 1, faults: [session]', tool: 'search_docs', times: 2 },
+  connection: { fault: 'first: 1, faults: [reset]', tool: 'search_docs', times: 2 },
 } as const satisfies Readonly<Record<string, Topic>>
 
 type Name = keyof typeof TOPICS
@@ -40,7 +41,11 @@ type Name = keyof typeof TOPICS
 const CURES = fileURLToPath(new URL('./cures.py', import.meta.url))
 const TYPESCRIPT = fileURLToPath(new URL('./cures.mjs', import.meta.url))
 /** Nothing but the servers of the test is reached. */
-const ENV = { OPENAI_API_KEY: 'none', LANGSMITH_TRACING: 'false' }
+const ENV = {
+  OPENAI_API_KEY: 'none',
+  LANGSMITH_TRACING: 'false',
+  PYTHONDONTWRITEBYTECODE: '1',
+}
 
 interface Client {
   readonly args: readonly string[]
@@ -48,15 +53,27 @@ interface Client {
   readonly environment?: string
   /** The model makes the second call of a write, and the cure gives it the same key. */
   readonly modelRepeats?: true
+  /** A lost connection ends it for good. */
+  readonly diesOfReset?: true
 }
 
 const CLIENTS: Readonly<Record<string, Client>> = {
   'TypeScript SDK v1': { args: [TYPESCRIPT, 'v1'] },
   'TypeScript SDK v2': { args: [TYPESCRIPT, 'v2'] },
-  'Python SDK': { args: [CURES, 'python'], environment: 'cures-venv' },
+  'Python SDK': { args: [CURES, 'python'], environment: 'cures-venv', diesOfReset: true },
   LangChain: { args: [CURES, 'langchain'], environment: 'agents-venv', modelRepeats: true },
-  'OpenAI Agents': { args: [CURES, 'openai'], environment: 'cures-venv', modelRepeats: true },
-  'Pydantic AI': { args: [CURES, 'pydantic'], environment: 'cures-venv', modelRepeats: true },
+  'OpenAI Agents': {
+    args: [CURES, 'openai'],
+    environment: 'cures-venv',
+    modelRepeats: true,
+    diesOfReset: true,
+  },
+  'Pydantic AI': {
+    args: [CURES, 'pydantic'],
+    environment: 'cures-venv',
+    modelRepeats: true,
+    diesOfReset: true,
+  },
 }
 
 interface Verdict {
@@ -95,9 +112,15 @@ async function stage(name: Name, cured: boolean): Promise<Stage> {
   return { name, cured, ruled, server }
 }
 
+/** Returns true for an agent that makes the second call with the cure, too. */
+function callsAgain({ modelRepeats }: Client, name: Name): boolean {
+  return name === 'connection' || (name === 'idempotency-key' && modelRepeats === true)
+}
+
 /** Plays all topics with one process, which takes seconds to start. */
 async function playAll(client: Client): Promise<ReadonlyMap<string, Play>> {
-  const names = Object.keys(TOPICS) as Name[]
+  const all = Object.keys(TOPICS) as Name[]
+  const names = all.filter((name) => name !== 'connection' || client.diesOfReset)
   const stages = await Promise.all(names.flatMap((name) => [stage(name, false), stage(name, true)]))
   const asked = stages.map(({ name, cured, ruled }) => {
     const { tool, times } = TOPICS[name]
@@ -107,7 +130,7 @@ async function playAll(client: Client): Promise<ReadonlyMap<string, Play>> {
       cured,
       tool,
       args: tool === 'search_docs' ? { query: 'refunds' } : { title: 'The door is stuck' },
-      times: cured && !(client.modelRepeats && tool === 'create_ticket') ? 1 : times,
+      times: cured && !callsAgain(client, name) ? 1 : times,
     }
   })
   const { args, environment } = client
@@ -194,5 +217,13 @@ describe.each(Object.entries(CLIENTS))('%s', (_name, client) => {
     expect(cured.verdicts).toEqual(['reinitialized'])
     expect(cured.tasks.ended).toMatchObject({ recovered: 1, failed: 0 })
     expect(cured.server.searches).toHaveLength(1)
+  })
+  it.runIf(client.diesOfReset)('survives a lost connection', () => {
+    const [without, cured] = of('connection')
+    expect(without.server.searches).toHaveLength(0)
+    expect(without.tasks.ended.failed).toBe(1)
+    expect(cured.verdicts).toEqual(['retried'])
+    expect(cured.server.searches).toHaveLength(1)
+    expect(cured.tasks.ended).toMatchObject({ recovered: 1, failed: 0 })
   })
 })
