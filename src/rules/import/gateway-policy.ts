@@ -35,7 +35,7 @@ const FAULT = shape('`faultInjection`', {
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   responseRateLimit: to('a rule with `throttle`'),
-  maxActiveFaults: to('`maxActive` of each rule; 0 is no limit'),
+  maxActiveFaults: to('`maxActive` of each rule, unless it is 0'),
   disable: limit('the policy disables the faults of others'),
 })
 const DELAY = shape('`delay`', { fixedDelay: to('`fixed`'), percentage: PERCENTAGE })
