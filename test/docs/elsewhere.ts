@@ -180,6 +180,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     command: /./,
     because: 'it needs an API server and certificates; webhook-rotation.test.ts starts it',
   },
+  { command: /^cd examples\/tests\/(?:go|java) /, by: 'fixtures-elsewhere.test.ts' },
   { page: 'deploy/agents/plugin/', command: /./, by: 'agent-plugin.test.ts' },
   {
     page: 'deploy/',

@@ -52,7 +52,6 @@ class Sidecar:
         self._own = TemporaryDirectory(prefix="squall-")
         self._rules = Path(self._own.name) / "rules.yaml"
         self._rules.write_text("rules: []\n")
-        self._version = 0
         self._log: deque[str] = deque(maxlen=50)
         self._addresses: dict[str, str] = {}
         # Variables of the environment would change what the tests mean.
@@ -81,10 +80,11 @@ class Sidecar:
             raise
 
     def set_rules(self, rules: Rules) -> None:
-        """Replaces all rules, and returns when they are active. Raises an `InvalidRulesError`."""
-        self._version += 1
-        # A version of its own starts the counts again where the rules are those of before.
-        data = f"{rules_text(rules)}\n# version {self._version}\n".encode()
+        """Replaces all rules, and returns when they are active. Raises an `InvalidRulesError`.
+
+        A rule that does not change keeps its counts.
+        """
+        data = rules_text(rules).encode()
         digest = hashlib.sha256(data).hexdigest()
         written = self._rules.with_suffix(".new")
         written.write_bytes(data)
@@ -167,8 +167,9 @@ class Squall:
     def set_rules(self, rules: Rules) -> None:
         """Replaces the rules of this test, and returns when they are active.
 
-        Rules are the path of a rules file, its content as a dictionary, or a list of rules.
-        Raises an `InvalidRulesError`, and the rules stay as they were.
+        Rules are the path of a rules file, its content as a dictionary, or a list of rules. A rule
+        that does not change keeps its counts. Raises an `InvalidRulesError`, and the rules stay as
+        they were.
         """
         self._has_rules = True
         self._sidecar.set_rules(rules)

@@ -3,7 +3,14 @@ import type { Path } from '../file/problem.ts'
 import type { Converter } from './converter.ts'
 import { Entry, type Item } from './entry.ts'
 import { aside, leftOut, limit, shape, to } from './fields.ts'
-import { asHeader, asName, exchanges, type HttpMatch, type TextTest } from './http-match.ts'
+import {
+  asHeader,
+  asName,
+  exchanges,
+  headerIs,
+  type HttpMatch,
+  type TextTest,
+} from './http-match.ts'
 import type { Report } from './report.ts'
 import { escaped, fixedDelay, percentOf } from './values.ts'
 
@@ -18,7 +25,7 @@ const FAULT = shape('`HTTPFault`', {
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   response_rate_limit: to('a rule with `throttle`'),
-  headers: to('`match.headers`, `:method` as `match.http.method`'),
+  headers: to('`match.headers`, `:method` as `match.http.method`, `mcp-name` as `match.tool`'),
   downstream_nodes: to(`\`match.headers\`: \`${NODE_HEADER}\``),
   upstream_cluster: limit('Squall has no clusters'),
   max_active_faults: to('`maxActive` of the file, or of each rule with several filters'),
@@ -233,8 +240,8 @@ function headerMatch(header: HeaderEntry): readonly HttpMatch[] {
     const isPresent = header.flag('present_match', true) !== isInverted
     return [{ headers: { [key]: isPresent ? { present: true } : { absent: true } } }]
   }
-  const value = asHeader(test)
-  return [{ headers: { [key]: isInverted ? { present: true, not: value } : value } }]
+  if (!isInverted) return [headerIs(key, test)]
+  return [{ headers: { [key]: { present: true, not: asHeader(test) } } }]
 }
 
 const MATCHES = {

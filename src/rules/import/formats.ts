@@ -3,6 +3,8 @@ export const FORMATS = [
   'chaos-monkey',
   'mcp-chaos',
   'istio',
+  'envoy-gateway',
+  'kgateway',
   'chaos-mesh',
   'kuma',
   'toxiproxy',

@@ -4,6 +4,7 @@ import { exactName, escaped, prefixName } from './values.ts'
 export interface HttpMatch {
   readonly http?: { readonly method?: unknown; readonly path?: unknown; readonly status?: unknown }
   readonly headers?: Readonly<Record<string, unknown>>
+  readonly tool?: unknown
   readonly podLabels?: Readonly<Record<string, string>>
   readonly any?: readonly HttpMatch[]
   readonly all?: readonly HttpMatch[]
@@ -47,6 +48,12 @@ export function asHeader(test: TextTest): string | Readonly<Record<string, strin
   return test.how === 'exact' ? test.text : { [test.how]: test.text }
 }
 
+/** Returns the match of a header: since protocol version 2026-07-28, `mcp-name` names the tool. */
+export function headerIs(name: string, test: TextTest): HttpMatch {
+  const key = name.toLowerCase()
+  return key === 'mcp-name' ? { tool: asName(test) } : { headers: { [key]: asHeader(test) } }
+}
+
 /** Returns a match for which all of these hold: one object, unless keys are duplicate. */
 export function allOf(parts: readonly HttpMatch[]): HttpMatch {
   const http = new Map<string, unknown>()
@@ -66,6 +73,10 @@ export function allOf(parts: readonly HttpMatch[]): HttpMatch {
     for (const [key, value] of Object.entries(ofHttp)) http.set(key, value)
     for (const [name, value] of Object.entries(ofHeaders)) headers.set(name, value)
     if (Object.keys(own).length > 0) others = { ...others, ...own }
+  }
+  // A tool is that of a call, by clients of every protocol version.
+  if (others.tool !== undefined && headers.get('mcp-method') === 'tools/call') {
+    headers.delete('mcp-method')
   }
   return {
     ...(http.size > 0 && { http: Object.fromEntries(http) }),

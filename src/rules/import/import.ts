@@ -5,6 +5,7 @@ import { located, readYamlList, type YamlDocument } from '../file/yaml-document.
 import { CHAOS_MONKEY } from './chaos-monkey.ts'
 import { CHAOS_MESH } from './chaos-mesh.ts'
 import type { Converter } from './converter.ts'
+import { ENVOY_GATEWAY, KGATEWAY } from './gateway-policy.ts'
 import { ISTIO } from './istio.ts'
 import { KUMA } from './kuma.ts'
 import { itemsOf, listOf } from './manifest.ts'
@@ -20,6 +21,8 @@ export const CONVERTERS: Readonly<Record<Format, Converter>> = {
   'chaos-monkey': CHAOS_MONKEY,
   'mcp-chaos': MCP_CHAOS,
   istio: ISTIO,
+  'envoy-gateway': ENVOY_GATEWAY,
+  kgateway: KGATEWAY,
   'chaos-mesh': CHAOS_MESH,
   kuma: KUMA,
   toxiproxy: TOXIPROXY,

@@ -8,6 +8,7 @@ import {
   asName,
   exchanges,
   EVERY_EXCHANGE,
+  headerIs,
   type HttpMatch,
   type TextTest,
 } from './http-match.ts'
@@ -53,7 +54,7 @@ const MATCH = shape('each of `match`', {
   uri: to('`http.path`'),
   method: to('`http.method`'),
   authority: to('`headers.host`'),
-  headers: to('`headers`; an empty comparison is `present`'),
+  headers: to('`headers`, and `tool` for `mcp-name`; an empty comparison is `present`'),
   withoutHeaders: to('`not` with `headers`'),
   ignoreUriCase: to('a `regex` with `(?i)`'),
   scheme: limit('rules do not compare the scheme'),
@@ -183,8 +184,8 @@ function matchOf(match: MatchEntry): HttpMatch {
   if (method !== undefined) parts.push({ http: { method: asName(method) } })
   const authority = textAt(match, 'authority')
   if (authority !== undefined) parts.push({ headers: { host: asHeader(authority) } })
-  parts.push(...headersAt(match, 'headers').map((headers) => ({ headers })))
-  parts.push(...headersAt(match, 'withoutHeaders').map((headers) => ({ not: { headers } })))
+  parts.push(...headersAt(match, 'headers'))
+  parts.push(...headersAt(match, 'withoutHeaders').map((not) => ({ not })))
   return parts.length === 0 ? EVERY_EXCHANGE : allOf(parts)
 }
 
@@ -200,10 +201,7 @@ function testOf(text: Entry<keyof typeof TEXT.fields>): TextTest | undefined {
   return { how: 'regex', text: text.wholeRegex('regex', text.text('regex')) ?? '' }
 }
 
-function headersAt(
-  match: MatchEntry,
-  key: 'headers' | 'withoutHeaders',
-): Record<string, unknown>[] {
+function headersAt(match: MatchEntry, key: 'headers' | 'withoutHeaders'): HttpMatch[] {
   const headers = match.raw(key)
   if (headers === undefined || !isRecord(headers)) {
     match.pairs(key)
@@ -211,6 +209,6 @@ function headersAt(
   }
   return Object.entries(headers).map(([name, value]) => {
     const test = testOf(match.within(value, [...match.at(key), name], TEXT))
-    return { [name]: test === undefined ? { present: true } : asHeader(test) }
+    return test === undefined ? { headers: { [name]: { present: true } } } : headerIs(name, test)
   })
 }

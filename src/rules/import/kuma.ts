@@ -84,26 +84,21 @@ function aboutMesh(entry: Entry<'targetRef'>, why: string): void {
 
 function convertConf(report: Report, entry: Entry<'default'>, name: string): void {
   const match = EVERY_EXCHANGE
+  const add = (from: Entry<'percentage'>, kind: string, parameters: object): void =>
+    report.rule(from, `${name}-${kind}`, {
+      match,
+      ...share(from),
+      faults: [{ [kind]: parameters }],
+    })
   for (const fault of entry.part('default', CONF)?.children('http', FAULT) ?? []) {
     const delay = fault.child('delay', DELAY)
     const abort = fault.child('abort', ABORT)
     const bandwidth = fault.child('responseBandwidth', BANDWIDTH)
-    if (delay !== undefined) {
-      const faults = [{ delay: fixedDelay(delay.duration('value') ?? 0) }]
-      report.rule(delay, `${name}-delay`, { match, ...share(delay), faults })
-    }
+    if (delay !== undefined) add(delay, 'delay', fixedDelay(delay.duration('value') ?? 0))
     if (abort !== undefined) {
-      const status = abort.number('httpStatus', undefined, { min: 200, max: 599 })
-      report.rule(abort, `${name}-abort`, {
-        match,
-        ...share(abort),
-        faults: [{ abort: { status } }],
-      })
+      add(abort, 'abort', { status: abort.number('httpStatus', undefined, { min: 200, max: 599 }) })
     }
-    if (bandwidth !== undefined) {
-      const faults = [{ throttle: { rate: rateOf(bandwidth) } }]
-      report.rule(bandwidth, `${name}-throttle`, { match, ...share(bandwidth), faults })
-    }
+    if (bandwidth !== undefined) add(bandwidth, 'throttle', { rate: rateOf(bandwidth) })
   }
 }
 

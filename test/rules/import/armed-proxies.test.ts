@@ -16,6 +16,13 @@ const CHAOS_MESH = `kind: HTTPChaos
 spec: { mode: all, selector: {}, port: 80, target: Response, request_headers: { x-chaos: 'on' }, replace: { code: 503, body: ZG93bg== } }`
 const KUMA = `kind: MeshFaultInjection
 spec: { rules: [{ default: { http: [{ abort: { httpStatus: 503, percentage: 100 } }] } }] }`
+const GATEWAY = `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+spec: { targetRefs: [{ kind: HTTPRoute, name: r }], faultInjection: { abort: { httpStatus: 503 } } }
+---
+kind: HTTPRoute
+metadata: { name: r }
+spec: { rules: [{ matches: [{ headers: [{ name: X-Chaos, value: 'on' }] }] }] }`
 const DOWN = '[{ name: mcp, listen: "a:1", upstream: "b:1", enabled: false }]'
 
 /** Returns the status of a call, and of a request that is no call; `cut` without a response. */
@@ -35,6 +42,7 @@ it.each([
   ['Envoy', ENVOY],
   ['Istio', ISTIO],
   ['Chaos Mesh', CHAOS_MESH],
+  ['kgateway', GATEWAY],
 ])('a rule of %s fails requests with its header, and no others', async (_name, source) => {
   expect(await statuses(source, { 'x-chaos': 'on' })).toEqual([503, 503])
   expect(await statuses(source, { 'x-chaos': 'off' })).toEqual([200, 202])

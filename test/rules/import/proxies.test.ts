@@ -90,6 +90,17 @@ describe('envoy', () => {
   })
 })
 
+it('a header mcp-name becomes the tool, in filters of Envoy and routes of Istio', () => {
+  const names =
+    '{ name: Mcp-Name, exact_match: pay }, { name: mcp-method, exact_match: tools/call }'
+  const envoy = imported(filter(`headers: [${names}], abort: { http_status: 503 }`))
+  expect(envoy.file.rules[0]?.match).toEqual({ http: { path: '*' }, tool: 'pay' })
+  const istio = imported(
+    'kind: VirtualService\nspec: { http: [{ match: [{ headers: { mcp-name: { prefix: pay_ } }, withoutHeaders: { mcp-name: { exact: pay_b } } }], fault: { abort: { httpStatus: 500 } } }] }',
+  )
+  expect(istio.file.rules[0]?.match).toMatchObject({ tool: 'pay_*', not: { tool: 'pay_b' } })
+})
+
 describe('istio', () => {
   const FAULT = 'fault: { abort: { httpStatus: 500 } }'
 
@@ -230,6 +241,76 @@ describe('chaos-mesh', () => {
     const { file, notes } = imported(chaos('target: Request, replace: { path: /b }'))
     expect(file.rules).toEqual([])
     expect(notes).toContainEqual(expect.stringMatching(/^2:\d+ left_out spec\.replace\.path$/))
+  })
+})
+
+describe('policies of gateways', () => {
+  const policy = (spec: string, kind = 'BackendTrafficPolicy', group = 'envoyproxy.io'): string =>
+    `apiVersion: gateway.${group}/v1alpha1\nkind: ${kind}\nmetadata: { name: p }\nspec: { ${spec} }\n`
+  const route = (rules: string): string =>
+    `---\nkind: HTTPRoute\nmetadata: { name: docs }\nspec: { rules: [${rules}] }\n`
+  const ABORT = 'faultInjection: { abort: { httpStatus: 503 } }'
+  const DOCS = 'targetRefs: [{ kind: HTTPRoute, name: docs }]'
+
+  it('reads the faults of Envoy Gateway for all calls, without other fields of the policy', () => {
+    const { file, notes } = imported(
+      policy(
+        'targetRefs: [{ kind: Gateway, name: eg }], retry: { numRetries: 2 }, faultInjection: { delay: { fixedDelay: 1s, percentage: 2.5 }, abort: { grpcStatus: 14 } }',
+      ),
+    )
+    expect(file.rules).toMatchObject([
+      { name: 'p-delay', percent: 2.5, match: { http: { path: '*' } } },
+    ])
+    expect(notes).toEqual(['4:149 left_out spec.faultInjection.abort.grpcStatus'])
+  })
+
+  it('reads rate limit and most faults of kgateway', () => {
+    const { file } = imported(
+      policy(
+        'targetRefs: [{ kind: Gateway, name: a }], faultInjection: { responseRateLimit: { kbitsPerSecond: 64, percentage: 5 }, maxActiveFaults: 7 }',
+        'TrafficPolicy',
+        'kgateway.dev',
+      ),
+    )
+    expect(file.rules).toMatchObject([
+      { percent: 5, maxActive: 7, faults: [{ fault: 'throttle', config: { rate: 8000 } }] },
+    ])
+    // Gloo Mesh has a kind of the same name.
+    expect(notImported(policy(ABORT, 'TrafficPolicy', 'solo.io'))).toHaveLength(1)
+  })
+
+  it('takes the matches of a route in the file, with the tool for mcp-name', () => {
+    const tool =
+      'headers: [{ name: Mcp-Method, value: tools/call }, { name: Mcp-Name, value: pay }]'
+    const { file } = imported(
+      policy(`${DOCS}, ${ABORT}`) +
+        route(
+          `{ matches: [{ path: { value: /mcp }, ${tool} }, { method: GET, path: { type: Exact, value: /a } }] }`,
+        ),
+    )
+    expect(file.rules[0]?.match?.any).toMatchObject([
+      { tool: 'pay', http: { path: ['/mcp', '/mcp/*'] } },
+      { http: { path: '/a', method: 'GET' } },
+    ])
+    expect(JSON.stringify(file)).not.toContain('mcp-method')
+    expect(imported(policy(`${DOCS}, ${ABORT}`) + route('{}')).file.rules).toMatchObject([
+      { enabled: true, match: { http: { path: '*' } } },
+    ])
+  })
+
+  it.each([
+    ['a route that is not in the file', DOCS, ''],
+    ['labels', 'targetSelectors: []', ''],
+    ['a listener', 'targetRefs: [{ kind: Gateway, name: eg, sectionName: a }]', ''],
+    [
+      'a query',
+      DOCS,
+      route('{ matches: [{ queryParams: [{ name: a, value: b }], path: { value: /a } }] }'),
+    ],
+  ])('disables rules for %s', (_name, targets, beside) => {
+    const { file, notes } = imported(policy(`${targets}, ${ABORT}`) + beside)
+    expect(file.rules).toMatchObject([{ enabled: false }])
+    expect(notes).toHaveLength(1)
   })
 })
 

@@ -1,0 +1,3 @@
+module example.com/squall-tests
+
+go 1.22
