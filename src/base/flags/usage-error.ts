@@ -30,6 +30,14 @@ export class UsageError extends Error {
   }
 }
 
+/** Returns one error with the messages of all. */
+export function allOf([first, ...others]: readonly UsageError[]): UsageError {
+  const last = others.at(-1)
+  if (last === undefined) return first!
+  const before = [first!, ...others.slice(0, -1)].map(({ message }) => message).join('; ')
+  return new UsageError(first!.code, before, last.message)
+}
+
 /** Returns the error for options that do not fit together. */
 export function invalidCombination(wrong: string, fix: string): UsageError {
   return new UsageError('INVALID_COMBINATION', wrong, fix)

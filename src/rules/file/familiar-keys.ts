@@ -42,6 +42,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   selector:
     'pods are chosen by `match: { podLabels: { app: shop } }` or `match: { workload: shop }`; a share of the replicas is `pods: 10%`',
   // mcp-chaos
+  chance: 'the share is `probability: 0.02` on the rule, beside `faults`',
   rate: 'the share is `probability: 0.02` on the rule, beside `faults`',
   tools: 'tools are matched by `match: { tool: [a, b] }`',
   addedms: 'lateness is `delay: { fixed: 4s }`, with its unit',
