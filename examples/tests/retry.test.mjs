@@ -7,7 +7,7 @@ const squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127
 after(() => squall.close())
 
 // A failed test is followed by which of its errors were injected.
-function injected() {
+function whatWasInjected() {
   const counts = squall.rules().map(({ rule, injected: count }) => `${count} by the rule ${rule}`)
   return `errors that Squall injected, not the server: ${counts.join(', ')}`
 }
@@ -26,7 +26,7 @@ async function callTool(name, tries) {
 }
 
 test('a call is made again after a 503', async (t) => {
-  t.after(() => t.diagnostic(injected()))
+  t.after(() => t.diagnostic(whatWasInjected()))
   await squall.setRules({
     rules: [
       {
@@ -42,7 +42,7 @@ test('a call is made again after a 503', async (t) => {
 })
 
 test('after three failures the call fails', async (t) => {
-  t.after(() => t.diagnostic(injected()))
+  t.after(() => t.diagnostic(whatWasInjected()))
   await squall.setRules({
     rules: [{ name: 'down', match: { tool: 'search_docs' }, faults: [{ abort: { status: 503 } }] }],
   })

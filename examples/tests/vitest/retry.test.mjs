@@ -12,7 +12,7 @@ afterAll(() => squall.close())
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return
   for (const { rule, injected } of squall.rules()) {
-    console.error(`Squall injected ${injected} errors by the rule ${rule}: not the server's`)
+    process.stderr.write(`Squall injected ${injected} errors by the rule ${rule}\n`)
   }
 })
 

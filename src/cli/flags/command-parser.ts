@@ -90,30 +90,31 @@ export function parseAmong(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'print', text: printed }
-    const first = commandLineError(error, named(args, commands))
-    if (error.code !== 'commander.unknownOption') throw first
-    const rest = withoutOption(args, /'([^]*)'/.exec(error.message)?.[1] ?? '')
-    throw allOf([first, ...errorsOf(() => parseAmong(commands, rest, env, version))])
+    const parse = (rest: readonly string[]): unknown => parseAmong(commands, rest, env, version)
+    throw allErrors(error, named(args, commands), args, parse)
   }
   return asked?.() ?? { kind: 'print', text: printed }
 }
 
-/** Returns the arguments without an option and what looks like its value. */
-function withoutOption(args: readonly string[], option: string): readonly string[] {
+/** Returns the error with that of the rest of the line; what is missing may be what was unknown. */
+function allErrors(
+  error: CommanderError,
+  command: string,
+  args: readonly string[],
+  parse: (rest: readonly string[]) => unknown,
+): UsageError {
+  const first = commandLineError(error, command)
+  const option = /'([^]*)'/.exec(error.message)?.[1] ?? ''
   const at = args.indexOf(option)
+  if (error.code !== 'commander.unknownOption' || at === -1) return first
   const hasValue = !option.includes('=') && args[at + 1]?.startsWith('-') === false
-  return at === -1 ? [] : args.toSpliced(at, hasValue ? 2 : 1)
-}
-
-/** Returns the error of the rest of a command line; what is missing may be what was unknown. */
-function errorsOf(parse: () => unknown): readonly UsageError[] {
   try {
-    parse()
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    return ['MISSING_VALUE', 'NO_COMMAND'].includes(error.code) ? [] : [error]
+    parse(args.toSpliced(at, hasValue ? 2 : 1))
+  } catch (other) {
+    if (!(other instanceof UsageError)) throw other
+    if (!['MISSING_VALUE', 'NO_COMMAND'].includes(other.code)) return allOf([first, other])
   }
-  return []
+  return first
 }
 
 /**

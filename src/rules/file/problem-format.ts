@@ -59,7 +59,7 @@ export function githubLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
-/** What may be an error in a valid file. */
+/** Names a possible error in a valid file. */
 export interface Warning {
   /** With `fault`: a rule and its fault that can never act. */
   readonly rule?: string

@@ -121,25 +121,13 @@ async function checkSidecar(
     ).value
     const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
     const ports = (listeners ?? []).map(({ listen: from, upstream }) => `${from} to ${upstream}`)
-    const isRejected = lastReload?.result === 'rejected'
     return [
       passed(check, `on ${address}, ${rules.count} rules`),
       ...(ports.length > 0 ? [passed('the ports are bound', ports.join(', '))] : []),
       readiness.ready
         ? passed('the sidecar reaches the server', readiness.reason)
         : failed('the sidecar reaches the server', readiness.reason, 'check --upstream'),
-      byProblems(
-        'the sidecar has the newest rules',
-        `version ${rules.digest?.slice(0, 8) ?? 'none'}`,
-        isRejected
-          ? ['the newest rules are invalid, the last valid ones stay active']
-          : digest === undefined || digest === rules.digest
-            ? []
-            : [`it has other rules than ${quoted(path!)}`],
-        isRejected
-          ? 'squall validate shows the errors of the rules file; the sidecar reads it again when it changes'
-          : `name the rules file of the sidecar, or start it with --rules ${path}`,
-      ),
+      checkNewest(lastReload?.result === 'rejected', rules.digest ?? undefined, digest, path),
       armed
         ? passed('rules may act', 'armed')
         : failed(
@@ -159,6 +147,26 @@ async function checkSidecar(
       ...(isHere ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
     ]
   }
+}
+
+/** Checks that the sidecar has rejected no rules, and has those of the named file. */
+function checkNewest(
+  isRejected: boolean,
+  active = '',
+  named: string | undefined,
+  path = '',
+): Check {
+  const check = 'the sidecar has the newest rules'
+  if (isRejected) {
+    const fix =
+      'squall validate shows the errors of the rules file; the sidecar reads it again when it changes'
+    return failed(check, 'the newest rules are invalid, the last valid ones stay active', fix)
+  }
+  if (named === undefined || named === active) {
+    return passed(check, `version ${active.slice(0, 8) || 'none'}`)
+  }
+  const fix = `name the rules file of the sidecar, or start it with --rules ${path}`
+  return failed(check, `it has other rules than ${quoted(path)}`, fix)
 }
 
 /** Checks that a sidecar could take its ports. */
