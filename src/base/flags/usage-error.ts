@@ -1,5 +1,6 @@
 import { oneLine, quoted } from '../text/foreign-text.ts'
 const MAX_MESSAGE = 2_000
+const MAX_TOGETHER = 390
 
 /** The kind of invalid input. */
 export type UsageCode =
@@ -30,12 +31,12 @@ export class UsageError extends Error {
   }
 }
 
-/** Returns one error with the messages of all. */
-export function allOf([first, ...others]: readonly UsageError[]): UsageError {
-  const last = others.at(-1)
-  if (last === undefined) return first!
-  const before = [first!, ...others.slice(0, -1)].map(({ message }) => message).join('; ')
-  return new UsageError(first!.code, before, last.message)
+/** Returns one error with the messages of as many as a reader takes in. */
+export function allOf(errors: readonly UsageError[]): UsageError {
+  return errors.reduce((all, { message }) => {
+    const isLong = all.message.length + message.length > MAX_TOGETHER
+    return isLong ? all : new UsageError(all.code, all.message, message)
+  })
 }
 
 /** Returns the error for options that do not fit together. */
