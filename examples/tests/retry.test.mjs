@@ -6,6 +6,12 @@ import { createSquall } from 'mcp-squall'
 const squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 after(() => squall.close())
 
+// A failed test is followed by which of its errors were injected.
+function whatWasInjected() {
+  const counts = squall.rules().map(({ rule, injected: count }) => `${count} by the rule ${rule}`)
+  return `errors that Squall injected, not the server: ${counts.join(', ')}`
+}
+
 // Stands for the code under test.
 async function callTool(name, tries) {
   const response = await fetch(squall.url, {
@@ -19,7 +25,8 @@ async function callTool(name, tries) {
   return response.status === 503 && tries > 1 ? callTool(name, tries - 1) : response.status
 }
 
-test('a call is made again after a 503', async () => {
+test('a call is made again after a 503', async (t) => {
+  t.after(() => t.diagnostic(whatWasInjected()))
   await squall.setRules({
     rules: [
       {
@@ -34,7 +41,8 @@ test('a call is made again after a 503', async () => {
   assert.equal(squall.faults().length, 2)
 })
 
-test('after three failures the call fails', async () => {
+test('after three failures the call fails', async (t) => {
+  t.after(() => t.diagnostic(whatWasInjected()))
   await squall.setRules({
     rules: [{ name: 'down', match: { tool: 'search_docs' }, faults: [{ abort: { status: 503 } }] }],
   })

@@ -120,6 +120,7 @@ async function send(
   response.setHeader('content-length', length)
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
+  response.setHeader('x-squall-pid', process.pid)
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value)
   // After a body that was not read to its end, no further request can be read.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')

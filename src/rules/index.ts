@@ -25,6 +25,7 @@ export { MAX_FILE_BYTES, parseRules, parseWithPositions } from './file/parse.ts'
 export {
   type FileProblems,
   problemFrames,
+  smallPercents,
   problemLines,
   problemsJson,
   sentence,

@@ -72,6 +72,9 @@ class Sidecar:
 def squall(tmp_path):
     sidecar = Sidecar(tmp_path)
     yield sidecar
+    # pytest shows this for a failed test.
+    for rule in sidecar.rules():
+        print(f"Squall injected {rule['counts']['injected']} errors by the rule {rule['name']}")
     sidecar.close()
 
 

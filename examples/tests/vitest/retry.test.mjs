@@ -1,5 +1,5 @@
 // A test with faults for vitest: npx vitest run, with the URL of your MCP server in MCP_URL.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSquall } from 'mcp-squall'
 
 let squall
@@ -8,6 +8,13 @@ beforeAll(async () => {
   squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 })
 afterAll(() => squall.close())
+// A failed test says which of its errors were injected.
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') return
+  for (const { rule, injected } of squall.rules()) {
+    process.stderr.write(`Squall injected ${injected} errors by the rule ${rule}\n`)
+  }
+})
 
 // Stands for the code under test.
 async function callTool(name, tries) {

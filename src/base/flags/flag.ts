@@ -1,3 +1,5 @@
+import { allOf, UsageError } from './usage-error.ts'
+
 /** A value with its source, for messages. */
 export interface Given {
   readonly text: string
@@ -69,9 +71,17 @@ export function readFlags<Of extends Flags>(
   raw: RawFlags,
   env: Environment,
 ): Values<Of> {
-  const read = namedFlags(flags).map((flag) =>
-    flag.read(given(flag, raw.get(flag.name), env), flag.name),
-  )
+  const errors: UsageError[] = []
+  const read = namedFlags(flags).map((flag) => {
+    try {
+      return flag.read(given(flag, raw.get(flag.name), env), flag.name)
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      errors.push(error)
+      return undefined
+    }
+  })
+  if (errors.length > 0) throw allOf(errors)
   return Object.fromEntries(Object.keys(flags).map((key, at) => [key, read[at]])) as Values<Of>
 }
 

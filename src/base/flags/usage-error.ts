@@ -1,5 +1,6 @@
 import { oneLine, quoted } from '../text/foreign-text.ts'
 const MAX_MESSAGE = 2_000
+const MAX_TOGETHER = 390
 
 /** The kind of invalid input. */
 export type UsageCode =
@@ -28,6 +29,14 @@ export class UsageError extends Error {
     super(oneLine(`${wrong}; ${fix}`, MAX_MESSAGE))
     this.code = code
   }
+}
+
+/** Returns one error with the messages of as many as a reader takes in. */
+export function allOf(errors: readonly UsageError[]): UsageError {
+  return errors.reduce((all, { message }) => {
+    const isLong = all.message.length + message.length > MAX_TOGETHER
+    return isLong ? all : new UsageError(all.code, all.message, message)
+  })
 }
 
 /** Returns the error for options that do not fit together. */

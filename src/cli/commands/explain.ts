@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { isRecord } from '../../base/values.ts'
 import { parseDestination } from '../../http/destination.ts'
@@ -8,7 +9,13 @@ import type { Destination } from '../../rules/match/call-facts.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type Given, group, type Values } from '../../base/flags/flag.ts'
 import { asText, many, one, oneOf, pairs, toggle } from '../../base/flags/kinds.ts'
-import { invalidCombination, invalidOption, invalidValue } from '../../base/flags/usage-error.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import {
+  invalidCombination,
+  invalidFile,
+  invalidOption,
+  invalidValue,
+} from '../../base/flags/usage-error.ts'
 import type { ExplainSubject } from '../rules/explain.ts'
 import { boundsOf, LIMIT_FLAGS } from '../../sidecar/rules-options.ts'
 import { missingFile } from './validate.ts'
@@ -105,6 +112,10 @@ export const EXPLAIN = defineCommand({
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
     if (file === undefined) throw missingFile('explain')
+    if (/^[\w*-]+$/.test(file) && !existsSync(file)) {
+      const form = `squall explain rules.yaml --tool ${file} explains a tool`
+      throw invalidFile(`there is no file ${quoted(file)}`, form)
+    }
     const subject = subjectOf(flags)
     if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
       throw invalidCombination(

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { Sidecar } from '../../listener/sidecar.ts'
 import { createLogger, isForPeople, type Logger } from '../../telemetry/log.ts'
 import { defineCommand } from '../flags/command.ts'
-import { UsageError } from '../../base/flags/usage-error.ts'
 import { drainSignal, surviveOwnErrors } from '../long-running.ts'
 import type { Running } from '../../sidecar/assemble.ts'
 import { RUN_FLAGS, type RunOptions, runOptionsOf } from '../../sidecar/run-options.ts'
@@ -42,7 +41,7 @@ async function run(options: RunOptions): Promise<number> {
   const running = await started.catch(async (error: unknown) => {
     const { BindError } = await import('../../listener/front/bind.ts')
     if (!(error instanceof BindError)) throw error
-    throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+    throw await (await import('../cannot-listen.ts')).cannotListen(error, options.admin)
   })
   void reportMissingUpstream(running.sidecar, logger, isForPeople(options.logFormat))
   if (!stop.aborted) await once(stop, 'abort')

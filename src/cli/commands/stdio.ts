@@ -98,13 +98,15 @@ function stdioOptionsOf(
   return deepFreeze({ ...runOptionsOf(all, env), stdio: { command, args } })
 }
 
+type StdioOptions = ReturnType<typeof stdioOptionsOf>
+
 const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
 
 /** The longest wait for a reader of standard error, in milliseconds. */
 const MOST_FLUSHING = 1_000
 
 /** Runs the server until it ends; returns its exit code. */
-async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number> {
+async function stdio(options: StdioOptions): Promise<number> {
   const destination = boundedOutput(process.stderr)
   const logger = createLogger({ level: options.logLevel, format: options.logFormat, destination })
   surviveOwnErrors(logger)
@@ -112,7 +114,7 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   let forward = (signal: NodeJS.Signals): void => void early.push(signal)
   const forget = onSignals(FORWARDED, (signal) => forward(signal))
   const { assemble } = await import('../../sidecar/assemble.ts')
-  const running = await assemble(options, logger).catch(startFailed)
+  const running = await assemble(options, logger).catch((error) => startFailed(error, options))
   const { stdio: port } = running.sidecar
   if (port === undefined) return 1
   forward = (signal) => port.signal(signal)
@@ -129,10 +131,12 @@ async function stdio(options: ReturnType<typeof stdioOptionsOf>): Promise<number
   return process.exit(exitCodeOf(exit) || (found.length > 0 ? 1 : 0))
 }
 
-async function startFailed(error: unknown): Promise<never> {
+async function startFailed(error: unknown, { admin }: StdioOptions): Promise<never> {
   const { BindError } = await import('../../listener/front/bind.ts')
   const { StartError } = await import('../../listener/stdio/server-process.ts')
-  if (error instanceof BindError) throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+  if (error instanceof BindError) {
+    throw await (await import('../cannot-listen.ts')).cannotListen(error, admin)
+  }
   if (!(error instanceof StartError)) throw error
   const fix = 'check the command behind --, and that the client finds it in its PATH'
   throw new UsageError('CANNOT_START', `the server cannot be started: ${error.message}`, fix)

@@ -38,5 +38,5 @@ export const VALIDATE = defineCommand({
 
 /** Returns the error for a missing rules file. */
 export function missingFile(command: string): UsageError {
-  return missing('no rules file', `see squall ${command} --help`)
+  return missing('no rules file', `write squall ${command} rules.yaml`)
 }

@@ -1,7 +1,7 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../catalog.ts'
-import { missing, UsageError } from '../../base/flags/usage-error.ts'
+import { allOf, missing, UsageError } from '../../base/flags/usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import { familiarWord } from './familiar-words.ts'
 import type { Environment, NamedFlag } from '../../base/flags/flag.ts'
@@ -38,11 +38,9 @@ function commandLineError(error: CommanderError, command: string): UsageError {
 function unexpectedArgument(text: string, { name, flags }: Command): UsageError {
   const wrong = `unexpected argument ${quoted(text)}`
   const isFlag = flags.some((flag) => flag.name === text)
-  return new UsageError(
-    'UNEXPECTED_ARGUMENT',
-    wrong,
-    isFlag ? `did you mean --${text}?` : helpOf(name),
-  )
+  const fault = `use --fault ${text} for a fault, --tool ${text} for a tool`
+  const other = name === 'fault add' ? fault : helpOf(name)
+  return new UsageError('UNEXPECTED_ARGUMENT', wrong, isFlag ? `did you mean --${text}?` : other)
 }
 
 function helpOf(command: string): string {
@@ -91,9 +89,32 @@ export function parseAmong(
     program.parse(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode !== 0) throw commandLineError(error, named(args, commands))
+    if (error.exitCode === 0) return { kind: 'print', text: printed }
+    const parse = (rest: readonly string[]): unknown => parseAmong(commands, rest, env, version)
+    throw allErrors(error, named(args, commands), args, parse)
   }
   return asked?.() ?? { kind: 'print', text: printed }
+}
+
+/** Returns the error with that of the rest of the line; what is missing may be what was unknown. */
+function allErrors(
+  error: CommanderError,
+  command: string,
+  args: readonly string[],
+  parse: (rest: readonly string[]) => unknown,
+): UsageError {
+  const first = commandLineError(error, command)
+  const option = /'([^]*)'/.exec(error.message)?.[1] ?? ''
+  const at = args.indexOf(option)
+  if (error.code !== 'commander.unknownOption' || at === -1) return first
+  const hasValue = !option.includes('=') && args[at + 1]?.startsWith('-') === false
+  try {
+    parse(args.toSpliced(at, hasValue ? 2 : 1))
+  } catch (other) {
+    if (!(other instanceof UsageError)) throw other
+    if (!['MISSING_VALUE', 'NO_COMMAND'].includes(other.code)) return allOf([first, other])
+  }
+  return first
 }
 
 /**

@@ -1,25 +1,32 @@
-/** Maps commands of other tools to Squall's. */
-const COMMANDS: Readonly<Record<string, string>> = {
-  start: 'run',
-  serve: 'run',
-  proxy: 'run',
-  lint: 'validate',
-  verify: 'validate',
-  doctor: 'check',
-  diagnose: 'check',
-  toxic: 'fault add',
-}
+const TARGET = { '--url': '--target', '--upstream': '--target', '--server': '--target' }
 
-/** Maps flags of other tools to Squall's, by the command. */
-const FLAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** Maps words and flags of other tools to Squall's, by the command; `run` has the first words. */
+const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   run: {
+    start: 'run',
+    serve: 'run',
+    proxy: 'run',
+    up: 'run',
+    lint: 'validate',
+    verify: 'validate',
+    doctor: 'check',
+    diagnose: 'check',
+    toxic: 'fault add',
+    'inject-fault': 'fault add',
+    quickstart: 'try',
+    bench: 'load',
+    logs: 'tap',
+    watch: 'agents --follow',
+    dashboard: 'top',
     '--port': '--listen 127.0.0.1:15300',
+    '--admin-port': '--admin 127.0.0.1:15390',
     '--url': '--upstream',
     '--target': '--upstream',
     '--config': '--rules',
+    '--verbose': '--log-level debug',
   },
   load: {
-    '--url': '--target',
+    ...TARGET,
     '--rps': '--rate 50/s',
     '--qps': '--rate 50/s',
     '--vus': '--clients',
@@ -28,13 +35,24 @@ const FLAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '--iterations': '--tasks',
     '--requests': '--tasks',
     '--threshold': '--slo',
+    '--time': '--duration',
+  },
+  check: { ...TARGET, '--sidecar': '--admin' },
+  init: TARGET,
+  try: { '--target': '--url', '--upstream': '--url' },
+  fault: { delete: 'fault remove', rm: 'fault remove', new: 'fault add' },
+  'fault add': {
+    '--latency': '--delay',
+    '--status': '--abort',
+    '--error': '--abort',
+    '--duration': '--for',
+    '--rate': '--percent',
+    '--admin': '--sidecar',
   },
 }
 
-/** Returns Squall's command or flag for that of another tool; undefined for any other word. */
+/** Returns Squall's word or flag for that of another tool; undefined for any other word. */
 export function familiarWord(word: string, command: string): string | undefined {
-  // Without a command, options are those of `run`.
-  const words = word.startsWith('-') ? FLAGS[command] : command === 'run' ? COMMANDS : undefined
-  if (words === undefined) return undefined
+  const words = WORDS[command] ?? {}
   return Object.hasOwn(words, word) ? `did you mean ${words[word]}?` : undefined
 }

@@ -48,7 +48,7 @@ function sourceOf(
   const names = [...found.texts, ...found.problems].map(({ file }) => file).sort()
   const files = (names.length === 0 ? [path] : names).map((file): CheckedFile => {
     const problems = wrong.find((each) => each.file === file)?.problems ?? []
-    const bytes = problems.length === 0 ? undefined : textOf(found, file)
+    const bytes = textOf(found, file)
     return { file, problems, ...(bytes && { text: Buffer.from(bytes).toString('utf8') }) }
   })
   return { version, files }

@@ -8,9 +8,11 @@ import {
   problemFrames,
   problemLines,
   problemsJson,
+  smallPercents,
+  type Warning,
   warningLine,
 } from '../../rules/file/problem-format.ts'
-import { idleFaults, type IdleFault } from '../../rules/explain/idle-faults.ts'
+import { idleFaults } from '../../rules/explain/idle-faults.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { Skipped } from './rules-directory.ts'
@@ -39,7 +41,7 @@ export async function validateCommand(
 ): Promise<number> {
   const checked: FileProblems[] = []
   const skipped: Skipped[] = []
-  const warnings: IdleFault[] = []
+  const warnings: Warning[] = []
   for (const path of paths) {
     const isDirectory = !together && (await isDirectoryAt(path))
     const each = isDirectory
@@ -49,8 +51,9 @@ export async function validateCommand(
     for (const source of each.sources) {
       checked.push(...source.files)
       const idle = source.version.kind === 'rules' ? idleFaults(source.version.file) : []
-      warnings.push(...idle)
-      writeSource(source, idle, format, write)
+      const small = source.files.flatMap(({ file, text = '' }) => smallPercents(file, text))
+      warnings.push(...idle, ...small)
+      writeSource(source, [...idle, ...small], format, write)
     }
     if (format !== 'text') continue
     for (const { file, reason } of each.skipped)
@@ -63,7 +66,7 @@ export async function validateCommand(
 
 function writeSource(
   { files, version }: RulesSource,
-  idle: readonly IdleFault[],
+  warnings: readonly Warning[],
   format: ProblemFormat,
   write: (text: string) => void,
 ): void {
@@ -74,7 +77,7 @@ function writeSource(
     if (format === 'github') write(githubLines(file))
     else if (format === 'text') write(textOf(file, note))
   }
-  for (const each of format === 'json' ? [] : idle) write(warningLine(each, format))
+  for (const each of format === 'json' ? [] : warnings) write(warningLine(each, format))
 }
 
 /** Returns a note on valid files of a directory that a sidecar would reject as one set. */

@@ -40,6 +40,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   selector:
     'write `match: { podLabels: { app: shop } }` or `match: { workload: shop }`; for a share of the replicas, `pods: 10%`',
   // mcp-chaos
+  chance: 'write `probability: 0.02` on the rule, beside `faults`',
   rate: 'write `probability: 0.02` on the rule, beside `faults`',
   tools: 'write `match: { tool: [a, b] }`',
   addedms: 'write `delay: { fixed: 4s }`, with its unit',

@@ -59,16 +59,31 @@ export function githubLines({ file, problems }: FileProblems): string {
     .join('')
 }
 
-/** A fault of a valid file that can never act. */
+/** Names a possible error in a valid file. */
 export interface Warning {
-  readonly rule: string
-  readonly fault: string
+  /** With `fault`: a rule and its fault that can never act. */
+  readonly rule?: string
+  readonly fault?: string
   readonly message: string
+}
+
+const SMALL_PERCENT = /^[^#]*?\bpercent["']?:\s*(0?\.\d*[1-9]\d*)(?=\s*(?:[,}#]|$))/
+
+/** Warns of a `percent` below 1 without a sign, which may be meant as a part of 1. */
+export function smallPercents(file: string, text: string): readonly Warning[] {
+  return text.split('\n').flatMap((line, at) => {
+    const [, share] = SMALL_PERCENT.exec(line) ?? []
+    if (share === undefined) return []
+    const meant = Number((Number(share) * 100).toPrecision(6))
+    const message = `${file}:${at + 1}: \`percent: ${share}\` is ${share} % of the calls; write \`percent: ${meant}\` for ${meant} %, or \`${share}%\` to keep it`
+    return [{ message }]
+  })
 }
 
 /** Formats a warning as one line. */
 export function warningLine({ rule, fault, message }: Warning, format: ProblemFormat): string {
-  const text = plain(`the rule ${rule} matches nothing on which ${fault} can act: ${message}`)
+  const idle = `the rule ${rule} matches nothing on which ${fault} can act: `
+  const text = plain(`${rule === undefined ? '' : idle}${message}`)
   return format === 'github'
     ? `::warning title=Squall rules::${data(text)}\n`
     : `warning: ${text}\n`

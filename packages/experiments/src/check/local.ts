@@ -5,7 +5,7 @@ import { nearestName, oneLine, quoted } from '#base'
 import type { ListenAddress } from '#protocol'
 import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
-import { compileText, problemFrames, type RuleSpec, sentence } from '#rules'
+import { compileText, problemFrames, type RuleSpec, sentence, smallPercents } from '#rules'
 import { type ListedServer, listTools } from '../cli/list-tools.ts'
 import { readRulesSource } from '#cli'
 import { byProblems, type Check, type CheckGroup, failed, passed, skipped } from './result.ts'
@@ -33,7 +33,7 @@ export async function checkLocal(request: LocalRequest): Promise<readonly CheckG
   return [
     { group: 'server', checks: server.checks },
     { group: 'rules', checks: [...rules.checks, ...checkTools(rules.rules, server.listed)] },
-    { group: 'sidecar', checks: await checkSidecar(request) },
+    { group: 'sidecar', checks: await checkSidecar(request, rules.digest) },
   ]
 }
 
@@ -60,6 +60,7 @@ async function checkServer(request: LocalRequest): Promise<{
 async function checkRules({ rules: path }: LocalRequest): Promise<{
   readonly checks: readonly Check[]
   readonly rules?: readonly RuleSpec[]
+  readonly digest?: string | undefined
 }> {
   const check = 'the rules are valid'
   if (path === undefined) {
@@ -68,7 +69,9 @@ async function checkRules({ rules: path }: LocalRequest): Promise<{
   const { version, files } = await readRulesSource(path)
   if (version.kind === 'rules') {
     const { rules } = version.file
-    return { checks: [passed(check, `${rules.length} in ${quoted(path)}`)], rules }
+    const small = files.flatMap(({ file, text = '' }) => smallPercents(file, text))
+    const found = [`${rules.length} in ${quoted(path)}`, ...small.map(({ message }) => message)]
+    return { checks: [passed(check, found.join('; '))], rules, digest: version.digest || undefined }
   }
   const fix = `squall validate ${path} checks again`
   if (version.kind === 'absent') return { checks: [failed(check, version.reason, fix)] }
@@ -105,12 +108,10 @@ function checkTools(
   return [failed(check, shown, `the server lists ${oneLine(names.join(', '), MAX_TEXT)}`)]
 }
 
-async function checkSidecar({
-  admin,
-  defaultAdmin,
-  listen,
-  readToken,
-}: LocalRequest): Promise<readonly Check[]> {
+async function checkSidecar(
+  { admin, defaultAdmin, listen, readToken, rules: path }: LocalRequest,
+  digest: string | undefined,
+): Promise<readonly Check[]> {
   const check = 'the sidecar runs'
   const address = endpointText(admin ?? defaultAdmin)
   try {
@@ -120,19 +121,13 @@ async function checkSidecar({
     ).value
     const why = reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')
     const ports = (listeners ?? []).map(({ listen: from, upstream }) => `${from} to ${upstream}`)
-    const isRejected = lastReload?.result === 'rejected'
     return [
       passed(check, `on ${address}, ${rules.count} rules`),
       ...(ports.length > 0 ? [passed('the ports are bound', ports.join(', '))] : []),
       readiness.ready
         ? passed('the sidecar reaches the server', readiness.reason)
         : failed('the sidecar reaches the server', readiness.reason, 'check --upstream'),
-      byProblems(
-        'the sidecar has the newest rules',
-        `version ${rules.digest?.slice(0, 8) ?? 'none'}`,
-        isRejected ? ['the newest rules are invalid, the last valid ones stay active'] : [],
-        'squall validate shows the errors of the rules file; the sidecar reads it again when it changes',
-      ),
+      checkNewest(lastReload?.result === 'rejected', rules.digest ?? undefined, digest, path),
       armed
         ? passed('rules may act', 'armed')
         : failed(
@@ -152,6 +147,26 @@ async function checkSidecar({
       ...(isHere ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
     ]
   }
+}
+
+/** Checks that the sidecar has rejected no rules, and has those of the named file. */
+function checkNewest(
+  isRejected: boolean,
+  active = '',
+  named: string | undefined,
+  path = '',
+): Check {
+  const check = 'the sidecar has the newest rules'
+  if (isRejected) {
+    const fix =
+      'squall validate shows the errors of the rules file; the sidecar reads it again when it changes'
+    return failed(check, 'the newest rules are invalid, the last valid ones stay active', fix)
+  }
+  if (named === undefined || named === active) {
+    return passed(check, `version ${active.slice(0, 8) || 'none'}`)
+  }
+  const fix = `name the rules file of the sidecar, or start it with --rules ${path}`
+  return failed(check, `it has other rules than ${quoted(path)}`, fix)
 }
 
 /** Checks that a sidecar could take its ports. */

@@ -7,6 +7,7 @@ import { type Program, startProgram } from '../../../../test/support/commands.ts
 
 const TOOLS = ['search', 'echo'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 const abort = 'faults: [abort: { status: 503 }]'
+const RULES = `rules: [{ name: r, match: { tool: "se*" }, ${abort} }]`
 
 interface Outcome {
   readonly ok: boolean
@@ -27,7 +28,7 @@ beforeAll(async () => {
   server = await start()
   gone = `127.0.0.1:${await freePort()}`
   const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
-  const rules = ['--rules', await rulesFile('run', `rules: [{ name: r, ${abort} }]`)]
+  const rules = ['--rules', await rulesFile('run', RULES)]
   sidecar = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])
   admin = String((await sidecar.logged('admin listening'))['address'])
 })
@@ -57,7 +58,7 @@ async function check(...args: readonly string[]) {
 }
 
 it('passes where server, rules and sidecar fit together, and calls no tool', async () => {
-  const rules = await rulesFile('good', `rules: [{ name: r, match: { tool: "se*" }, ${abort} }]`)
+  const rules = await rulesFile('good', RULES)
   const { ok, results } = await check(
     '--target',
     server.url.href,
@@ -74,6 +75,18 @@ it('passes where server, rules and sidecar fit together, and calls no tool', asy
     new RegExp(`^127\\.0\\.0\\.1:\\d+ to ${server.url.origin}$`),
   )
   expect(server.calls).toEqual([])
+})
+
+it('fails where the sidecar has other rules, and warns of a percent below 1', async () => {
+  const rules = await rulesFile('other', `rules: [{ name: r, percent: 0.3, ${abort} }]`)
+  const { ok, results } = await check('--rules', rules, '--admin', admin)
+  expect(ok).toBe(false)
+  expect(results['the sidecar has the newest rules']).toMatchObject({
+    result: 'failed',
+    found: `it has other rules than "${rules}"`,
+    fix: `name the rules file of the sidecar, or start it with --rules ${rules}`,
+  })
+  expect(results['the rules are valid']!.found).toContain('`percent: 0.3` is 0.3 % of the calls')
 })
 
 it('names a rule about a tool that does not exist, and the tool that was meant', async () => {
