@@ -20,7 +20,7 @@ export async function commandsPage(built) {
 
 ${table(['Command', 'What it does'], rows)}
 
-Exit codes: 0 when all is well, 1 when what was asked for failed or was not met, 2 when the command line, the environment or a file cannot be understood. Where a variable is named, it stands for the flag; the command line wins.
+Exit codes: 0 for success, 1 when an operation failed or a threshold was not met, 2 for an invalid command line, environment or file. A variable sets its flag; the command line takes precedence.
 
 ${others.map((command) => section(command, envName)).join('\n\n')}
 `
