@@ -9,7 +9,7 @@ import { type Squall, startSquall } from '../support/commands.ts'
 // An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the
 // address of the pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
 const opened = closers()
-const NAMED = 'the upstream is not reached in the right way'
+const NAMED = 'the upstream is misconfigured'
 const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
 const own = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])

@@ -106,7 +106,7 @@ describe('a request that is refused says which thing is wrong, and what to send 
     expect(await reported(squall, bytes)).toEqual({
       status: 505,
       reason: 'bad_request',
-      message: 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1',
+      message: 'only HTTP/1.0 and HTTP/1.1 are supported; send HTTP/1.1',
     })
     expect(squall.app.connections).toHaveLength(0)
   })

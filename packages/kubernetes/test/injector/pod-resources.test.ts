@@ -96,7 +96,7 @@ describe('resources of the pod itself', () => {
 
   it('refuse a pod that has too little of them', () => {
     expect(inject(undefined, {}, pool('64Mi')).message).toMatch(
-      /may use 64Mi of memory in all \(spec\.resources\), and the sidecar needs 128Mi .*raise spec\.resources\.limits\.memory/,
+      /may use 64Mi of memory in total \(spec\.resources\), but the sidecar requires 128Mi .*raise spec\.resources\.limits\.memory/,
     )
   })
 })

@@ -83,5 +83,5 @@ test('squall apply records the warnings of pods as events, each once, and says w
   shop.api.denied.add('create events')
   const { code, err } = await shop.apply('-f', file, '--no-wait')
   expect(code).toBe(0)
-  expect(err.match(/warning: no event was recorded: /g)).toHaveLength(1)
+  expect(err.match(/warning: the event was not recorded: /g)).toHaveLength(1)
 })

@@ -196,7 +196,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   ['a password', () => ({ username: 'me', password: 'hidden-word' }), /take no passwords any more/],
   ['a provider that is gone', () => ({ 'auth-provider': { name: 'gcp' } }), /use an exec plugin/],
   [
-    'half a client certificate',
+    'only half of a client certificate',
     () => ({ 'client-certificate-data': Buffer.from('-----BEGIN X').toString('base64') }),
     /has one of client-certificate and client-key/,
   ],
@@ -220,12 +220,12 @@ test('what is wrong with a kubeconfig is said', async () => {
   const cases: readonly [string, RegExp, string?][] = [
     [proxied, /proxy-url is not supported; run kubectl proxy/],
     ['a: [', /is not YAML \(line 1\)/],
-    ['[]', /is no kubeconfig/],
+    ['[]', /is not a kubeconfig/],
     ['users: []', /no current-context is set; there are none; choose one with --context/],
     [withUser({}), /there is no context "prod"; there is test; choose with --context/, 'prod'],
     [
       withUser({}).replace('cluster: cluster', 'cluster: gone'),
-      /names as its cluster "gone", which is not there/,
+      /names as its cluster "gone", which does not exist/,
     ],
     [withUser({}).replace('user: tester', 'user: gone'), /names as its user "gone"/],
     [withUser({}).replace(cluster.api.url, 'ftp://x'), /no server URL/],
