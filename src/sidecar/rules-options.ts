@@ -246,7 +246,7 @@ function parseWorkload(given: Given): string {
   throw invalidValue(
     given,
     'is not the name of a workload',
-    'use letters, digits, dots and dashes, or leave it out',
+    'use letters, digits, dots and dashes, or remove it',
   )
 }
 

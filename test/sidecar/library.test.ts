@@ -112,15 +112,15 @@ const RIGHT = "write createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
 const upstream = 'http://127.0.0.1:1'
 
 it.each([
-  [undefined, `createSquall needs options; ${RIGHT}`],
+  [undefined, `createSquall requires options; ${RIGHT}`],
   [{}, `upstream, the URL of the MCP server, is missing; ${RIGHT}`],
   [
     { upstream: 'localhost:3000/mcp' },
-    `upstream "localhost:3000/mcp" is not an http or https URL; ${RIGHT}`,
+    `upstream "localhost:3000/mcp" must be an http or https URL; ${RIGHT}`,
   ],
   [
     { upstream: '127.0.0.1:3000' },
-    `upstream "127.0.0.1:3000" is not an http or https URL; ${RIGHT}`,
+    `upstream "127.0.0.1:3000" must be an http or https URL; ${RIGHT}`,
   ],
   [{ upstream, rule: [] }, 'unknown option "rule" of createSquall; did you mean rules?'],
   [

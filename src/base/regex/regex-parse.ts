@@ -198,7 +198,7 @@ class Parser {
       this.#reject('Unicode properties are not supported; write a class such as [a-z]', at)
     }
     if (/^[!-/:-@[-`{-~]$/.test(char)) return char.charCodeAt(0)
-    return this.#reject(`\\${char} is an unknown escape`, at)
+    return this.#reject(`\\${char} is not an escape`, at)
   }
 
   #hex(form: RegExp, at: number): number {

@@ -125,7 +125,7 @@ kind: Deployment
     expect(code).toBe(1)
     expect(text).toBe('')
     expect(told).toMatch(/pod\/tools: denied \(host_network\): .*: run it without hostNetwork/)
-    expect(told).toMatch(/nothing is written/)
+    expect(told).toMatch(/nothing was written/)
   })
 
   it('takes the namespace from the input, and the version of the cluster from the command line', async () => {

@@ -52,10 +52,10 @@ describe('rejected', () => {
     [{ outbound: '5432=15300', port: '3000=15300' }, 'has a port of another redirect'],
     [{ outbound: '5432=3000', port: '3000=15300' }, 'has a port of another redirect'],
     [{ outbound: '15300=15301', port: '3000=15300' }, 'has a port of another redirect'],
-    [{ outbound: '5432=15390' }, 'leave --outbound 5432=15390 out'],
+    [{ outbound: '5432=15390' }, 'remove --outbound 5432=15390'],
     [{ outbound: '15390=15301' }, '15390 is the admin port'],
     [{ outbound: Array.from({ length: 65 }, (_, n) => `${n + 1}=${n + 15_001}`) }, 'at most 64'],
-    [{ 'outbound-uid': '1000' }, 'captures nothing alone; add --outbound'],
+    [{ 'outbound-uid': '1000' }, 'requires --outbound; add --outbound'],
     [{ outbound: '5432=15301', 'outbound-uid': '4294967295' }, 'out of range'],
     [{ outbound: '5432=15301', 'exempt-gid': 'root' }, 'is not an integer'],
   ])('%j: %s', (flags, wrong) => {
