@@ -223,9 +223,9 @@ export const GRAMMAR: readonly GrammarRule[] = [
   },
   {
     name: 'given-twice',
-    not: /\bgive \S+ or \S+, not both\b|\b(?:is|are) given (?:twice|alone)\b|\bunless given\b/i,
-    write: 'only one of `a`, `b` is allowed; duplicate target; Default: 30 s.',
-    found: ['give `a` or `b`, not both', '"db" is given twice', 'the first, unless given'],
+    not: /\bgive \S+ or \S+, not both\b|\b(?:is|are) given (?:twice|alone)\b/i,
+    write: 'only one of `a`, `b` is allowed; duplicate target "db"',
+    found: ['give `a` or `b`, not both', '"db" is given twice'],
     fine: ['only one of `a`, `b` is allowed', 'duplicate target "db"', 'given the rules'],
   },
   {

@@ -60,7 +60,7 @@ describe('the class of a pod', () => {
 
   it('is rejected where it is requested and impossible', () => {
     expect(inject(undefined, { qos: 'guaranteed' }).message).toMatch(
-      /qos is guaranteed, but the pod is not Guaranteed: .*give all containers requests/,
+      /qos is guaranteed, but the pod is not Guaranteed: .*set requests equal to limits/,
     )
   })
 

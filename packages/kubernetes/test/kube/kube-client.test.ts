@@ -135,7 +135,7 @@ test('responses that no API server sends are bounded and reported', async () => 
       }),
     )
   expect((await ask('slow')).message).toMatch(
-    /did not respond within 0.4 s; check that it can be reached/,
+    /did not respond within 0.4 s; check that it is reachable/,
   )
   expect((await ask('large')).message).toMatch(/more than 100000 bytes/)
   expect((await ask('cut')).message).toMatch(/^cannot look \(odd\): /)
