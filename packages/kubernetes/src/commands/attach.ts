@@ -105,11 +105,7 @@ function waitingFor(help: string) {
 
 function parsePortName({ text, source }: Given): string {
   if (PORT.test(text)) return text
-  throw invalidOption(
-    source,
-    'is not a port',
-    'write its number, or its name as declared in the pod',
-  )
+  throw invalidOption(source, 'not a port', 'write its number, or its name in the pod')
 }
 
 function podOf(flags: Values<typeof DETACH_FLAGS>, context: Context) {

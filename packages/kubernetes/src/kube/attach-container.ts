@@ -137,10 +137,7 @@ function checkPod(pod: Fields): void {
   }
   if (spec['hostNetwork'] === true) {
     const wrong = 'the pod uses the network of its node (hostNetwork)'
-    throw attachError(
-      wrong,
-      'the redirect would take over the traffic of other pods; choose another pod',
-    )
+    throw attachError(wrong, 'the redirect would affect other pods; choose another pod')
   }
   const mesh = names.find(isMesh)
   if (mesh !== undefined) {
