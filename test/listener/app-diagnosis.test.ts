@@ -104,7 +104,7 @@ test.skipIf(own === undefined || process.platform !== 'linux')(
     const squall = await inFront(app.port, own)
     expect(await ask(squall)).toBe(502)
     expect(await named(squall)).toMatch(
-      /^loopback_only: the upstream listens on port \d+ of loopback alone, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
+      /^loopback_only: the upstream listens on port \d+ of loopback only, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
     )
   },
 )

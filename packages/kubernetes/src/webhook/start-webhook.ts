@@ -127,10 +127,7 @@ export async function startWebhook(
   const readiness = (): { ready: boolean; reason: string } => {
     if (draining) return { ready: false, reason: 'draining' }
     const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
-    return {
-      ready: trouble === undefined,
-      reason: trouble ?? 'listening, the certificate is valid',
-    }
+    return { ready: trouble === undefined, reason: trouble ?? 'listening, certificate is valid' }
   }
   const admin = createAdmin({
     metrics,
