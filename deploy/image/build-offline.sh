@@ -63,7 +63,7 @@ cafile=/etc/ssl/certs/ca-certificates.crt
 update-notifier=false
 END
 mkdir -p "$(npm config get cache)"
-# Its format is the one that knows of health checks.
+# The docker format supports health checks.
 for target in sidecar full; do
   [ "$target" = full ] && tag=$image || tag=$image-sidecar
   buildah "$@" bud --isolation chroot --format docker --layers=false --pull-never --target "$target" \

@@ -3,7 +3,7 @@
 //   orders     port 3001: place_order calls reserve_item through Squall, at INVENTORY_URL
 // orders gives up a call after a second and tries again at once, without a limit, and without cancelling the
 // call that it gave up. Its own rate limiter allows 150 calls a second.
-//   --fixed    six attempts with pauses between them, and cancel what is given up
+//   --fixed    six attempts with pauses between them, and cancel abandoned calls
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -107,7 +107,7 @@ async function placeOrder({ item }) {
       if (attempt === 6) throw error
       await sleep(20 * 2 ** attempt * Math.random())
     } finally {
-      // What is given up may still fail.
+      // An abandoned call may still fail.
       call.catch(() => {})
       late.catch(() => {})
     }

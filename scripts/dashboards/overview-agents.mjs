@@ -34,7 +34,7 @@ export const agents = [
   series({
     title: 'Runaways and duplicate executions',
     description:
-      'Agents per second that called a tool again and again without a success, and calls per second that the upstream executed twice, or may have; after faults and after real errors.',
+      'Rate of agents that repeated a call without success, and of calls that the upstream executed twice, or may have; after injected and real errors.',
     unit: 'ops',
     queries: [
       {
@@ -45,7 +45,7 @@ export const agents = [
       },
       {
         expr: rate(AFTER, `${TOOL}, verdict="possible_duplicate"`, 'tool'),
-        legend: 'maybe executed twice: {{tool}}',
+        legend: 'possibly executed twice: {{tool}}',
         role: 'plain',
         shades: true,
       },
@@ -59,7 +59,7 @@ export const agents = [
   }),
   series({
     title: 'Tasks by result',
-    description: 'Tasks of agents that ended, per second, and tasks that are open.',
+    description: 'Rate of tasks of agents that ended, and number of open tasks.',
     unit: 'short',
     queries: [
       ...RESULTS,
@@ -69,7 +69,7 @@ export const agents = [
   series({
     title: 'Retries and wasted calls',
     description:
-      'Share of the calls of tasks that repeated a failed call, and share that was wasted: retries that failed again, and calls that were executed twice.',
+      'Share of task calls that repeated a failed call, and share that was wasted: failed retries and duplicate executions.',
     unit: 'percentunit',
     queries: [
       {
@@ -87,7 +87,7 @@ export const agents = [
   table({
     title: 'Verdicts by tool and fault',
     description:
-      'What agents did after each fault over the time shown. `real` and `squall` are errors that no fault caused.',
+      'Agent behaviour after each fault in the selected time range. `real` and `squall` are errors that no fault caused.',
     unit: 'short',
     by: ['tool', 'fault', 'verdict'],
     sortBy: { column: 'times', desc: true },

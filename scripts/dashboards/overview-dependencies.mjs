@@ -8,9 +8,9 @@ const FAILED = `${POD}, outcome!="ok"`
 /** The panels of outgoing connections, which sidecars with --outbound or --captured have. */
 export const dependencies = [
   series({
-    title: 'Failed connections: injected against real',
+    title: 'Failed connections: injected and real',
     description:
-      'Connections of the pods to their dependencies that failed, per second: ended or held by a fault, or failed for real.',
+      'Rate of failed connections to dependencies: ended or held by a fault (injected), or failed without a fault (real).',
     unit: 'ops',
     stack: true,
     queries: [
@@ -30,7 +30,7 @@ export const dependencies = [
   }),
   series({
     title: 'Open connections by dependency',
-    description: 'Open TCP connections to each dependency. A pool that leaks grows here.',
+    description: 'Open TCP connections by dependency. A leaking connection pool grows here.',
     unit: 'short',
     queries: [
       {
@@ -43,7 +43,7 @@ export const dependencies = [
   }),
   series({
     title: 'Time to connect by dependency (p95)',
-    description: '95th percentile of the time until a connection to a dependency was open.',
+    description: '95th percentile of the time to open a connection to a dependency.',
     unit: 's',
     queries: [
       {
@@ -56,7 +56,7 @@ export const dependencies = [
   }),
   series({
     title: 'Bytes by dependency',
-    description: 'Bytes per second that are sent to each dependency, and received from it.',
+    description: 'Bytes per second sent to and received from each dependency.',
     unit: 'Bps',
     queries: [
       {

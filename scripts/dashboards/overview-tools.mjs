@@ -29,7 +29,7 @@ export const latency = [
   series({
     title: 'Latency: client, upstream and injected delay (p95)',
     description:
-      '95th percentile of what clients waited, of what the upstream took, and of the waits that faults meant to add. The last has no tool: it is that of the chosen rules.',
+      '95th percentile of client latency, upstream latency and intended fault delays. The delay series covers the selected rules, not single tools.',
     unit: 's',
     thresholds: lessIsBetter(5, 10),
     queries: [
@@ -45,7 +45,7 @@ export const latency = [
   series({
     title: 'Added latency by tool (mean)',
     description:
-      'What clients waited beyond what the upstream took, per call: injected delay, and the little that Squall takes. Below zero where clients did not wait for the upstream.',
+      'Client latency minus upstream latency, mean per call: injected delay plus the overhead of Squall. Negative if clients did not wait for the upstream.',
     unit: 's',
     signed: true,
     thresholds: lessIsBetter(1, 5),
@@ -68,7 +68,7 @@ export const tools = [
   table({
     title: 'Tools',
     description:
-      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the upstream took. Canary: calls that contain the canary of a poisoned result.',
+      'Per-tool statistics for the selected time range. Responded × untouched is the effective availability. Added latency is client latency minus upstream latency, on average. Canary: calls that contain the canary of a poisoned result.',
     unit: 'short',
     by: ['tool'],
     sortBy: { column: 'Availability', desc: false },
@@ -114,7 +114,7 @@ export const tools = [
   series({
     title: 'Result size by tool (p95)',
     description:
-      '95th percentile of the size of tool results as clients get them. What grows here fills the context of agents.',
+      '95th percentile of the size of tool results that clients receive. Large results fill the context of agents.',
     unit: 'bytes',
     size: [24, 8],
     queries: [
@@ -128,8 +128,7 @@ export const tools = [
   }),
   series({
     title: 'Effective availability by tool',
-    description:
-      'Calls that ended well, and in which no fault changed anything, of all calls of the tool.',
+    description: 'Share of the calls of each tool that ended ok and that no fault changed.',
     unit: 'percentunit',
     max: 1,
     line: true,
@@ -151,7 +150,7 @@ export const tools = [
 export const armed = [
   states({
     title: 'Armed',
-    description: 'When each sidecar was armed. One that is armed and has no rules does nothing.',
+    description: 'Armed state of each sidecar. An armed sidecar without rules injects nothing.',
     unit: 'short',
     thresholds: ARMED_COLOURS,
     mappings: ARMED,
@@ -165,7 +164,7 @@ export const armed = [
   table({
     title: 'What disarms',
     description:
-      'What speaks against injecting (1 where it does), by sidecar: the environment, an operator, the guard, the end of the process, the file.',
+      'Reasons that disarm each sidecar (1 while active): environment, operator, guard, shutdown, rules file.',
     unit: 'short',
     size: [12, 7],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],

@@ -27,7 +27,7 @@ const now = [
   stat({
     title: 'Effective tool availability',
     description:
-      'Calls that ended well, and in which no fault changed anything, of all calls; over the time shown. It is responded ÷ calls times untouched ÷ responded. What was changed is computed from the faults: exact where no two act on one call.',
+      'Share of calls in the time range that ended ok and that no fault changed: responded ÷ calls × untouched ÷ responded. Exact if no two faults act on one call.',
     unit: 'percentunit',
     decimals: 2,
     thresholds: MORE_IS_BETTER,
@@ -36,7 +36,7 @@ const now = [
   }),
   stat({
     title: 'Injected errors',
-    description: 'Calls that failed by a fault, of all calls; over the time shown.',
+    description: 'Share of calls in the selected time range that failed because of a fault.',
     unit: 'percentunit',
     decimals: 2,
     role: 'injected',
@@ -46,7 +46,7 @@ const now = [
   stat({
     title: 'Real errors',
     description:
-      'Calls that failed by the upstream or by Squall itself, of those whose outcome no fault made; over the time shown.',
+      'Share of calls, without those that a fault ended, that failed because of the upstream or of Squall itself, in the selected time range.',
     unit: 'percentunit',
     decimals: 2,
     role: 'real',
@@ -56,7 +56,7 @@ const now = [
   stat({
     title: 'Faults injected',
     description:
-      'Faults that took effect over the time shown: one for each fault of a rule and call.',
+      'Number of injected faults in the selected time range, counted once per fault, rule and call.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -68,7 +68,7 @@ const now = [
   stat({
     title: 'Armed sidecars with rules',
     description:
-      'Sidecars that may inject faults right now: armed, and with at least one active rule.',
+      'Number of sidecars that can inject faults now: armed, with at least one active rule.',
     unit: 'short',
     decimals: 0,
     thresholds: ARMED_COLOURS,
@@ -84,8 +84,7 @@ const now = [
   }),
   stat({
     title: 'Tool calls',
-    description:
-      'Calls of tools that ended, per second; without those that their clients cancelled on purpose.',
+    description: 'Rate of tool calls that ended, without calls that clients cancelled.',
     unit: 'reqps',
     queries: [{ expr: orZero(rate(ALL, CALLS)), legend: 'calls' }],
   }),
@@ -93,9 +92,9 @@ const now = [
 
 const errors = [
   series({
-    title: 'Errors: injected against real',
+    title: 'Errors: injected and real',
     description:
-      'Failed calls per second, of all methods, by who made them fail. Real errors are those of the upstream and of Squall itself.',
+      'Rate of failed calls of all methods, by origin. Real errors come from the upstream or from Squall itself.',
     unit: 'reqps',
     stack: true,
     queries: [
@@ -112,9 +111,9 @@ const errors = [
     ],
   }),
   series({
-    title: 'Errors by tool: injected against real',
+    title: 'Errors by tool: injected and real',
     description:
-      'Failed calls per second by tool and by who made them fail: shades of one colour for injected errors, of another for real ones.',
+      'Rate of failed calls by tool and origin, with different shades for injected and real errors.',
     unit: 'reqps',
     stack: true,
     queries: [
@@ -134,7 +133,7 @@ const errors = [
   }),
   series({
     title: 'Faults by rule',
-    description: 'Faults that took effect, per second, by the rule and the fault that it is.',
+    description: 'Rate of injected faults, by rule and fault.',
     unit: 'ops',
     stack: true,
     queries: [
@@ -147,9 +146,8 @@ const errors = [
     ],
   }),
   series({
-    title: 'Errors by kind: injected against real',
-    description:
-      'Failed calls per second by how they failed. Errors of Squall itself count as real here.',
+    title: 'Errors by kind: injected and real',
+    description: 'Rate of failed calls by outcome. Errors of Squall itself count as real.',
     unit: 'reqps',
     stack: true,
     queries: [
@@ -174,11 +172,11 @@ export function overview() {
   return dashboard({
     uid: 'squall-overview',
     title: 'Squall / Overview',
-    description: 'Injected against real: errors, latency, availability of tools, and who is armed.',
+    description: 'Injected and real errors, latency, availability of tools, and armed sidecars.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'tool', 'rule'],
     annotations: [
       markers({
-        name: 'Rules became active',
+        name: 'Rules reloaded',
         colour: COLOURS.injected,
         expr: `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000
           and on (cluster, job, instance) squall_rules_last_reload_success{${POD}} == 1`,
@@ -191,9 +189,9 @@ export function overview() {
       { title: 'Whose errors', panels: errors },
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
-      { title: 'What agents did next', panels: agents },
+      { title: 'Agent behaviour', panels: agents },
       { title: 'Dependencies', panels: dependencies },
-      { title: 'Who is armed', panels: armed },
+      { title: 'Armed sidecars', panels: armed },
     ],
   })
 }

@@ -18,7 +18,8 @@ const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'pl
 export const activity = [
   series({
     title: 'Matched, sampled, injected',
-    description: 'Calls per second that the chosen rules matched, picked, and had an effect on.',
+    description:
+      'Rate of calls that the selected rules matched, sampled, and injected a fault into.',
     unit: 'ops',
     queries: [
       { expr: rate('squall_rule_matches_total', RULE), legend: 'matched', role: 'plain' },
@@ -32,8 +33,7 @@ export const activity = [
   }),
   series({
     title: 'Faults by rule and tool',
-    description:
-      'Faults that took effect, per second, by rule, fault and the tool that was called.',
+    description: 'Rate of injected faults, by rule, fault and tool.',
     unit: 'ops',
     stack: true,
     queries: [
@@ -47,7 +47,7 @@ export const activity = [
   }),
   series({
     title: 'Injected delay by rule (p50, p95)',
-    description: 'Waits that the delays of each rule meant to add.',
+    description: 'Intended delays of each rule.',
     unit: 's',
     thresholds: lessIsBetter(10, 30),
     queries: [
@@ -66,9 +66,9 @@ export const activity = [
     ],
   }),
   series({
-    title: 'Acting now, and passed for want of room',
+    title: 'Faults in progress and calls over the limit',
     description:
-      'Calls on which faults act, by rule; and picked calls per second that passed because too many faults were in progress.',
+      'Calls on which faults act, by rule; and rate of sampled calls that passed because of the concurrency limit.',
     unit: 'short',
     queries: [
       {
@@ -91,7 +91,7 @@ export const activity = [
 export const reloads = [
   states({
     title: 'Last reload',
-    description: 'Whether the version of the rules found last was taken, by sidecar.',
+    description: 'Whether the last reload of the rules succeeded, by sidecar.',
     unit: 'short',
     thresholds: ANY_IS_GOOD,
     mappings: [
@@ -109,7 +109,7 @@ export const reloads = [
   }),
   table({
     title: 'Active rules',
-    description: 'Which version each sidecar has. Equal digests mean equal files.',
+    description: 'Active rules version of each sidecar. Equal digests mean equal files.',
     unit: 'short',
     size: [12, 7],
     hideValue: true,
@@ -122,9 +122,9 @@ export const reloads = [
     ],
   }),
   series({
-    title: 'Rules whose time counts from the start of the pod',
+    title: 'Rules whose time starts with the pod',
     description:
-      'Active rules with for, ramp, stages or --max-duration and without appliedAt, by sidecar. Every new pod starts them again; squall apply writes appliedAt.',
+      'Active rules with for, ramp, stages or --max-duration but without appliedAt, by sidecar. Each new pod restarts their time; squall apply sets appliedAt.',
     unit: 'short',
     decimals: 0,
     queries: [
@@ -136,9 +136,9 @@ export const reloads = [
     ],
   }),
   series({
-    title: 'Reloads and trips of the guard',
+    title: 'Reloads and guard trips',
     description:
-      'Versions of the rules that were found, by what became of them; and how often the guard disarmed everything.',
+      'Reloads of the rules by result, and number of times that the guard disarmed all rules.',
     unit: 'short',
     bars: true,
     queries: [
@@ -153,7 +153,7 @@ export const reloads = [
   }),
   series({
     title: 'Invalid fault headers',
-    description: 'Values per second of fault headers that could not be read.',
+    description: 'Rate of fault header values that could not be parsed.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

@@ -9,7 +9,7 @@ const MATCHES = 'squall_rule_matches_total'
 const SAMPLED = 'squall_rule_sampled_total'
 const RESULTS = 'squall_rule_evaluations_total'
 const DELAY = 'squall_injected_delay_seconds'
-// Excludes faults that callers request by headers, which are no rule of the file.
+// Excludes faults that callers request by headers, because the file has no rule for them.
 const OF_FILE = `${RULE}, rule!="header-faults"`
 const INJECTED = `${OF_FILE}, result="injected"`
 const SELECTED = `${OF_FILE}, result=~"injected|dry_run"`
@@ -30,7 +30,7 @@ const IDLE = `(sum by (rule) (${RESULTS}{${SELECTED}}) == 0) and on (rule) ${ACT
 const now = [
   stat({
     title: 'Active rules',
-    description: 'Different rules that are active in the chosen pods.',
+    description: 'Number of different rules active in the selected pods.',
     unit: 'short',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -40,7 +40,7 @@ const now = [
   stat({
     title: 'Idle rules',
     description:
-      'Active rules that injected nothing in any chosen pod since its process began. A dry run counts as an injection.',
+      'Active rules that injected nothing in any selected pod since its process started. A dry run counts as an injection.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
@@ -49,7 +49,7 @@ const now = [
   }),
   stat({
     title: 'Faults acting now',
-    description: 'Calls on which faults act at this moment.',
+    description: 'Number of calls on which faults act now.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -58,7 +58,7 @@ const now = [
   stat({
     title: 'Last reload rejected',
     description:
-      'Sidecars that rejected the rules file found last and go on with the rules before.',
+      'Number of sidecars that rejected the last rules file; their previous rules stay active.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
@@ -70,7 +70,7 @@ const now = [
   stat({
     title: 'Active versions',
     description:
-      'Different rules files active in the chosen pods. More than one within a workload means that its replicas do not agree, as for a minute after an edit.',
+      'Number of different rules files active in the selected pods. More than one within a workload means that replicas differ, as for a minute after an edit.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(2, 4),
@@ -81,7 +81,7 @@ const now = [
   }),
   stat({
     title: 'Last reload',
-    description: 'How long ago a version of the rules was found last, active or rejected.',
+    description: 'Time since the last reload of the rules, successful or rejected.',
     unit: 's',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -99,7 +99,7 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'Results of each rule for the calls that it matched, over the time shown. Selected: calls into which a fault was injected, or would be in a dry run. Orange: none. Yellow: the rule matched no call; often nobody calls that name.',
+      'Results of each rule for the calls that it matched, in the selected time range. Selected: calls with an injected fault, or with one in a dry run. Orange: none. Yellow: the rule matched no call; often the name is never called.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
@@ -154,7 +154,7 @@ const rules = [
   table({
     title: 'Idle rules',
     description:
-      'Active rules that injected nothing since their processes began, with the number of calls they matched. `squall explain` shows which condition of a rule fails for a call.',
+      'Active rules without an injection since their processes started, with the number of matched calls. `squall explain` shows which condition of a rule fails for a call.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],
@@ -170,7 +170,7 @@ const rules = [
   series({
     title: 'Why calls were skipped',
     description:
-      'Calls per second that a rule matched without effect, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. The reference of the rules file explains the reasons.',
+      'Rate of calls that a rule matched without effect, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. The reference of the rules file explains the reasons.',
     unit: 'ops',
     stack: true,
     size: [12, 7],
@@ -212,7 +212,7 @@ export function rulesDashboard() {
     uid: 'squall-rules',
     title: 'Squall / Rules',
     description:
-      'What each rule matched, drew and did, why it did not, and how its file was reloaded.',
+      'Matches, samples and injections of each rule, reasons for skipped calls, and reloads.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'rule', 'tool'],
     annotations: [
       markers({
@@ -227,13 +227,13 @@ export function rulesDashboard() {
         colour: BAD,
         expr: `${reload} squall_rules_last_reload_success{${POD}} == 0`,
         title: 'Rules rejected',
-        text: '{{pod}} {{instance}} goes on with the rules before',
+        text: '{{pod}} {{instance}} keeps the previous rules',
       }),
     ],
     rows: [
       { title: 'Now', panels: now },
-      { title: 'Rule by rule', panels: rules },
-      { title: 'What they do', panels: activity },
+      { title: 'Rules in detail', panels: rules },
+      { title: 'Rule activity', panels: activity },
       { title: 'Reloads', panels: reloads },
     ],
   })

@@ -9,7 +9,7 @@ const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 export const traffic = [
   series({
     title: 'Connections',
-    description: 'Open connections: of clients, to the upstream, and tunnels after an upgrade.',
+    description: 'Open connections: clients, upstream, and tunnels after an upgrade.',
     unit: 'short',
     queries: [
       { expr: `sum(squall_connections{${POD}, kind="client"})`, legend: 'client', role: 'client' },
@@ -20,7 +20,7 @@ export const traffic = [
   series({
     title: 'Open streams and sessions',
     description:
-      'Event streams that response a request, streams that the server writes to at will, and sessions that are remembered.',
+      'Event streams that respond to a request, streams of server-initiated messages, and sessions in the table.',
     unit: 'short',
     queries: [
       {
@@ -39,7 +39,7 @@ export const traffic = [
   series({
     title: 'Calls in progress',
     description:
-      'Calls that have not ended yet, by sidecar. What only grows is an upstream that does not respond.',
+      'In-flight calls by sidecar. A steady increase means that the upstream does not respond.',
     unit: 'short',
     queries: [
       {
@@ -52,7 +52,8 @@ export const traffic = [
   }),
   series({
     title: 'Exchanges that carried no call',
-    description: 'Per second, by class and status: streams, notifications, plain HTTP, upgrades.',
+    description:
+      'Rate of exchanges without a call, by class and status: streams, notifications, plain HTTP, upgrades.',
     unit: 'reqps',
     queries: [
       {
@@ -84,7 +85,7 @@ export const bounds = [
   series({
     title: 'Rejected by Squall',
     description:
-      'Requests per second that Squall responded to itself or rejected, by reason. These are real errors. those that the admin port rejected (admin) are none: reads by a foreign name or without the token, and changes.',
+      'Rate of requests that Squall rejected or responded to itself, by reason. They count as real errors, except rejections by the admin port (admin): reads with a foreign host name or without the token, and changes.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -103,9 +104,9 @@ export const bounds = [
     ],
   }),
   series({
-    title: 'Passed on unread',
+    title: 'Passed without parsing',
     description:
-      'Requests per second that looked like MCP and were passed on unread, by reason. No rule about calls sees them. server: lines of a server on stdio that violate the protocol, which squall stdio --strict counts.',
+      'Rate of requests that looked like MCP but were passed unread, by reason. Rules for calls do not match these. server: lines of a stdio server that violate the protocol, counted by squall stdio --strict.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -124,9 +125,9 @@ export const bounds = [
     ],
   }),
   series({
-    title: 'Forgotten for want of room',
+    title: 'Dropped entries',
     description:
-      'Entries per second dropped from a full table, calls per second whose tool is counted as "other", lines that the call log dropped, and what was given up because messages in flight held too much memory. A bound is too small for this traffic.',
+      'Entries dropped from full tables, calls whose tool is counted as "other", dropped lines of the call log, and measures against the memory limit, per second. A limit is too low for this traffic.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -152,7 +153,7 @@ export const bounds = [
   }),
   table({
     title: 'Versions',
-    description: 'What each sidecar is, and since when it runs.',
+    description: 'Version and start time of each sidecar.',
     unit: 's',
     size: [12, 8],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'version', 'node'],

@@ -18,7 +18,7 @@ function each(metric) {
 const now = [
   stat({
     title: 'Sidecars',
-    description: 'Sidecars that are scraped.',
+    description: 'Number of sidecars that Prometheus scrapes.',
     unit: 'short',
     decimals: 0,
     thresholds: ANY_IS_GOOD,
@@ -27,7 +27,7 @@ const now = [
   }),
   stat({
     title: 'Overhead (p99)',
-    description: "Squall's own time on one exchange, 99th percentile over the time shown.",
+    description: "Squall's own time per exchange, 99th percentile in the selected time range.",
     unit: 's',
     thresholds: lessIsBetter(0.001, 0.005),
     queries: [
@@ -40,7 +40,7 @@ const now = [
   }),
   stat({
     title: 'Memory (highest)',
-    description: 'Resident memory of the sidecar that has most.',
+    description: 'Resident memory of the sidecar that uses the most.',
     unit: 'bytes',
     thresholds: lessIsBetter(256 * 1024 * 1024, 512 * 1024 * 1024),
     queries: [
@@ -53,7 +53,7 @@ const now = [
   stat({
     title: 'Event loop lag (p99, highest)',
     description:
-      'How late timers are in the sidecar that is worst off. It is slow itself, or has too little CPU.',
+      'Event loop lag of the slowest sidecar. A high value means a slow or CPU-limited sidecar.',
     unit: 's',
     thresholds: lessIsBetter(0.05, 0.25),
     queries: [
@@ -65,7 +65,7 @@ const now = [
   }),
   stat({
     title: 'Calls in progress',
-    description: 'Calls that have not ended yet.',
+    description: 'Number of calls that have not ended yet.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1000, 5000),
@@ -73,7 +73,7 @@ const now = [
   }),
   stat({
     title: 'Restarts',
-    description: 'How often sidecars began anew within the time shown.',
+    description: 'Number of restarts of sidecars in the selected time range.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1, 3),
@@ -92,8 +92,7 @@ const now = [
 const overhead = [
   series({
     title: 'Overhead',
-    description:
-      "Squall's own time on one exchange; waiting for the upstream or the client is not in it.",
+    description: "Squall's own time per exchange, without waiting for the upstream or the client.",
     unit: 's',
     line: true,
     thresholds: lessIsBetter(0.001, 0.005),
@@ -105,8 +104,8 @@ const overhead = [
     ],
   }),
   heatmap({
-    title: 'Overhead, how it is spread',
-    description: "Exchanges per second by how much of Squall's own time they took.",
+    title: 'Overhead distribution',
+    description: "Rate of exchanges by Squall's own time.",
     unit: 's',
     queries: [{ expr: rate(`${OVERHEAD}_bucket`, POD, 'le'), legend: '{{le}}' }],
   }),
@@ -116,7 +115,7 @@ const processes = [
   series({
     title: 'Memory',
     description:
-      'Resident memory, how much of it is the JavaScript heap, what messages in flight hold, and how much they may hold (--max-memory), by sidecar.',
+      'Resident memory, JavaScript heap, memory of messages in flight and its limit (--max-memory), by sidecar.',
     unit: 'bytes',
     queries: [
       {
@@ -159,8 +158,7 @@ const processes = [
   }),
   series({
     title: 'CPU',
-    description:
-      'Processor seconds per second, by sidecar: 1 is a whole core, and the most that one can use.',
+    description: 'CPU seconds per second, by sidecar. A sidecar uses at most one core.',
     unit: 'short',
     line: true,
     thresholds: lessIsBetter(0.7, 0.9),
@@ -175,8 +173,7 @@ const processes = [
   }),
   series({
     title: 'Event loop lag',
-    description:
-      'How late timers are, by sidecar: the 99th percentile and the worst since the last scrape.',
+    description: 'Event loop lag by sidecar: 99th percentile and maximum since the last scrape.',
     unit: 's',
     line: true,
     thresholds: lessIsBetter(0.05, 0.25),
@@ -197,7 +194,7 @@ const processes = [
   }),
   series({
     title: 'Garbage collection',
-    description: 'Seconds per second spent on collecting garbage, by kind of collection.',
+    description: 'Time spent on garbage collection, in seconds per second, by kind.',
     unit: 'percentunit',
     thresholds: lessIsBetter(0.05, 0.2),
     queries: [
@@ -216,7 +213,7 @@ export function sidecarDashboard() {
   return dashboard({
     uid: 'squall-sidecar',
     title: 'Squall / Sidecar',
-    description: 'What the sidecars themselves cost, hold open and reject; and the webhook.',
+    description: 'Overhead, connections and rejections of the sidecars, and the webhook.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod'],
     rows: [
       { title: 'Now', panels: now },

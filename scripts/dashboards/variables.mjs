@@ -48,7 +48,7 @@ export const VARIABLES = {
     type: 'datasource',
     name: 'datasource',
     label: 'Data source',
-    description: 'The Prometheus that scrapes the sidecars.',
+    description: 'Prometheus data source that scrapes the sidecars.',
     query: 'prometheus',
     current: { selected: true, text: 'default', value: 'default' },
     hide: 0,
@@ -63,13 +63,13 @@ export const VARIABLES = {
     'cluster',
     'Cluster',
     'squall_build_info',
-    'Clusters with sidecars, where one Prometheus knows several.',
+    'Clusters with sidecars, if one Prometheus scrapes several.',
   ),
   job: oneOf(
     'job',
     'Job',
     'squall_build_info{cluster=~"$cluster"}',
-    'The scrape job that the numbers are from. A sidecar that two jobs scrape is in both, so only one is shown.',
+    'Scrape job of the metrics. Only one job is shown, because a sidecar that two jobs scrape would count twice.',
   ),
   namespace: values(
     'namespace',
@@ -81,7 +81,7 @@ export const VARIABLES = {
     'workload',
     'Workload',
     'squall_build_info{cluster=~"$cluster", job=~"$job", namespace=~"$namespace"}',
-    'What the pods belong to.',
+    'Workloads that own the pods.',
   ),
   pod: values(
     'pod',
@@ -90,5 +90,10 @@ export const VARIABLES = {
     'Pods with a sidecar.',
   ),
   tool: values('tool', 'Tool', `squall_calls_total{${POD}}`, 'Tools that were called.'),
-  rule: values('rule', 'Rule', `squall_rule_matches_total{${POD}}`, 'Rules, also those of before.'),
+  rule: values(
+    'rule',
+    'Rule',
+    `squall_rule_matches_total{${POD}}`,
+    'Rules, including former ones.',
+  ),
 }

@@ -18,7 +18,7 @@ function reviews(metric, by) {
 export const webhook = [
   stat({
     title: 'Webhook replicas',
-    description: 'Replicas of the webhook that are scraped, in the chosen clusters.',
+    description: 'Number of scraped replicas of the webhook, in the selected clusters.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],
@@ -32,9 +32,9 @@ export const webhook = [
     instant: true,
   }),
   stat({
-    title: 'Webhook certificate ends in',
+    title: 'Webhook certificate expiry',
     description:
-      'Time until the first serving certificate in use ends; nothing while the newest certificate cannot be used.',
+      'Time until the first serving certificate in use expires; no value while the newest certificate is unusable.',
     unit: 's',
     size: [4, 8],
     thresholds: [
@@ -54,7 +54,7 @@ export const webhook = [
   series({
     title: 'Reviews by result',
     description:
-      'Reviews of pods per second by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
+      'Rate of pod reviews by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
     unit: 'reqps',
     size: [8, 8],
     queries: [
@@ -68,8 +68,7 @@ export const webhook = [
   }),
   series({
     title: 'Certificates',
-    description:
-      'Certificates per second that replicas swapped in, or rejected because they are not usable.',
+    description: 'Rate of certificates that replicas swapped in, or rejected as unusable.',
     unit: 'ops',
     size: [8, 8],
     queries: [
@@ -82,9 +81,9 @@ export const webhook = [
     ],
   }),
   series({
-    title: 'Time of a review',
+    title: 'Review duration',
     description:
-      'Time from the headers of a review to its response, 50th and 99th percentile. API servers give up after webhook.timeoutSeconds.',
+      'Time from the headers of a review to its response, 50th and 99th percentile. API servers time out after webhook.timeoutSeconds.',
     unit: 's',
     size: [8, 8],
     queries: [
@@ -95,7 +94,7 @@ export const webhook = [
   series({
     title: 'Validations by result',
     description:
-      'Reviews of labelled ConfigMaps (rules, and anchor for their time) and of workloads per second by result and reason, where validation is on.',
+      'Rate of reviews of labelled ConfigMaps (rules, and anchor for their time) and of workloads, by result and reason, if validation is enabled.',
     unit: 'reqps',
     size: [12, 8],
     queries: [
@@ -110,7 +109,7 @@ export const webhook = [
   stat({
     title: 'Kubernetes version',
     description:
-      'Minor version of Kubernetes that the webhook uses, and who named it: the API server or the flag.',
+      'Minor version of Kubernetes that the webhook assumes, and its source: API server or flag.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],

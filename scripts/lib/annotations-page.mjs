@@ -9,13 +9,13 @@ export async function annotationsPage(built) {
 
 # Annotations
 
-All of them begin with \`squall.dev/\`, and stand in the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
+All keys begin with \`squall.dev/\`. Write them into the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
 
-Those with a “yes” can also stand on a namespace, as defaults for its pods. What the pod says comes first, then the namespace, then the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that asks for more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` add up. Values are text: write \`"3000"\` and \`"true"\`. A key that is not in this table, or a value that cannot be understood, is denied with what to write instead.
+Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
 
-${table(['Key', 'Value', 'Without it', 'Namespace', 'Meaning'], forPods.map(row))}
+${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}
 
-## On namespaces alone
+## Only on namespaces
 
 ${table(
   ['Key', 'Kind', 'Value', 'Meaning'],
@@ -26,22 +26,22 @@ ${table(
       cell(form),
       cell(meaning),
     ]),
-    ['`injection`', 'label', '`disabled`', 'nothing is injected in this namespace'],
+    ['`injection`', 'label', '`disabled`', 'disables injection in this namespace'],
     [
       '`environment`, without prefix',
       'label',
       'a name',
-      'where this is; `production` and `prod` need the annotation above',
+      'name of the environment; `production` and `prod` require the annotation above',
     ],
   ],
 )}
 
 ## Written by Squall
 
-| Key | By | Holds |
+| Key | By | Value |
 | --- | --- | --- |
-| \`status\` | the injector | JSON: the mode, why that mode, the version, the ports, and what \`squall uninject\` puts back |
-| \`rules-touched\` | \`squall apply\` | when the rules were last applied, so that kubelet looks at once |
+| \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall uninject\` |
+| \`rules-touched\` | \`squall apply\` | time of the last \`squall apply\`, so that the kubelet reads the rules at once |
 `
 }
 

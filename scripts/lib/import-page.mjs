@@ -8,7 +8,7 @@ export async function importPage(built) {
 
 # Import from other tools
 
-Turn the fault configuration of another tool into rules:
+Convert the fault configuration of another tool into rules:
 
 \`\`\`sh
 npx squall import examples/import/mcp-chaos.yaml -o imported.yaml
@@ -20,14 +20,14 @@ With \`--as experiment\`, a scenario of mcp-chaos-monkey with \`expectedBehavior
 The format is recognized from the content, or named by \`--from\`. Standard error, or \`--json\`, reports with line and column:
 
 - \`changed\`: a field with another meaning, such as a random interval that became a fixed one;
-- \`left out\`: a field that rules cannot express, with the reason;
+- \`left out\`: a field that rules do not support, with the reason;
 - \`unknown\`: a field that the format does not have.
 
-**Apply the rules only to the pods that the source selects.** Hosts, namespaces, meshes and ports of the source are left out, and disable no rule. Where any other field that limits a fault cannot be carried over, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document. Kubernetes objects may come in up to 100 documents, or as items of a \`List\`; those of another format are left out, with the \`--from\` that converts them.
+**Apply the rules only to the pods that the source selects.** Hosts, namespaces, meshes and ports of the source are left out without disabling a rule. If any other field that limits a fault cannot be converted, or is unknown, the rule has \`enabled: false\` and a comment with the reason: complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document. Kubernetes objects may come in up to 100 documents, or as items of a \`List\`; those of another format are left out, with the \`--from\` that converts them.
 
-**Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey in the place of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
+**Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey instead of rules, and reload them live. There an unknown field rejects the file; the log names the fields that differ. \`squall apply\` and \`attach\` need rules.
 
-The exit code is 1 for an invalid file. A file without faults that can be converted gives \`rules: []\` and exit code 0.
+The exit code is 1 for an invalid file. A file without convertible faults gives \`rules: []\` and exit code 0.
 
 ${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
 }

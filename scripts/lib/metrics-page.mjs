@@ -16,13 +16,13 @@ export async function metricsPage(built) {
 
 # Metrics
 
-Served on the admin port at \`/metrics\`. How outcomes and origins are decided stands in [telemetry.md](../concepts/telemetry.md).
+Served on the admin port at \`/metrics\`. [telemetry.md](../concepts/telemetry.md) defines outcomes and origins.
 
 ${table(['Name', 'Type', 'Labels', 'Meaning'], metrics)}
 
 ${table(['Label', 'Values'], labels)}
 
-Node's default metrics are there besides: \`process_*\` and \`nodejs_*\`.
+The default metrics of Node.js are served as well: \`process_*\` and \`nodejs_*\`.
 `
 }
 

@@ -38,7 +38,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the upstream does not receive the call, and the client receives nothing. `headers`: the upstream executes the call; the client receives status and headers only. `event`: stops within the response, by default before the event with the response. For server messages: each one that the rule matches; with `after`, those after the first ones of each call.',
+        '`request`: the upstream does not receive the call, and the client receives nothing. `headers`: the upstream executes the call; the client receives status and headers only. `event`: stops within the response, by default before the event with the response; server messages: each matched one, with `after` from a later one of the call on.',
     }),
     after,
     keepAlive: Type.Boolean({

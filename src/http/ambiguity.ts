@@ -39,5 +39,5 @@ function ambiguousTarget(head: RequestHead, hosts: number): Ambiguity | undefine
   const host = headerValues(head.headers, 'host')[0]?.trim().toLowerCase()
   return hosts === 1 && host === authority
     ? undefined
-    : { status: 400, message: 'a request target for another host than the Host header' }
+    : { status: 400, message: 'a request target whose host differs from the Host header' }
 }

@@ -34,5 +34,5 @@ const FRAMING = new Set([
 export function headerProblem(name: string, value: string): string | undefined {
   if (!isHeaderName(name)) return 'not a header name'
   if (FRAMING.has(name.toLowerCase())) return 'this header frames the message and cannot be set'
-  return VALUE.test(value) ? undefined : 'a header value holds no line breaks or control characters'
+  return VALUE.test(value) ? undefined : 'invalid header value: line breaks or control characters'
 }

@@ -22,7 +22,7 @@ export function requestHeadText(head: RequestHead, chunked: boolean): string {
     text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
   }
   if (UNSAFE.test(values) || UNSAFE.test(head.target)) {
-    throw new UnsafeHeadError('a header holds a line break or NUL')
+    throw new UnsafeHeadError('a header contains a line break or NUL')
   }
   if (chunked) text += 'Transfer-Encoding: chunked\r\n'
   if (head.version === '1.0') text += 'Connection: keep-alive\r\n'

@@ -187,7 +187,7 @@ export class CallObserver implements Observer {
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
       this.#parts.inFlight.calls.find(this.#session, id)
-    if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, this.#mark)
+    if (entry !== undefined) this.#parts.inFlight.settleResponse(entry, message, bytes, this.#mark)
   }
 
   /** Settles the calls by a complete response that is not a stream. */
@@ -246,7 +246,7 @@ export class CallObserver implements Observer {
     return decodeWhole(this.#coding, this.#pieces.joined(), limit)
   }
 
-  /** Settles calls whose response was not read: it counts as ok unless the faults know better. */
+  /** Settles calls with an unread response, which counts as ok unless a fault set its outcome. */
   #settleUnread(size: number): void {
     const bytes = this.#entries.length === 1 && size > 0 ? size : undefined
     for (const entry of this.#entries) {

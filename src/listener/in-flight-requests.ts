@@ -126,8 +126,8 @@ export class InFlightRequests {
     this.#parts.agents?.server.learn(call, message)
   }
 
-  /** Settles the call of a result or error of so many bytes. */
-  response(entry: CallEntry, message: Message, bytes: number, mark: ForeignMark = 0): void {
+  /** Settles the call of a result or error. */
+  settleResponse(entry: CallEntry, message: Message, bytes: number, mark: ForeignMark = 0): void {
     entry.mark = Math.max(entry.mark, this.#parts.markers.believed(mark))
     if (entry.faults !== undefined) responded(entry.faults, entry.call)
     this.learn(entry.session, entry.call, message)

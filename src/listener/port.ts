@@ -165,7 +165,7 @@ export class Port {
 
   readonly #misconfigured = ({ kind, message }: UpstreamProblem): void => {
     this.#telemetry.rejected('upstream_misconfigured')
-    this.#rareLog.warn(kind, message, 'the upstream is not reached in the right way')
+    this.#rareLog.warn(kind, message, 'the upstream is misconfigured')
   }
 
   #report(name: 'sessions' | 'in_flight_calls', size: number): void {
@@ -185,7 +185,7 @@ export class Port {
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
-    this.#rareLog.warn('upstream_unreachable', message, 'responded for the upstream')
+    this.#rareLog.warn('upstream_unreachable', message, 'responded instead of the upstream')
     this.#telemetry.rejected('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'

@@ -138,7 +138,7 @@ export class PushObserver implements Observer, PushPosition {
     eachResponse(frame, (message, bytes) => {
       if (message.id === null) return
       const entry = this.#parts.inFlight.calls.find(this.#session, message.id)
-      if (entry !== undefined) this.#parts.inFlight.response(entry, message, bytes, mark)
+      if (entry !== undefined) this.#parts.inFlight.settleResponse(entry, message, bytes, mark)
     })
   }
 }

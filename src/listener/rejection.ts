@@ -15,7 +15,7 @@ export const ERROR_HEADER = 'x-squall-error'
 
 /** Explains calls that Squall itself ended, without a response of its own. */
 export const NOT_READ = { message: 'the client does not read its response' }
-export const UNREADABLE = { message: 'the response could not be read' }
+export const UNREADABLE = { message: 'the response could not be parsed' }
 
 /** Describes an error response of Squall. */
 export interface Rejection {
@@ -97,7 +97,7 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
 
 const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_unreachable: 'the upstream cannot be reached',
-  upstream_protocol: 'the response of the upstream is not HTTP',
+  upstream_protocol: 'the response of the upstream is not valid HTTP',
 }
 
 /** Returns the failure of a transfer that an error inside Squall ended. */

@@ -67,7 +67,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.#exchange.response.head(head, whole)
     } catch (error) {
       this.#transfer?.abort()
-      this.fail({ kind: 'protocol', message: `unusable head: ${(error as Error).message}` })
+      this.fail({ kind: 'protocol', message: `invalid header block: ${(error as Error).message}` })
       return
     }
     this.#status = head.status
@@ -131,7 +131,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       suspect?.(failure)
       const rejection = rejectionOf(failure)
       this.settlement.reject(rejection)
-      rareLog.warn(rejection.reason, failure.message, 'responded for the upstream')
+      rareLog.warn(rejection.reason, failure.message, 'responded instead of the upstream')
       this.#account()
       return
     }
@@ -250,7 +250,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     const { observer } = this.settlement
     this.settlement.observer = undefined
     const { logger, telemetry } = this.#parts
-    logger.error({ err }, 'a response could not be read; it is passed on untouched')
+    logger.error({ err }, 'a response could not be parsed; it is forwarded unchanged')
     telemetry.unclassified('internal_error')
     observer?.settle('incomplete', 'squall', UNREADABLE)
     try {

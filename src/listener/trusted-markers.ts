@@ -1,7 +1,7 @@
 import type { ForeignMark } from '../http/foreign-markers.ts'
 import type { RareLog } from './rare-log.ts'
 
-const DETAIL = 'responses carry markers of another Squall; --trust-markers believes them'
+const DETAIL = 'responses carry markers of another Squall; use --trust-markers to trust them'
 
 /** Believes markers of the upstream on request: any server could hide its errors behind one. */
 export class TrustedMarkers {

@@ -18,8 +18,8 @@ export interface ClientInfo {
 
 /**
  * One JSON-RPC request from the client: the unit of rules, faults and counters. With `kind` or
- * `from` it describes another message on which rules can act; such a message is no unit of the
- * counters of calls.
+ * `from` it describes another message on which rules can act; such a message is not
+ * counted as a call.
  */
 export interface Call {
   /** Undefined for a notification. */
@@ -40,7 +40,7 @@ export interface Call {
   readonly progressToken: string | number | undefined
   /** The first 55 characters of a valid `traceparent` in `_meta`. */
   readonly trace?: string | undefined
-  /** The kind of a message that is no request. A response has the method of its request. */
+  /** The kind of a message other than a request. A response has the method of its request. */
   readonly kind?: 'notification' | 'response' | undefined
   /** The sender of a message of the server. */
   readonly from?: 'server' | undefined
@@ -55,7 +55,7 @@ export function toolOf(
   return call?.from === 'server' && call.method !== RESOURCE_UPDATED ? call.name : undefined
 }
 
-/** Returns true for a message that is no request of the client. */
+/** Returns true for a message other than a request of the client. */
 export function isOther(call: Call | undefined): boolean {
   return call !== undefined && (call.kind !== undefined || call.from !== undefined)
 }

@@ -35,7 +35,7 @@ export interface PostedMessages {
   readonly kind: 'messages'
   readonly batch: boolean
   readonly calls: readonly RequestCall[]
-  /** The messages that are no calls. */
+  /** The messages other than calls. */
   readonly others: readonly OtherMessage[]
   /** The version that the first call states, else that of the header. */
   readonly protocolVersion: string | undefined
@@ -172,7 +172,7 @@ export function isHandshake(method: string): boolean {
   return method === 'initialize' || method === 'server/discover' || method === 'ping'
 }
 
-/** Returns true for methods of messages from the client that are no calls. */
+/** Returns true for methods of messages from the client other than calls. */
 export function isOfOther(method: string): boolean {
   return method.startsWith('notifications/') || SERVER_REQUESTS.includes(method)
 }

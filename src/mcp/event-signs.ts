@@ -7,7 +7,7 @@ const CR = 13
  * or, with `ids`, may have an id; Infinity without a sign. `text` is the latin1 text of whole
  * events. Most events are notifications, which need not be read.
  *
- * A response has the member `id`, plain or escaped. The id of an event stands at the beginning of a
+ * A response has the member `id`, plain or escaped. The id of an event is at the beginning of a
  * line.
  */
 export function signIn(text: string, from: number, ids: boolean): number {

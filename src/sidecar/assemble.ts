@@ -203,7 +203,7 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
   ENOENT: 'its directory does not exist',
-  ENXIO: 'it is a pipe that nobody reads',
+  ENXIO: 'it is a pipe without a reader',
 }
 
 /** Opens the call log. Throws a `UsageError`. */
@@ -215,7 +215,7 @@ async function openedCallLog(
   if (path === undefined) return undefined
   if (path === '-' && isForPeople(logFormat)) {
     throw invalidCombination(
-      '--call-log -: standard output has the log for people',
+      '--call-log -: standard output has the human-readable log',
       'name a file, or add --log-format json',
     )
   }

@@ -178,13 +178,13 @@ export async function createSquall(given: SquallOptions): Promise<Squall> {
  */
 function checkedOptions(given: unknown) {
   const example = "createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
-  if (!isRecord(given)) throw new TypeError(`createSquall needs options; write ${example}`)
+  if (!isRecord(given)) throw new TypeError(`createSquall requires options; write ${example}`)
   const unknown = Object.keys(given).find((key) => !OPTIONS.includes(key))
   if (unknown !== undefined) {
     const near = nearestName(unknown, OPTIONS)
     const fix =
       near === undefined ? `the options are ${OPTIONS.join(', ')}` : `did you mean ${near}?`
-    throw new TypeError(`createSquall has no option ${quoted(unknown)}; ${fix}`)
+    throw new TypeError(`unknown option ${quoted(unknown)} of createSquall; ${fix}`)
   }
   const { upstream, rules, listen, rollbackOn } = given as Partial<SquallOptions>
   if (upstream === undefined) {
@@ -193,10 +193,10 @@ function checkedOptions(given: unknown) {
   const server = URL.canParse(String(upstream)) ? new URL(upstream) : undefined
   if (server === undefined || !/^https?:$/.test(server.protocol)) {
     const found = quoted(String(upstream))
-    throw new TypeError(`upstream ${found} is not an http or https URL; write ${example}`)
+    throw new TypeError(`upstream ${found} must be an http or https URL; write ${example}`)
   }
   if (listen !== undefined && (typeof listen !== 'string' || listen.startsWith('unix:'))) {
-    throw new TypeError("listen needs host:port; write listen: '127.0.0.1:0'")
+    throw new TypeError("listen must be host:port; write listen: '127.0.0.1:0'")
   }
   const wrong = rollbackProblem(rollbackOn)
   if (wrong !== undefined) throw new TypeError(wrong)
@@ -207,7 +207,7 @@ function checkedOptions(given: unknown) {
 function rollbackProblem(given: unknown): string | undefined {
   const all: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined
   if (given !== undefined && !all?.every((each) => typeof each === 'string')) {
-    return "rollbackOn needs a list; write rollbackOn: ['real-errors>1% for 30s']"
+    return "rollbackOn must be a list; write rollbackOn: ['real-errors>1% for 30s']"
   }
   const fix = all?.length ? rollbackConditionsProblem(all.join()) : undefined
   return fix && `rollbackOn ${quoted(all!.join(', '))}: ${fix}`
@@ -216,7 +216,7 @@ function rollbackProblem(given: unknown): string | undefined {
 function versionOf(input: RulesInput) {
   if (typeof input === 'string' && /^\S+\.(ya?ml|json)$/.test(input)) {
     const fix = `write rules: await readFile(${JSON.stringify(input)}, 'utf8')`
-    throw new TypeError(`rules is the text of a rules file, not its path; ${fix}`)
+    throw new TypeError(`rules must be the text of a rules file, not its path; ${fix}`)
   }
   const rules = Array.isArray(input) ? { rules: input as readonly object[] } : input
   const parsed = parseRules(typeof rules === 'string' ? rules : JSON.stringify(rules, null, 2))

@@ -22,17 +22,17 @@ const MAX_ROUTES = 64
 export const OUTBOUND_FLAGS = group('Outbound:', {
   outbound: many(
     'listen=target',
-    'carry traffic to a dependency: 127.0.0.1:15432=db:5432 for TCP connections, 127.0.0.1:15400=https://api.example.com for HTTP and MCP with rules about calls; repeat it for more',
+    'forward connections to a dependency: 127.0.0.1:15432=db:5432 for TCP, 127.0.0.1:15400=https://api.example.com for HTTP and MCP with rules for calls; repeatable',
     asGiven<readonly Given[]>,
   ),
   captured: many(
     'port=target',
-    'carry TCP connections that squall redirect --outbound leads to this port; the target is host:port, range:port or *:port, or http://host:port for plain HTTP and MCP with rules about calls; repeat it for more',
+    'forward connections that squall redirect --outbound redirects to this port; the target is host:port, range:port or *:port, or http://host:port for plain HTTP and MCP with rules for calls; repeatable',
     asGiven<readonly Given[]>,
   ),
   outboundCa: one(
     'file',
-    'CA certificates for https:// dependencies, as PEM, instead of the public ones',
+    'CA certificates for https:// dependencies, as PEM, instead of the public CAs',
     asGiven<Given>,
   ),
 })
@@ -77,11 +77,11 @@ function capturedRoutes(captured: readonly Given[]): readonly OutboundRoute[] {
     if (others === undefined) targets.set(port, [target])
     else {
       if (others[0].port !== target.port) {
-        const wrong = `port ${port} gets connections to the ports ${others[0].port} and ${target.port}`
+        const wrong = `port ${port} receives connections to the ports ${others[0].port} and ${target.port}`
         throw invalidCombination(`${given.source}: ${wrong}`, 'use one listener for each port')
       }
       if (others.some(({ text: other }) => withoutHttp(other) === withoutHttp(target.text))) {
-        throw invalidOption(given.source, `${quoted(target.text)} is given twice`, 'leave one out')
+        throw invalidOption(given.source, `duplicate target ${quoted(target.text)}`, 'remove one')
       }
       others.push(target)
     }
@@ -103,7 +103,7 @@ function split({ text, source }: Given, form: string): readonly [string, string]
 function hostTarget(text: string, given: Given): Target {
   const target = targetOf(text, given)
   if (target.host !== ANY_HOST && !target.host.includes('/')) return target
-  throw invalidOption(given.source, `${quoted(text)} names no single host`, ROUTE_FORM)
+  throw invalidOption(given.source, `${quoted(text)} is not a single host`, ROUTE_FORM)
 }
 
 function targetOf(text: string, { source }: Given): Target {
@@ -158,6 +158,6 @@ export function outboundTlsOf(
   if (isUsed) return { ca: pathTo('name a PEM file')(ca) }
   throw invalidCombination(
     `${ca.source} has no effect: no --outbound has an https:// target`,
-    'leave it out, or use https://',
+    'remove it, or use https://',
   )
 }

@@ -58,9 +58,9 @@ export class ExpiryLog {
 
 /** Limits the problems in one log entry. */
 const UNANCHORED =
-  'rules without appliedAt: their times count from now, in every new pod again; squall apply sets appliedAt'
+  'rules without appliedAt: their times start now, and again in every new pod; squall apply sets appliedAt'
 const AHEAD =
-  'appliedAt of rules is ahead of this clock: up to an hour counts as now; check the time of the node'
+  'appliedAt of rules is in the future; up to an hour counts as now; check the clock of the node'
 const MAX_PROBLEMS = 20
 
 /** Logs each change of the rules once; the level error is for failures inside Squall. */
@@ -115,7 +115,7 @@ export class RulesLog {
         const frames = this.#isForPeople ? version.frames?.slice(0, 3 * MAX_PROBLEMS) : undefined
         const problems = frames ?? all.slice(0, MAX_PROBLEMS)
         const fields = { digest, count: all.length, problems }
-        const then = this.#hasRules ? 'the last good version stays active' : 'nothing is injected'
+        const then = this.#hasRules ? 'the previous version stays active' : 'nothing is injected'
         this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }
     }

@@ -33,7 +33,7 @@ import {
 import { environmentNames, ownNamespace, placed, productionNamesFlag } from './flags/production.ts'
 import { invalidOption, invalidValue, UsageError } from '../base/flags/usage-error.ts'
 
-const GUARD = 'Guard, which no rules file can loosen:'
+const GUARD = 'Guard, which rules files cannot override:'
 const COUNT = { min: 1, max: 1_000_000 }
 const PERCENT = { min: 0, max: 100 }
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
@@ -48,10 +48,10 @@ export const LIMIT_FLAGS = {
   ...group('Rules:', {
     pod: one(
       'name',
-      'name of this pod, for rules about a share of the pods (default: POD_NAME or HOSTNAME)',
+      'name of this pod, for rules with pods (default: POD_NAME or HOSTNAME)',
       parsePod,
     ),
-    seed: count('seed of the sampling where the rules have none (default: each start draws one)', {
+    seed: count('seed of the sampling for rules without a seed (default: random)', {
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
     }),
@@ -64,7 +64,7 @@ export const LIMIT_FLAGS = {
   ...group(GUARD, {
     environment: one(
       'name',
-      'name of this environment; in production no rule ever acts (default: ENVIRONMENT or NODE_ENV, for this check only)',
+      'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only)',
       parseEnvironment,
     ),
     allowProduction: toggle('let rules act in production as well'),
@@ -76,17 +76,17 @@ export const LIMIT_FLAGS = {
       PERCENT,
     ),
     maxDuration: duration(
-      'longest time that a rule is active, counted from its appliedAt, else from when it appeared',
+      'longest active time of a rule, counted from its appliedAt, or from when it appeared',
       { min: 1, max: MAX_DURATION_MS },
     ),
     allowFaults: many(
       'faults',
-      'faults that rules may use, such as delay,abort; a rule with another fault never acts',
+      'faults that rules may use, such as delay,abort; rules with other faults never act',
       (given) => elementsOf(given, 'name a fault, such as delay')?.map(faultOf),
     ),
     denyTools: many(
       'tools',
-      'tools whose calls no rule touches, by name or glob, such as pay_*,delete_*',
+      'tools whose calls no rule affects, by name or glob, such as pay_*,delete_*',
       parseTools,
     ),
     excludePaths: many(
@@ -107,27 +107,27 @@ export const RULES_FLAGS = {
       pathTo('name a rules file, or a directory of them'),
     ),
     rulesPoll: duration(
-      'how often to read the rules where changes are not notified',
+      'interval at which rules are read where file changes are not notified',
       { min: 100, max: 3_600_000 },
       '5s',
     ),
     podLabelsFile: one(
       'path',
-      'file with the labels of this pod as the downward API of Kubernetes writes it, for rules with match.podLabels',
+      'file with the labels of this pod from the downward API of Kubernetes, for rules with match.podLabels',
       pathTo('name the file in which the downward API writes metadata.labels'),
     ),
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('most faults in progress, over all rules', COUNT),
+    maxActive: count('highest number of faults in progress, over all rules', COUNT),
     guardErrorRate: one(
       'percent',
-      'share of real errors above which all rules are disarmed; off for no guard',
+      'share of real errors above which all rules are disarmed; off disables the guard',
       parseErrorRate,
       { default: '50%' },
     ),
     guardWindow: duration('time window of the error rate', { min: 1000, max: 3_600_000 }, '30s'),
-    guardMinCalls: count('fewest calls in the window that can disarm rules', COUNT, '10'),
+    guardMinCalls: count('minimum number of calls in the window for disarming', COUNT, '10'),
     rollbackOn: many(
       'conditions',
       'disarm all rules until squall arm when a condition stays true for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
@@ -205,7 +205,7 @@ function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
   if (errorPercent < 100) return errorPercent
   throw invalidOption(
     given.source,
-    'at most 100% of the calls can fail, so this never disarms',
+    'at most 100% of the calls can fail, so this limit never disarms',
     'use a lower share, or off',
   )
 }
@@ -246,7 +246,7 @@ function parseWorkload(given: Given): string {
   throw invalidValue(
     given,
     'is not the name of a workload',
-    'use letters, digits, dots and dashes, or leave it out',
+    'use letters, digits, dots and dashes, or remove it',
   )
 }
 
@@ -255,7 +255,7 @@ function parsePod(given: Given): string {
   throw invalidValue(
     given,
     'is not the name of a pod',
-    `use 1 to ${MAX_POD} characters, or leave it out`,
+    `use 1 to ${MAX_POD} characters, or remove it`,
   )
 }
 
@@ -266,7 +266,7 @@ function faultOf({ text, source }: Given): FaultName {
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
   throw invalidOption(
     source,
-    `there is no fault ${quoted(text)}`,
+    `unknown fault ${quoted(text)}`,
     `${hint}use some of ${FAULT_NAMES.join(', ')}`,
   )
 }

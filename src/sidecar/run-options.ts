@@ -26,54 +26,54 @@ const TIME = { min: 1, max: 24 * 3_600_000 }
 
 const OWN_FLAGS = {
   ...group('Behaviour:', {
-    readyWithoutUpstream: toggle('be ready also while the upstream is unreachable'),
-    strict: toggle('treat doubt as an error instead of letting traffic pass'),
+    readyWithoutUpstream: toggle('report readiness even while the upstream is unreachable'),
+    strict: toggle('reject requests that cannot be read, instead of letting them pass'),
     trustMarkers: toggle(
-      'believe the markers of another Squall in front of the upstream: its injected errors do not count as real; set it only where the upstream cannot set markers itself',
+      'trust the markers of another Squall in front of the upstream: its injected errors do not count as real; use only if the upstream cannot set markers itself',
     ),
     engine: one(
       'name',
-      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; clients and the upstream see the same',
+      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; the bytes are the same',
       oneOf(ENGINES),
       { default: 'fast' },
     ),
     upstreamReuse: one(
       'when',
-      'always reuses connections to the upstream; never opens a connection for each request, so a stray response cannot reach another request',
+      'always reuses connections to the upstream; never opens a connection for each request, so that a stray response cannot reach another request',
       (given) => oneOf(['always', 'never'])(given) === 'always',
       { default: 'always' },
     ),
   }),
   ...group('Bounds:', {
     maxHeaderSize: size(
-      'largest header block of a request or a response',
+      'size limit of the header block of a request or a response',
       { min: KIB, max: MIB },
       '64KiB',
     ),
     maxBody: size(
-      'largest request body that is read for classification; larger ones pass unread',
+      'size limit of a request body that is parsed; larger bodies pass unread',
       { min: KIB, max: 256 * MIB },
       '4MiB',
     ),
     maxMemory: size(
-      'memory for all messages in flight (default: 40 % of the heap, at most 20 % of the memory of the container)',
+      'memory limit of all messages in flight (default: 40 % of the heap, at most 20 % of the memory of the container)',
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
-    maxConnections: count('most client connections', COUNT, '10000'),
-    maxUpstreamConnections: count('most connections to the upstream', COUNT, '10000'),
-    maxInFlight: count('most calls that are tracked until their response', COUNT, '20000'),
-    maxSessions: count('most sessions that are tracked', COUNT, '10000'),
+    maxConnections: count('limit of client connections', COUNT, '10000'),
+    maxUpstreamConnections: count('limit of upstream connections', COUNT, '10000'),
+    maxInFlight: count('limit of calls that are tracked until their response', COUNT, '20000'),
+    maxSessions: count('limit of sessions that are tracked', COUNT, '10000'),
   }),
   ...group('Times:', {
-    headerTimeout: duration('time for the headers of a request to arrive', TIME, '60s'),
-    bodyTimeout: duration('time without progress while the body of a request arrives', TIME, '5m'),
+    headerTimeout: duration('time limit for the headers of a request', TIME, '60s'),
+    bodyTimeout: duration('time limit without progress of a request body', TIME, '5m'),
     holdTimeout: duration(
-      'time for a buffered body to arrive: of a request that is classified, of a response that a fault changes; bodies at 1 KiB/s or more may take longer',
+      'time limit for a buffered body: of a request that is parsed, of a response that a fault changes; bodies at 1 KiB/s or more may take longer',
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
-    connectTimeout: duration('time to connect to the upstream', TIME, '5s'),
+    inFlightTtl: duration('time limit for tracking a call without a response', TIME, '10m'),
+    connectTimeout: duration('time limit for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
       'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
       TIME,
@@ -102,7 +102,7 @@ const OWN_FLAGS = {
     ),
     callLog: one(
       'file',
-      'file for a line of JSON for each call that has ended, or - for standard output; it is reopened after it was moved, and on SIGHUP',
+      'file for one JSON line per ended call, or - for standard output; reopened after it was moved, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(

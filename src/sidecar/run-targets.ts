@@ -31,19 +31,19 @@ export const TARGET_FLAGS = {
   ...group(ADDRESSES, {
     listen: many(
       'address',
-      'address to listen on: host:port, :port or unix:/path.sock; repeat it for more',
+      'listen address: host:port, :port or unix:/path.sock; repeatable',
       asGiven,
       { default: '127.0.0.1:15300' },
     ),
     upstream: many(
       'url',
-      'address of your MCP server: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
+      'URL of your MCP server: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
       asGiven,
       { default: 'http://127.0.0.1:3000' },
     ),
     admin: one(
       'address',
-      'address of health, readiness, metrics and the rules API; off for none',
+      'address of health, readiness, metrics and the rules API; off disables it',
       parseAdmin,
       { default: '127.0.0.1:15390' },
     ),
@@ -57,12 +57,12 @@ export const TARGET_FLAGS = {
   ...group(ADDRESSES, {
     compatApi: one(
       'name',
-      'further API on the admin port: chaos-monkey is that of mcp-chaos-monkey, /chaos/inject and others',
+      'additional API on the admin port: chaos-monkey is that of mcp-chaos-monkey, /chaos/inject and others',
       oneOf(['chaos-monkey']),
     ),
     compatTarget: many(
       'target=tool',
-      'tool that a target of --compat-api stands for, by name or glob; repeat it for more (default: a target names its tool)',
+      'tool that a target of --compat-api means, by name or glob; repeatable (default: a target names its tool)',
       pairsOf,
     ),
   }),
@@ -151,7 +151,7 @@ export function compatOf(
 ): ChaosMonkey | undefined {
   if (compatApi === undefined) {
     if (Object.keys(tools).length === 0) return undefined
-    throw invalidCombination('--compat-target needs --compat-api', 'add it, or leave both out')
+    throw invalidCombination('--compat-target needs --compat-api', 'add it, or remove both')
   }
   if (admin === undefined) {
     throw invalidCombination('--compat-api needs the admin port', 'give --admin an address')
@@ -166,7 +166,7 @@ function movedTo(host: string | undefined, upstream: UpstreamAddress): UpstreamA
   if (upstream.kind === 'tcp') return { ...upstream, host }
   throw invalidCombination(
     `--upstream-host: ${formatUpstream(upstream)} has no host to replace`,
-    'leave it out, or write --upstream as a URL',
+    'remove it, or write --upstream as a URL',
   )
 }
 
@@ -237,8 +237,8 @@ function parsePublicUrl({ text, source }: Given): string {
     // The text may hold a password, so it is not repeated.
     throw invalidAddress(
       source,
-      'the URL holds a user name or password',
-      'leave it out: clients send theirs',
+      'the URL contains a user name or password',
+      'remove it: clients send theirs',
     )
   }
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) {

@@ -15,12 +15,12 @@ const file = (help: string) => one('file', help, asGiven<Given>)
 export const TLS_FLAGS = group('TLS:', {
   tlsCert: file('certificate of the listeners, as PEM'),
   tlsKey: file('key of that certificate, as PEM'),
-  upstreamCa: file('CA certificates for the upstream, as PEM, instead of the public ones'),
+  upstreamCa: file('CA certificates for the upstream, as PEM, instead of the public CAs'),
   upstreamCert: file('client certificate for the upstream, as PEM'),
   upstreamKey: file('key of that certificate, as PEM'),
   upstreamServername: one(
     'name',
-    'name in the certificate of the upstream, if other than the host of --upstream',
+    'name in the certificate of the upstream, if it differs from the host of --upstream',
     asGiven<Given>,
   ),
   upstreamInsecure: toggle('accept any certificate of the upstream'),
@@ -48,13 +48,13 @@ export function upstreamTlsOf(flags: TlsValues, pairs: readonly Pair[]) {
   if (used !== undefined && !speaksTls) {
     throw invalidCombination(
       `${used} has no effect: no --upstream begins with https://`,
-      'leave it out, or use https://',
+      'remove it, or use https://',
     )
   }
   if (upstreamInsecure && ca !== undefined) {
     throw invalidCombination(
-      '--upstream-insecure makes --upstream-ca pointless',
-      'leave one of the two out',
+      '--upstream-insecure disables the check that --upstream-ca is for',
+      'remove one of the two',
     )
   }
   return { upstreamTls, upstreamInsecure, upstreamServername: named && servername(named) }
@@ -73,7 +73,7 @@ function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefin
   if (lone === undefined) return undefined
   if (cert === undefined || key === undefined) {
     const lacking = cert === undefined ? certFlag : keyFlag
-    throw invalidCombination(`${lone.source} is given alone`, `add ${lacking}`)
+    throw invalidCombination(`${lone.source} has no effect alone`, `add ${lacking}`)
   }
   return { cert: pathTo(PEM)(cert), key: pathTo(PEM)(key) }
 }

@@ -14,12 +14,12 @@ const kindOf = oneOf(KEY_KINDS)
 
 export const TASK_FLAGS = group('Tasks of agents:', {
   tasks: toggle(
-    'group calls into tasks, and report what agents do after faults and errors; turn it off with --tasks=false',
+    'group calls into tasks, and report the behaviour of agents after faults and errors; --tasks=false disables it',
     { default: 'true' },
   ),
   taskBy: many(
     'kinds',
-    `what may name the task of a call, with commas, of ${KEY_KINDS.join(', ')}; the first of these that a call has counts (default: all)`,
+    `keys that name the task of a call, with commas, of ${KEY_KINDS.join(', ')}; the first one that a call has is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
@@ -53,7 +53,7 @@ function headerOf(given: Given): string {
   }
   // Keys of tasks are shown.
   if (isSecretName(given.text)) {
-    throw invalidValue(given, 'is a header with secrets', 'name one that is no secret: x-task-id')
+    throw invalidValue(given, 'is a header with secrets', 'name another header: x-task-id')
   }
   return given.text.toLowerCase()
 }

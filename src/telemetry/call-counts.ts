@@ -105,7 +105,7 @@ class CallCell {
   readonly ends: CountRow
   /** The numbers of `ends`, for a call at hand without a detour. */
   readonly counts: Float64Array
-  /** True for requests about tasks, which are no calls of the tool. */
+  /** True for requests about tasks, which do not call the tool. */
   readonly isOfTask: boolean
 
   constructor(method: string, cell: ToolCell, isOfTask = false) {

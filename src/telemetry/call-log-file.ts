@@ -4,7 +4,7 @@ import type { Logger } from './log.ts'
 
 /** Takes bytes in order. */
 export interface CallLogOutput {
-  /** Gets ready for so many bytes; returns true when they go to another file than those before. */
+  /** Prepares for a number of bytes; returns true when they go to another file than those before. */
   prepare(bytes: number): Promise<boolean>
   /** Returns how many of the bytes were written. */
   write(bytes: Buffer): Promise<number>
@@ -105,7 +105,7 @@ export class FileOutput implements CallLogOutput {
     this.#stat = stat
     this.#size = stat.size
     this.#isStale = false
-    if (isNew) this.#logger.info({ path: this.#path }, 'the call log was opened anew')
+    if (isNew) this.#logger.info({ path: this.#path }, 'the call log was reopened')
     await before.close()
   }
 }

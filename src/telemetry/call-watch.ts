@@ -19,8 +19,7 @@ export interface CallWatchOptions {
 }
 
 /**
- * Shows single calls to readers, and samples errors. A call that nobody reads and that is no error
- * costs nothing.
+ * Shows single calls to readers, and samples errors. Calls without readers and errors cost nothing.
  */
 export class CallWatch {
   readonly errors: ErrorSamples

@@ -7,7 +7,7 @@ const HIDDEN = new Set(['level', 'time', 'msg'])
 
 /**
  * Formats a JSON log line for people: time of day, level, message, then fields as key=value. The
- * texts of a list stand below, each on a line.
+ * texts of a list follow, each on a line.
  */
 export function formatPretty(line: string): string {
   let entry: unknown

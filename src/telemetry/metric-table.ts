@@ -45,98 +45,98 @@ const TABLE = {
   ),
   squall_calls_changed_total: counter(
     ['tool'],
-    'MCP calls that ended ok although a fault changed their request or response; a delay is no change. A part of squall_calls_total.',
+    'MCP calls that ended ok although a fault changed their request or response; delays do not count. A part of squall_calls_total.',
   ),
   squall_call_duration_seconds: histogram(
     ['tool', 'origin'],
     CALL_SECONDS,
-    'Time of a call as the client sees it, from the last byte of the request to the last of the response.',
+    'Duration of a call for the client, from the last byte of the request to the last byte of the response.',
   ),
   squall_upstream_duration_seconds: histogram(
     ['tool'],
     CALL_SECONDS,
-    'Time that the upstream took to respond to a call, whatever response the client received.',
+    'Time that the upstream took to respond to a call, independent of the response that the client received.',
   ),
   squall_result_bytes: histogram(
     ['tool'],
     RESULT_BYTES,
-    'Size of tool results as clients get them, with the message around them: the JSON body, the event, or the message of a batch.',
+    'Size of tool results that clients receive, with the message: the JSON body, the event, or the message of a batch.',
   ),
   squall_overhead_seconds: histogram(
     [],
     OVERHEAD_SECONDS,
-    'Time that Squall itself spent on the request and the response of one exchange; waiting for the upstream or the client is excluded.',
+    "Squall's own time per exchange, without waiting for the upstream or the client.",
   ),
   squall_http_requests_total: counter(
     ['class', 'code', 'origin'],
-    'HTTP exchanges that carried no call.',
+    'HTTP exchanges without a call.',
   ),
   squall_unclassified_total: counter(
     ['reason'],
-    'Requests that looked like MCP and were passed on unread.',
+    'Requests that looked like MCP but were forwarded unread.',
   ),
   squall_stdio_violations_total: counter(
     ['reason'],
-    'Lines of a server on stdio that violate the protocol; counted by squall stdio --strict alone.',
+    'Lines of a stdio server that violate the protocol; only counted by squall stdio --strict.',
   ),
   squall_rejected_total: counter(
     ['reason'],
-    'Requests that Squall responded to itself or dropped; upstream_misconfigured counts how often the upstream was found to speak TLS or to listen on loopback only.',
+    'Requests that Squall rejected or responded to itself; upstream_misconfigured counts detections of an upstream that speaks TLS or listens on loopback only.',
   ),
   squall_admin_rejected_total: counter(
     ['reason'],
-    'Requests that the admin port rejected: reads by a foreign host name, reads without the read token, and changes.',
+    'Requests that the admin port rejected: reads with a foreign host name or without the read token, and changes.',
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines of --call-log: written, or dropped because the file could not be written for too long.',
+    'Lines of --call-log: written, or dropped because the file was not writable for too long.',
   ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
-    'Faults that took effect, counted once for each fault of a rule and call, however often it acted on the call. The log has one line for each, and for each later request of a session that a fault ended.',
+    'Injected faults, counted once per fault, rule and call, even if a fault acts on the call several times. The log has one line for each, and for each later request of a session that a fault ended.',
   ),
   squall_injected_delay_seconds: histogram(
     ['rule'],
     CALL_SECONDS,
-    'Intended delays of faults, each observed separately: a delay before each event of a stream counts for each event.',
+    'Intended delays of faults, observed separately: a delay before each event of a stream counts for each event.',
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Calls and other messages of clients that contain the canary of a result which the fault poison changed: an agent obeyed it.',
+    'Client messages that contain the canary of a result that the fault poison changed: an agent obeyed it.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],
-    'Verdicts about what agents did after faults and errors: one for each fault that took effect on a call, and one for an error that no fault caused.',
+    'Verdicts about agent behaviour after faults and errors: one per injected fault and call, and one per error that no fault caused.',
   ),
   squall_tasks_total: counter(
     ['result'],
-    'Tasks of agents that ended: failed when their last call failed, else recovered when a fault or an error came before, else ok.',
+    'Agent tasks that ended: failed if their last call failed, else recovered after a fault or an error, else ok.',
   ),
-  squall_tasks_open: gauge([], 'Tasks of agents that have not ended.'),
+  squall_tasks_open: gauge([], 'Agent tasks that have not ended.'),
   squall_task_calls_total: counter(
     ['by'],
     'Calls of tasks, with retries and without handshakes, by the key that named the task.',
   ),
   squall_task_retries_total: counter(
     [],
-    'Calls of tasks that repeated a failed one with the same arguments.',
+    'Calls of tasks that repeated a failed call with the same arguments.',
   ),
   squall_task_wasted_calls_total: counter(
     [],
-    'Retries that failed again, and calls that the upstream executed twice.',
+    'Failed retries, and calls that the upstream executed twice.',
   ),
   squall_task_duplicate_executions_total: counter(
     ['tool', 'idempotent'],
-    'Calls that the upstream executed twice, because the client did not learn of the first execution.',
+    'Calls that the upstream executed twice, because the client got no response to the first one.',
   ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
-    'TCP connections to dependencies that ended, by outcome and origin: injected where a fault ended the connection, or held it until its end.',
+    'TCP connections to dependencies that ended, by outcome and origin: injected if a fault ended or held the connection.',
   ),
   squall_outbound_open_connections: gauge(['destination'], 'Open TCP connections to dependencies.'),
   squall_outbound_bytes_total: counter(
     ['destination', 'direction'],
-    'Bytes of TCP connections to dependencies: sent to them, or received from them.',
+    'Bytes of TCP connections to dependencies, sent and received.',
   ),
   squall_outbound_connect_seconds: histogram(
     ['destination'],
@@ -149,23 +149,23 @@ const TABLE = {
   ),
   squall_rule_sampled_total: counter(
     ['rule'],
-    'Calls and exchanges that a rule matched and sampled; squall_rule_evaluations_total shows how many of them were injected.',
+    'Calls and exchanges that a rule matched and sampled; squall_rule_evaluations_total shows the share that was injected.',
   ),
   squall_rule_evaluations_total: counter(
     ['rule', 'result'],
-    'Results of a rule for the calls and exchanges that it matched: one result for each, once it is known.',
+    'Results of a rule for matched calls and exchanges: one per call, once known.',
   ),
   squall_rule_values_too_long_total: counter(
     ['rule'],
-    'Evaluations of a rule that met a value above 32768 characters, which its regex or glob cannot read.',
+    'Evaluations of a rule for a value above 32768 characters, which regex and glob do not match.',
   ),
   squall_active_faults: gauge(
     ['rule'],
-    'Calls on which faults of a rule are acting now; each active rule has this series.',
+    'Calls on which faults of a rule act now; each active rule has this series.',
   ),
   squall_faults_overflow_total: counter(
     ['rule'],
-    'Calls that were sampled and passed untouched because too many faults were in progress.',
+    'Sampled calls that passed unchanged because of the limit of faults in progress.',
   ),
   squall_armed: gauge(
     [],
@@ -177,59 +177,50 @@ const TABLE = {
   ),
   squall_guard_trips_total: counter(
     ['reason'],
-    'How often the guard disarmed all rules: error_rate by --guard-error-rate, the others by conditions of --rollback-on.',
+    'Number of times that the guard disarmed all rules: error_rate by --guard-error-rate, others by conditions of --rollback-on.',
   ),
   squall_rules_reloads_total: counter(
     ['result'],
-    'Versions of the rules that were read: applied, rejected, or absent when the file was missing or empty.',
+    'Loads of the rules: applied, rejected, or absent when the file was missing or empty.',
   ),
   squall_rules_last_reload_success: gauge(
     [],
-    '0 when the last version of the rules that was read was rejected, else 1.',
+    '0 if the last load of the rules was rejected, else 1.',
   ),
   squall_rules_last_reload_timestamp_seconds: gauge(
     [],
-    'When a version of the rules was last read, applied or rejected.',
+    'Time of the last load of the rules, applied or rejected.',
   ),
   squall_rules_info: gauge(
     ['digest', 'generation', 'seed'],
-    'Always 1; the labels say which version of the rules is active, and the seed of its samples.',
+    'Always 1; the labels name the active version of the rules and the seed of the sampling.',
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules with for, ramp, stages or --max-duration and without appliedAt: their times count from when this sidecar first saw them.',
+    'Active rules with for, ramp, stages or --max-duration but without appliedAt: their times count from when this sidecar first saw them.',
   ),
-  squall_header_faults_ignored_total: counter(
-    [],
-    'Header values that asked for faults and could not be read.',
-  ),
+  squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
   squall_connections: gauge(['kind'], 'Open connections.'),
   squall_open_streams: gauge(
     ['kind'],
     'Open event streams: request for the response to a request, push for a stream of server-initiated messages.',
   ),
-  squall_memory_held_bytes: gauge([], 'Memory that messages in flight hold, as Squall counts it.'),
+  squall_memory_held_bytes: gauge([], 'Memory of messages in flight, as counted by Squall.'),
   squall_memory_kept_bytes: gauge(
     [],
-    'Memory that faults such as replay keep for later calls. It is released first when messages in flight need memory.',
+    'Memory that faults such as replay keep for later calls, released first when messages in flight need memory.',
   ),
-  squall_memory_limit_bytes: gauge(
-    [],
-    'The bound on the memory of messages in flight: --max-memory.',
-  ),
+  squall_memory_limit_bytes: gauge([], 'Memory limit of messages in flight: --max-memory.'),
   squall_memory_pressure_total: counter(
     ['reason'],
-    'Measures taken because messages in flight held too much memory: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
+    'Measures against the memory limit of messages in flight: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
   ),
-  squall_sessions: gauge([], 'MCP sessions that Squall remembers.'),
+  squall_sessions: gauge([], 'MCP sessions in the session table.'),
   squall_in_flight_requests: gauge([], 'Calls that have not ended yet.'),
-  squall_table_evictions_total: counter(
-    ['table'],
-    'Entries dropped from a table because it was full.',
-  ),
+  squall_table_evictions_total: counter(['table'], 'Entries dropped from a full table.'),
   squall_tool_names_dropped_total: counter(
     [],
-    'Calls whose tool is counted as "other" because the bound on tool names was reached.',
+    'Calls whose tool is counted as "other" because of the limit of tool names.',
   ),
   squall_build_info: gauge(['version', 'node'], 'Always 1; the labels hold the versions.'),
 }

@@ -80,7 +80,7 @@ export class UpstreamDiagnosis {
     this.#probes = 0
     return {
       kind: 'speaks_tls',
-      message: `the upstream at ${formatUpstream(address)} speaks TLS, and is sent plain HTTP: begin --upstream with https://; in a pod, write the annotations squall.dev/upstream-tls and squall.dev/tls-secret`,
+      message: `the upstream at ${formatUpstream(address)} speaks TLS, but receives plain HTTP: use https:// in --upstream; in a pod, set the annotations squall.dev/upstream-tls and squall.dev/tls-secret`,
     }
   }
 
@@ -89,7 +89,7 @@ export class UpstreamDiagnosis {
     if (!isOwnAddress(host) || !(await listensOnLoopbackAlone(port))) return undefined
     return {
       kind: 'loopback_only',
-      message: `the upstream listens on port ${port} of loopback alone, and is reached at ${host}: let it listen on every address, or use --upstream-host 127.0.0.1; in a pod, write the annotation squall.dev/upstream-host: 127.0.0.1`,
+      message: `the upstream listens on port ${port} of loopback only, but is reached at ${host}: let it listen on all addresses, or use --upstream-host 127.0.0.1; in a pod, set the annotation squall.dev/upstream-host: 127.0.0.1`,
     }
   }
 }

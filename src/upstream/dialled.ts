@@ -24,8 +24,8 @@ export function noteDial(socket: Socket, dialled: DialledSockets): void {
 }
 
 /**
- * Returns true for the other end of a connection that is open. One that has received bytes, or an
- * end, is none: another program may get its port before it is closed here.
+ * Returns true for the other end of a connection that is open. False after it has
+ * received bytes or an end: another program may get its port before it is closed here.
  */
 export function isDialled(
   dialled: DialledSockets,

@@ -13,7 +13,7 @@ export function failureOf(error: Error, fate: SocketFate): Failure {
   if (fate === 'closed') {
     return {
       kind: 'closed',
-      message: 'the upstream closed the connection before its response was whole',
+      message: 'the upstream closed the connection before its response was complete',
     }
   }
   return { kind: 'closed', message }

@@ -53,7 +53,7 @@ export class RequestHeadWriter {
 
   #translate(written: string): string {
     if (this.#text !== undefined) return this.#head(written, this.#text)
-    if (!this.#chunked) throw new RequestHeadError('text was written outside of a head')
+    if (!this.#chunked) throw new RequestHeadError('text was written outside of a header block')
     return written === LAST_CHUNK ? this.#lastChunk() : written
   }
 

@@ -215,6 +215,52 @@ export const GRAMMAR: readonly GrammarRule[] = [
     ],
   },
   {
+    name: 'goes-with',
+    not: /\b(?:goes?|going) with\b[^.;]{0,60}\bonly\b|\bcannot go with\b/i,
+    write: '`jitter` requires `fixed`; `first` cannot be combined with `burst`',
+    found: ['`jitter` goes with `fixed` only', 'it cannot go with `every`'],
+    fine: ['`jitter` requires `fixed`', 'a burst goes with the next call'],
+  },
+  {
+    name: 'given-twice',
+    not: /\bgive \S+ or \S+, not both\b|\b(?:is|are) given (?:twice|alone)\b/i,
+    write: 'only one of `a`, `b` is allowed; duplicate target "db"',
+    found: ['give `a` or `b`, not both', '"db" is given twice'],
+    fine: ['only one of `a`, `b` is allowed', 'duplicate target "db"', 'given the rules'],
+  },
+  {
+    name: 'wants-found',
+    not: /\b(?:needs|wants) [^.;:]{1,60}, found\b/i,
+    write: 'must be a list; got "x"',
+    found: ['needs a list, found "x"', 'wants a or b*, found search'],
+    fine: ['must be a list; got "x"', 'the call needs a session'],
+  },
+  {
+    name: 'nothing-like-it',
+    not: /\b(?:nothing like it|no such thing)\b/i,
+    write: 'toxiproxy has no equivalent',
+    found: ['Other tools have nothing like it.', 'toxiproxy has no such thing'],
+    fine: ['toxiproxy has no equivalent', 'no such file'],
+  },
+  {
+    name: 'taken-back',
+    not: /\b(?:is|are|was|were) taken back\b|\bdid execute\b|\bmakes \S+ pointless\b/i,
+    write: 'until the rule is removed; the upstream has executed the call',
+    found: [
+      'until the rule is taken back',
+      'the upstream did execute it',
+      '--insecure makes --ca pointless',
+    ],
+    fine: ['until the rule is removed', 'the upstream has executed the call'],
+  },
+  {
+    name: 'comes-by',
+    not: /\b(?:comes?|came|goes|went) by (?:an|another|the) (?:\w+ )?(?:connection|stream)\b/i,
+    write: 'the response is sent on another connection',
+    found: ['the response goes by another connection', 'a call that came by the stream'],
+    fine: ['the response is sent on another connection', 'a connection by TLS'],
+  },
+  {
     name: 'too-short',
     reads: 'description',
     not: /^(?:(?!…)\S)+(?: (?:(?!…)\S)+)?$/,
@@ -225,10 +271,11 @@ export const GRAMMAR: readonly GrammarRule[] = [
   {
     name: 'too-long',
     reads: 'description',
-    not: /^(?:\S+ ){30}[^]+/,
-    write: 'Closes without draining. (at most 30 words)',
-    found: [`${'word '.repeat(30)}word`],
-    fine: [`${'word '.repeat(29)}word`],
+    // Each value of an enumeration, as in '`all`: …', has a description of its own.
+    not: /(?:^|`[^`]+`: )(?:(?!`[^`]+`: )\S+ ){30}(?!`[^`]+`: )\S/,
+    write: 'Closes without draining. (at most 30 words, for each value of an enumeration)',
+    found: [`${'word '.repeat(30)}word`, `\`a\`: short. \`b\`: ${'word '.repeat(30)}word`],
+    fine: [`${'word '.repeat(29)}word`, `\`a\`: ${'word '.repeat(29)}word. \`b\`: short.`],
   },
   {
     // A function that returns nothing, or whether it did, does what its name says.

@@ -221,21 +221,21 @@ describe('squall run', () => {
       'INVALID_COMBINATION',
       '--admin: [::]:15300 is taken by --listen 127.0.0.1:15300; use another port or path',
     ],
-    ['--tls-cert c', 'INVALID_COMBINATION', '--tls-cert is given alone; add --tls-key'],
+    ['--tls-cert c', 'INVALID_COMBINATION', '--tls-cert has no effect alone; add --tls-key'],
     [
       '--upstream-key k',
       'INVALID_COMBINATION',
-      '--upstream-key is given alone; add --upstream-cert',
+      '--upstream-key has no effect alone; add --upstream-cert',
     ],
     [
       '--upstream-ca c',
       'INVALID_COMBINATION',
-      '--upstream-ca has no effect: no --upstream begins with https://; leave it out, or use https://',
+      '--upstream-ca has no effect: no --upstream begins with https://; remove it, or use https://',
     ],
     [
       '--upstream https://a --upstream-insecure --upstream-ca c',
       'INVALID_COMBINATION',
-      '--upstream-insecure makes --upstream-ca pointless; leave one of the two out',
+      '--upstream-insecure disables the check that --upstream-ca is for; remove one of the two',
     ],
     [
       '--upstream https://a --upstream-servername 10.0.0.1',

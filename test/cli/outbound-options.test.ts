@@ -48,10 +48,10 @@ test('captured targets of one port share a listener', () => {
 test.each([
   ['--outbound db:5432', 'has no listener and target'],
   ['--outbound 127.0.0.1:1=db', 'is not a dependency'],
-  ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'names no single host'],
-  ['--outbound 127.0.0.1:1=*:5432', 'names no single host'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'is not a single host'],
+  ['--outbound 127.0.0.1:1=*:5432', 'is not a single host'],
   ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'is not a dependency'],
-  ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL holds a user name or password'],
+  ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL contains a user name or password'],
   ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
   ['--outbound :15390=db:1', 'is taken by --admin'],
   ['--captured 15301=http://10.0.0.0/8:80', 'is not a dependency'],
@@ -59,10 +59,10 @@ test.each([
   ['--captured x=db:5432', '"x" is not a port'],
   [
     '--captured 15301=db:5432 --captured 15301=db:5433',
-    'gets connections to the ports 5432 and 5433',
+    'receives connections to the ports 5432 and 5433',
   ],
-  ['--captured 15301=db:5432 --captured 15301=db:5432', 'is given twice'],
-  ['--captured 15301=a:80 --captured 15301=http://a:80', 'is given twice'],
+  ['--captured 15301=db:5432 --captured 15301=db:5432', 'duplicate target'],
+  ['--captured 15301=a:80 --captured 15301=http://a:80', 'duplicate target'],
   ['--outbound 127.0.0.1:1=db:2 --outbound-ca ca.pem', '--outbound-ca has no effect'],
 ])('%s is rejected: %s', (args, wrong) => {
   expect(complaint(args)).toContain(wrong)

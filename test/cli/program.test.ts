@@ -145,7 +145,7 @@ test.each([
     ...UPSTREAM,
   ]).finished()
   expect(ended.stderr).toBe(
-    `squall: cannot listen on 127.0.0.1:${port}: it is in use; stop what listens there or choose another address\n`,
+    `squall: cannot listen on 127.0.0.1:${port}: it is in use; stop the process that listens there or choose another address\n`,
   )
   expect(ended.stdout).toBe('')
   expect(ended.code).toBe(2)

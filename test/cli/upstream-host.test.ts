@@ -25,8 +25,8 @@ test.each([
   ['10.1.2.3:80', 'is not a host'],
   ['[10.1.2.3]', 'is not a host'],
   ['http://app', 'is not a host'],
-  ['::', 'names no single host'],
-  ['0.0.0.0', 'names no single host'],
+  ['::', 'is not a single host'],
+  ['0.0.0.0', 'is not a single host'],
 ])('%s is refused: it %s', (host, wrong) => {
   expect(() => routes('--upstream-host', host)).toThrow(wrong)
 })

@@ -249,7 +249,7 @@ describe('the lines about injected faults', () => {
     for (let n = 0; n < 2; n++) report.of('s').injected(RECORD)
     const after = lines().slice(10)
     expect(after.map(({ msg, leftOut }) => [msg, leftOut])).toEqual([
-      ['more faults were injected than are logged', 15],
+      ['injected faults exceed the log limit; further ones are counted only', 15],
       ['fault injected', undefined],
       ['fault injected', undefined],
     ])

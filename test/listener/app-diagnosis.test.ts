@@ -9,7 +9,7 @@ import { type Squall, startSquall } from '../support/commands.ts'
 // An upstream that speaks TLS, and one that listens on loopback while the sidecar connects to the
 // address of the pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
 const opened = closers()
-const NAMED = 'the upstream is not reached in the right way'
+const NAMED = 'the upstream is misconfigured'
 const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
 const own = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
@@ -104,7 +104,7 @@ test.skipIf(own === undefined || process.platform !== 'linux')(
     const squall = await inFront(app.port, own)
     expect(await ask(squall)).toBe(502)
     expect(await named(squall)).toMatch(
-      /^loopback_only: the upstream listens on port \d+ of loopback alone, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
+      /^loopback_only: the upstream listens on port \d+ of loopback only, .*squall\.dev\/upstream-host: 127\.0\.0\.1/,
     )
   },
 )

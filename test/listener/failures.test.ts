@@ -83,7 +83,7 @@ describe('while the upstream is down', () => {
     expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(2)
     const http = { class: 'http', code: '502', origin: 'squall' }
     expect(await squall.metric('squall_http_requests_total', http)).toBe(1)
-    expect(await squall.logged('responded for the upstream')).toMatchObject({
+    expect(await squall.logged('responded instead of the upstream')).toMatchObject({
       level: 'warn',
       reason: 'upstream_unreachable',
     })

@@ -55,22 +55,22 @@ describe('a request that is refused says which thing is wrong, and what to send 
       `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
       'more than one Content-Length',
     ],
-    ['a list of equal lengths', `${POST}Content-Length: 2, 2\r\n\r\n{}`, 'in plain digits'],
-    ['a length with a sign', `${POST}Content-Length: +2\r\n\r\n{}`, 'in plain digits'],
+    ['a list of equal lengths', `${POST}Content-Length: 2, 2\r\n\r\n{}`, 'a decimal number'],
+    ['a length with a sign', `${POST}Content-Length: +2\r\n\r\n{}`, 'a decimal number'],
     [
       'a length and chunks',
       `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      'send one of them',
+      'send only one of them',
     ],
     [
       'chunks and a length',
       `${POST}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`,
-      'send one of them',
+      'send only one of them',
     ],
     [
       'another transfer coding',
       `${POST}Transfer-Encoding: chunked, gzip\r\n\r\n`,
-      'send chunked alone',
+      'send only chunked',
     ],
     ['no size of a chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 'hexadecimal digits'],
     [
@@ -106,7 +106,7 @@ describe('a request that is refused says which thing is wrong, and what to send 
     expect(await reported(squall, bytes)).toEqual({
       status: 505,
       reason: 'bad_request',
-      message: 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1',
+      message: 'only HTTP/1.0 and HTTP/1.1 are supported; send HTTP/1.1',
     })
     expect(squall.app.connections).toHaveLength(0)
   })

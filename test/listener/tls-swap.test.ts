@@ -88,7 +88,7 @@ test('files that are renamed into place are used from the next handshake on, and
   expect((await call({ ...place, agent }, callMessage(2))).status).toBe(200)
   expect(await shownBy(squall.port)).toBe('first')
   putPair('second')
-  await squall.logged('TLS files were swapped')
+  await squall.logged('TLS files were reloaded')
   await shows(squall, 'second')
   open[0]!.write('data: 2\n\n')
   const [bytes] = (await once(stream, 'data')) as [Buffer]
@@ -123,14 +123,14 @@ test('files that cannot be used leave the last good ones in use, and the log say
   const squall = await listening(9)
   put('tls.crt', 'damaged')
   const { level, detail } = await squall.logged(
-    'new TLS files cannot be used; the last good ones stay',
+    'new TLS files cannot be used; the previous ones stay active',
   )
   expect(level).toBe('warn')
   expect(detail).toContain(join(directory, 'tls.crt'))
   expect(await shownBy(squall.port)).toBe('first')
   const reported = squall.logs.length
   rmSync(join(directory, 'tls.key'))
-  await squall.logged('new TLS files cannot be used; the last good ones stay', reported)
+  await squall.logged('new TLS files cannot be used; the previous ones stay active', reported)
   expect(await shownBy(squall.port)).toBe('first')
   putPair('second')
   await shows(squall, 'second')
@@ -166,7 +166,7 @@ test('the certificate that is shown to the upstream is swapped, too', async () =
   const place = { host: '127.0.0.1', port: squall.port }
   expect((await call(place, callMessage(1))).status).toBe(200)
   putPair('second')
-  await squall.logged('TLS files were swapped')
+  await squall.logged('TLS files were reloaded')
   expect((await call(place, callMessage(2))).status).toBe(200)
   expect(seen).toEqual(['first', 'second'])
 })

@@ -57,7 +57,7 @@ async function unreachable(squall: Squall, says: RegExp): Promise<void> {
   expect(given.status).toBe(502)
   expect(given.headers['x-squall-error']).toBe('upstream_unreachable')
   expect(await squall.metric('squall_rejected_total', { reason: 'upstream_unreachable' })).toBe(1)
-  expect((await squall.logged('responded for the upstream'))['detail']).toMatch(says)
+  expect((await squall.logged('responded instead of the upstream'))['detail']).toMatch(says)
 }
 
 describe('the upstream', () => {

@@ -56,7 +56,7 @@ it('an invalid version changes nothing, and is reported once with its line and c
     'rules:\n  - name: two\n    match: { toool: probe }\n    faults: [reset]\n',
   )
   expect(await ask()).toBe('one')
-  const line = await squall.logged('the rules are invalid; the last good version stays active')
+  const line = await squall.logged('the rules are invalid; the previous version stays active')
   expect(JSON.stringify(line)).toContain('rules.yaml:3:14')
   expect(JSON.stringify(line)).toContain('did you mean')
   expect(await squall.metric('squall_rules_last_reload_success')).toBe(0)

@@ -30,7 +30,7 @@ it('a plan and a scenario act, reload, and are rejected with their line', async 
 
   await pod.mounted.swap(`${PLAN}    tool: probe\n`)
   const { problems } = await pod.squall.logged(
-    'the rules are invalid; the last good version stays active',
+    'the rules are invalid; the previous version stays active',
   )
   expect(String(problems)).toContain('rules.yaml:5:5: faults[0].tool: unknown field')
   expect(await pod.text('probe')).toBe('503')

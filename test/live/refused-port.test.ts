@@ -103,7 +103,7 @@ it('a port that was taken meanwhile is tried again until it is free', async () =
   await meets(pod, 'ECONNREFUSED')
   const other = await startUpstream(createServer(), { host: '127.0.0.1', port })
   await pod.mounted.swap('rules: []')
-  expect(await pod.squall.logged('a listener is tried again')).toMatchObject({ level: 'warn' })
+  expect(await pod.squall.logged('retrying to open a listener')).toMatchObject({ level: 'warn' })
   await other.close()
   await meets(pod, 'fine')
 })

@@ -110,7 +110,7 @@ it('a stop for certain labels follows the labels of the pod', async () => {
 })
 
 it.each([
-  ['is no JSON', '<html>'],
+  ['is not valid JSON', '<html>'],
   ['is too long', ' '.repeat(300_000)],
 ])('a stop key that %s stops', async (_, text) => {
   const pod = await start()

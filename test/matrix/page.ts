@@ -53,7 +53,7 @@ function messageSection(): string {
     reports,
   ])
   return `
-## Messages that are no calls
+## Messages other than calls
 
 What clients of SDK v1, SDK v2 and the Python SDK report, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
 

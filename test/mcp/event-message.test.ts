@@ -32,7 +32,7 @@ test.each([
   ['a primer', { id: 'e0', data: '' }],
   ['an event of another name', { event: 'endpoint', data: RESULT }],
   ['a name in other letters', { event: 'Message', data: RESULT }],
-  ['data that is no JSON', { data: '{"jsonrpc"' }],
+  ['data that is not valid JSON', { data: '{"jsonrpc"' }],
   ['JSON that is no message', { data: '{"id":0,"result":{}}' }],
   ['an empty batch', { data: '[]' }],
   ['a batch with anything else', { data: `[${RESULT},{}]` }],

@@ -10,14 +10,14 @@ const opened = closers()
 
 it('rejects standard output where people read the log there', async () => {
   await expect(startSquall('--call-log', '-', '--log-format', 'pretty')).rejects.toThrow(
-    '--call-log -: standard output has the log for people; name a file, or add --log-format json',
+    '--call-log -: standard output has the human-readable log; name a file, or add --log-format json',
   )
 })
 
 it.each([
   ['a directory', 'dir', 'it is a directory'],
   ['a file in no directory', join('none', 'x'), 'its directory does not exist'],
-  ['a pipe that nobody reads', 'pipe', 'it is a pipe that nobody reads'],
+  ['a pipe that nobody reads', 'pipe', 'it is a pipe without a reader'],
   ['a symbolic link', 'link', 'it is a symbolic link'],
 ])('ends the start where it is %s', async (_, path, problem) => {
   const dir = await mkdtemp(join(tmpdir(), 'squall-call-log-'))

@@ -112,35 +112,35 @@ const RIGHT = "write createSquall({ upstream: 'http://127.0.0.1:3000/mcp' })"
 const upstream = 'http://127.0.0.1:1'
 
 it.each([
-  [undefined, `createSquall needs options; ${RIGHT}`],
+  [undefined, `createSquall requires options; ${RIGHT}`],
   [{}, `upstream, the URL of the MCP server, is missing; ${RIGHT}`],
   [
     { upstream: 'localhost:3000/mcp' },
-    `upstream "localhost:3000/mcp" is not an http or https URL; ${RIGHT}`,
+    `upstream "localhost:3000/mcp" must be an http or https URL; ${RIGHT}`,
   ],
   [
     { upstream: '127.0.0.1:3000' },
-    `upstream "127.0.0.1:3000" is not an http or https URL; ${RIGHT}`,
+    `upstream "127.0.0.1:3000" must be an http or https URL; ${RIGHT}`,
   ],
-  [{ upstream, rule: [] }, 'createSquall has no option "rule"; did you mean rules?'],
+  [{ upstream, rule: [] }, 'unknown option "rule" of createSquall; did you mean rules?'],
   [
     { upstream, port: 1 },
-    'createSquall has no option "port"; the options are upstream, rules, listen, rollbackOn',
+    'unknown option "port" of createSquall; the options are upstream, rules, listen, rollbackOn',
   ],
   [
     { upstream, rules: './rules.yaml' },
-    'rules is the text of a rules file, not its path; write rules: await readFile("./rules.yaml", \'utf8\')',
+    'rules must be the text of a rules file, not its path; write rules: await readFile("./rules.yaml", \'utf8\')',
   ],
-  [{ upstream, listen: 3000 }, "listen needs host:port; write listen: '127.0.0.1:0'"],
+  [{ upstream, listen: 3000 }, "listen must be host:port; write listen: '127.0.0.1:0'"],
   [
     { upstream, rollbackOn: 'not-ready for 10s' },
-    "rollbackOn needs a list; write rollbackOn: ['real-errors>1% for 30s']",
+    "rollbackOn must be a list; write rollbackOn: ['real-errors>1% for 30s']",
   ],
   [
     { upstream, rollbackOn: ['real-errors>1%'] },
     'rollbackOn "real-errors>1%": write "real-errors>1% for 30s"',
   ],
-  [{ upstream, listen: 'unix:/a' }, "listen needs host:port; write listen: '127.0.0.1:0'"],
+  [{ upstream, listen: 'unix:/a' }, "listen must be host:port; write listen: '127.0.0.1:0'"],
 ])('createSquall(%j) is rejected with the right form', async (options, message) => {
   // JavaScript calls it without types.
   const untyped = createSquall as (options: unknown) => Promise<unknown>

@@ -155,7 +155,7 @@ describe('lists', () => {
 
   it('name the nearest fault where there is none of that name', () => {
     expect(complaint({ 'allow-faults': 'dealy' })).toMatch(
-      /^--allow-faults: there is no fault "dealy"; did you mean delay\? use some of delay, abort/,
+      /^--allow-faults: unknown fault "dealy"; did you mean delay\? use some of delay, abort/,
     )
     expect(complaint({ 'allow-faults': 'abort,Delay' })).toContain('"Delay"; did you mean delay?')
     expect(complaint({ 'allow-faults': 'xyzzy' })).toContain('"xyzzy"; use some of')
@@ -192,7 +192,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   [
     'workload',
     'a b',
-    '--workload: "a b" is not the name of a workload; use letters, digits, dots and dashes, or leave it out',
+    '--workload: "a b" is not the name of a workload; use letters, digits, dots and dashes, or remove it',
   ],
   [
     'pod-labels-file',
@@ -200,7 +200,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
     '--pod-labels-file: "" is not a path; name the file in which the downward API writes metadata.labels',
   ],
   ['seed', '-1', '--seed: "-1" is not an integer; write plain digits'],
-  ['pod', '', '--pod: "" is not the name of a pod; use 1 to 253 characters, or leave it out'],
+  ['pod', '', '--pod: "" is not the name of a pod; use 1 to 253 characters, or remove it'],
   ['environment', 'my app', '--environment: "my app" is not a name; use letters, digits'],
   ['environment', '', '--environment: "" is not a name; use letters, digits'],
   ['production-names', 'a b', '--production-names: "a b" is not a pattern; write words or globs'],

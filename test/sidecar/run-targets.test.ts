@@ -18,7 +18,7 @@ test.each([
   ['ftp://gw.example', '"ftp://gw.example" is not an http or https URL'],
   ['https://', '"https://" is not an http or https URL'],
   ['https://a b', '"https://a b" is not an http or https URL'],
-  ['https://user:hunter2@gw.example', 'the URL holds a user name or password; leave it out'],
+  ['https://user:hunter2@gw.example', 'the URL contains a user name or password; remove it'],
   ['https://gw.example/?a', '"https://gw.example/?a" has a query or a fragment; end the URL'],
   ['https://gw.example/#', '"https://gw.example/#" has a query or a fragment; end the URL'],
 ])('%s is refused', (text, message) => {

@@ -106,7 +106,7 @@ function mean(values: readonly number[]): number {
 }
 
 describe.each([
-  'Errors: injected against real',
+  'Errors: injected and real',
   'Errors by tool: injected against real',
   'Errors by kind: injected against real',
 ])('%s', (title) => {

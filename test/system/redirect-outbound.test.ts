@@ -154,7 +154,7 @@ test('ports of the pod are redirected beside captures, and to undo leaves nothin
   const [v4, v6] = DATABASES
   expect(await app.reach(v6, 5432)).toBe(captured(v6, 15_301, 5432))
   const undone = await network.squall('redirect', '--undo')
-  expect(undone).toMatchObject({ code: 0, stdout: 'nothing is redirected any more\n' })
+  expect(undone).toMatchObject({ code: 0, stdout: 'the redirect is removed\n' })
   expect((await network.run('nft', 'list', 'tables')).stdout).toBe('')
   for (const host of [v4, v6]) expect(await app.reach(host, 5432)).toBe(`${host}:5432`)
   expect(await outside.reach(POD4, 3000)).toBe('ECONNREFUSED')

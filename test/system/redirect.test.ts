@@ -203,7 +203,7 @@ describe('the rules', () => {
     await redirect()
     expect(await network.squall('redirect', '--undo')).toMatchObject({
       code: 0,
-      stdout: 'nothing is redirected any more\n',
+      stdout: 'the redirect is removed\n',
     })
     expect(await ruleset()).toBe(before)
     expect((await network.squall('redirect', '--undo')).code).toBe(0)
@@ -239,7 +239,7 @@ describe('rights', () => {
     const ran = await network.run('setpriv', ...args, 'redirect', ...PORTS)
     expect(ran.code).toBe(1)
     expect(ran.stderr).toMatch(
-      /^squall: the kernel allows no change of rules here; run as user 0.*\n$/,
+      /^squall: the kernel does not permit changes of rules here; run as user 0.*\n$/,
     )
     expect(await ruleset()).toBe('')
   })

@@ -72,7 +72,7 @@ test('squall status --watch is a screen that follows the pods and their number, 
   squall.running.rules!.arming.disarm('operator', 'a pause')
   await terminal.shows(/shop-1 +redirect +disarmed[^]*disarmed by operator/)
   for (let i = 2; i < 40; i++) shop.addPaper(`shop-${i}`)
-  await terminal.shows(/\d+ more lines; choose with -n or -l/)
+  await terminal.shows(/\d+ more lines; select with -n or -l/)
   await terminal.resize(60, 12)
   await terminal.shows(/more lines[^]*Ctrl-C ends/)
   await terminal.resize(100, 60)

@@ -216,7 +216,7 @@ it('keeps one older file, and no file above the size', async () => {
     expect(size).toBeLessThanOrEqual(4 * MIB)
     expect(mode & 0o777).toBe(0o600)
   }
-  expect(logs.map(({ message }) => message)).toContain('the call log was opened anew')
+  expect(logs.map(({ message }) => message)).toContain('the call log was reopened')
 })
 
 it('does not grow beyond the size where the older file cannot be replaced', async () => {
@@ -249,7 +249,7 @@ it('goes on in a new file after the file was moved', async () => {
     return (await linesOf(file)).length > 0 ? undefined : 'no line in the new file yet'
   })
   expect((await linesOf(`${file}.1`))[0]!.tool).toBe('search')
-  expect(logs.map(({ message }) => message)).toEqual(['the call log was opened anew'])
+  expect(logs.map(({ message }) => message)).toEqual(['the call log was reopened'])
 })
 
 it('opens the file anew when it is asked, and loses no line', async () => {
@@ -284,7 +284,7 @@ it('opens the file anew on SIGHUP, serves on, and writes all lines at SIGTERM', 
   const { program, ask } = await startAlone(file)
   await rename(file, `${file}.1`)
   program.signal('SIGHUP')
-  await program.logged('the call log was opened anew')
+  await program.logged('the call log was reopened')
   for (let i = 0; i < 5; i++) await ask(i)
   program.signal('SIGTERM')
   expect(await program.ended).toEqual({ code: 0, signal: null })

@@ -196,7 +196,7 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   app.server.closeAllConnections()
   app.server.close()
   expect(await tool('down', 'plain')).toBe(502)
-  await squall.logged('responded for the upstream')
+  await squall.logged('responded instead of the upstream')
 
   const shown: Record<string, string> = {}
   const api = ['api/state', 'api/rules', 'api/faults', 'api/injections']

@@ -68,7 +68,7 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
     if (again >= 0) await exchangeBy(squall.port, { ...traffic[again]!, again: true }, `s${again}`)
     await quiet(squall)
     const injected = squall.logs.filter(({ msg }) => msg === 'fault injected')
-    const later = squall.logs.filter(({ msg }) => msg === 'injected fault goes on')
+    const later = squall.logs.filter(({ msg }) => msg === 'injected fault continues')
     const sessions = new Set([...injected, ...later].map(({ session }) => session as string))
     const known = traffic.map((_, index) => hashOf(`s${index}`))
     const pushHit = [...sessions].some((session) => !known.includes(session))

@@ -1,28 +1,28 @@
-{{/* What the schema cannot say, or not clearly. */}}
+{{/* Fails for values that the schema cannot reject, or not clearly. */}}
 {{- define "squall.check" -}}
 {{- $webhook := .Values.webhook -}}
 {{- if and (eq $webhook.matchBy "annotation") (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
-{{- fail (printf "webhook.matchBy=annotation needs Kubernetes 1.30, and this is %s: set webhook.matchBy=label, and label pod templates squall.dev/inject: \"true\"" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "webhook.matchBy=annotation requires Kubernetes 1.30; got %s: set webhook.matchBy=label, and label pod templates squall.dev/inject: \"true\"" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- if and .Values.validation.workloads.enabled (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
-{{- fail (printf "validation.workloads.enabled needs Kubernetes 1.30, and this is %s: set it to false" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "validation.workloads.enabled requires Kubernetes 1.30; got %s: set it to false" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- with .Values.certificates -}}
 {{- if eq .mode "external" -}}
 {{- if not .external.secretName -}}
-{{- fail "certificates.mode=external needs certificates.external.secretName: the name of a Secret of type kubernetes.io/tls in the namespace of the release" -}}
+{{- fail "certificates.mode=external requires certificates.external.secretName: the name of a Secret of type kubernetes.io/tls in the namespace of the release" -}}
 {{- end -}}
 {{- if not (contains "-----BEGIN CERTIFICATE-----" .external.caBundle) -}}
-{{- fail "certificates.mode=external needs certificates.external.caBundle: who signed the certificate, as PEM; use --set-file certificates.external.caBundle=ca.crt" -}}
+{{- fail "certificates.mode=external requires certificates.external.caBundle: the CA of the certificate, as PEM; use --set-file certificates.external.caBundle=ca.crt" -}}
 {{- end -}}
 {{- else if .external.secretName -}}
-{{- fail (printf "certificates.external.secretName is for certificates.mode=external, and the mode is %s" .mode) -}}
+{{- fail (printf "certificates.external.secretName requires certificates.mode=external; got %s" .mode) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
-{{- fail "serviceAccount.create=false needs serviceAccount.name: the one to use" -}}
+{{- fail "serviceAccount.create=false requires serviceAccount.name" -}}
 {{- end -}}
 {{- if eq (int $webhook.port) (int $webhook.adminPort) -}}
-{{- fail (printf "webhook.port and webhook.adminPort are both %d: choose two" (int $webhook.port)) -}}
+{{- fail (printf "webhook.port and webhook.adminPort must differ; both are %d" (int $webhook.port)) -}}
 {{- end -}}
 {{- end -}}

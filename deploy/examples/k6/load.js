@@ -1,6 +1,6 @@
 // A load on an MCP server with k6: each virtual user opens a session and calls tools in it.
 //   k6 run -e TARGET=http://localhost:3000/mcp -e TOOL=get_weather -e ARGS='{"city":"Oslo"}' load.js
-// squall load knows more of MCP (schemas, expectations, retries, shards); this is for those who have k6.
+// squall load also covers schemas, expectations, retries and shards; this script is for users of k6.
 import { check } from 'k6'
 import http from 'k6/http'
 import { Counter, Rate, Trend } from 'k6/metrics'
@@ -23,7 +23,7 @@ const CALLS = Number(__ENV.CALLS || 20)
 const responded = new Rate('mcp_responded')
 const duration = new Trend('mcp_call_duration', true)
 const outcomes = new Counter('mcp_outcomes')
-// Squall marks what it has injected: these errors are no errors of the server.
+// Squall marks injected errors, so that they do not count as errors of the server.
 const injected = new Rate('mcp_injected')
 
 export const options = {

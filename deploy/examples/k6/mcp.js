@@ -1,4 +1,4 @@
-// What a load script has to know of MCP over Streamable HTTP. It uses nothing of k6.
+// Helpers of a load script for MCP over Streamable HTTP, without imports from k6.
 
 export const REVISION = '2025-06-18'
 
@@ -50,7 +50,7 @@ export function isInjected(headers, body) {
   return headerOf(headers, 'x-squall-fault') !== undefined || /^: x-squall-fault /m.test(body || '')
 }
 
-/** The data of each event of a stream; what is not ended by an empty line is no event. */
+/** Returns the data of each event of a stream. An event must end with an empty line. */
 export function eventsOf(text) {
   const blocks = (text || '').replace(/\r\n?/g, '\n').split('\n\n')
   return blocks.slice(0, -1).flatMap((block) => {

@@ -8,9 +8,7 @@ export const MAX_JSON_DEPTH = 500
 /** The most bytes of memory of a parsed value, key or separator. */
 const PIECE = 64
 
-/**
- * Returns the most memory that parsing so many bytes of JSON takes, with the text and its values.
- */
+/** Returns the most memory that parsing JSON of a size takes, with the text and its values. */
 export function readingCost(bytes: number, pieces = Math.min(bytes, MAX_JSON_PIECES)): number {
   return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * pieces
 }

@@ -178,7 +178,7 @@ class Parser {
   /** Returns the code point or set of an escape. */
   #escape(at: number): number | CharSet {
     const char = this.#text[this.#at]
-    if (char === undefined) this.#reject('a lone \\ stands at the end; write \\\\', at)
+    if (char === undefined) this.#reject('a lone \\ at the end; write \\\\', at)
     this.#at++
     const set = CLASSES[char]
     if (set !== undefined) return set
@@ -188,7 +188,7 @@ class Parser {
     if (char === 'u') {
       if (this.#text[this.#at] !== '{') return this.#hex(/^[0-9a-fA-F]{4}/, at)
       const code = this.#hex(/^\{[0-9a-fA-F]{1,6}\}/, at)
-      if (code > 0x10ffff) this.#reject('there is no such character', at)
+      if (code > 0x10ffff) this.#reject('the code point is above 10ffff', at)
       return code
     }
     if (char >= '0' && char <= '9') {
@@ -198,12 +198,12 @@ class Parser {
       this.#reject('Unicode properties are not supported; write a class such as [a-z]', at)
     }
     if (/^[!-/:-@[-`{-~]$/.test(char)) return char.charCodeAt(0)
-    return this.#reject(`\\${char} is not an escape that is known`, at)
+    return this.#reject(`\\${char} is not an escape`, at)
   }
 
   #hex(form: RegExp, at: number): number {
     const found = form.exec(this.#text.slice(this.#at, this.#at + 8))
-    if (found === null) this.#reject('this escape wants hexadecimal digits', at)
+    if (found === null) this.#reject('this escape requires hexadecimal digits', at)
     this.#at += found[0].length
     return Number.parseInt(found[0].replace(/[{}]/g, ''), 16)
   }

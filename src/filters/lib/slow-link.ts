@@ -5,7 +5,7 @@ import { ReadAhead } from './read-ahead.ts'
 const BUFFER = 64 * 1024
 
 /**
- * This far ahead of its time, a link no longer waits: its rule was taken back, or its clock set
+ * This far ahead of its time, a link no longer waits: its rule was removed, or its clock set
  * back.
  */
 const AHEAD = 250

@@ -78,6 +78,6 @@ const NAME = /\r\ncontent-length: /i
 /** Returns the offset of the digits of the one Content-Length. */
 function lengthOffset(bytes: Buffer, at: number, size: number): number {
   const match = NAME.exec(bytes.toString('latin1', at, at + size))
-  if (match === null) throw new Error('a head without the length that was read in it')
+  if (match === null) throw new Error('the header block does not have the length that was read')
   return at + match.index + match[0].length
 }

@@ -34,8 +34,8 @@ const MAX_EFFECTS = 200
 /**
  * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
  * log line and one count in `squall_faults_injected_total`, however often it acts on that call.
- * Lines are left out only as `injections` says. Of a client's or upstream's text the log has only
- * tool names, methods and ids, shortened; ids can be hashed or omitted.
+ * Lines are left out only as `injections` says. From texts of clients and upstreams, the log has
+ * only tool names, methods and ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
   readonly parts: FaultReportOptions
@@ -83,7 +83,7 @@ class LineSample {
   }
 
   #report(): void {
-    this.#logger.info({ leftOut: this.#leftOut }, 'more faults were injected than are logged')
+    this.#logger.info({ leftOut: this.#leftOut }, 'injected faults exceed the log limit')
     this.#leftOut = 0
   }
 }
@@ -132,7 +132,7 @@ class ExchangeReport implements FaultListener {
     const at = now()
     recent.add({ at, entry })
     if (injections === 'off' || !this.#report.sample.admits(at)) return
-    logger.info(entry, isLater ? 'injected fault goes on' : 'fault injected')
+    logger.info(entry, isLater ? 'injected fault continues' : 'fault injected')
   }
 
   effectsOn(call: Call): readonly FaultEffect[] {
@@ -154,7 +154,7 @@ class ExchangeReport implements FaultListener {
 
   failed(ref: FaultRef, error: unknown): void {
     const fields = { ...this.#fields(ref), err: shownError(error) }
-    this.#report.parts.logger.error(fields, 'a fault failed by itself; the call passed without it')
+    this.#report.parts.logger.error(fields, 'internal error of a fault; the call passed without it')
   }
 
   #fields({ rule, fault, call }: FaultRef): RefFields {

@@ -85,16 +85,16 @@ function explain(
 ): [problem: string, remedy: string] {
   switch (error.code) {
     case 'EADDRINUSE':
-      return ['it is in use', 'stop what listens there or choose another address']
+      return ['it is in use', 'stop the process that listens there or choose another address']
     case 'EACCES':
       if (kind === 'unix') {
-        return ['permission denied', 'let this user write to the directory of the socket']
+        return ['permission denied', 'allow this user to write to the directory of the socket']
       }
       return ['permission denied', 'ports below 1024 need root or CAP_NET_BIND_SERVICE']
     case 'EADDRNOTAVAIL':
       return ['this machine has no such address', 'choose one that `ip addr` shows, or 0.0.0.0']
     case 'ENOENT':
-      return ['its directory does not exist', 'make the directory first']
+      return ['its directory does not exist', 'create the directory first']
     case undefined:
     default:
       return [error.message, 'choose another address']

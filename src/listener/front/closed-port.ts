@@ -43,7 +43,7 @@ export class ClosedPort {
         await bind(this.#server, { kind: 'tcp', host, port })
         break
       } catch (error) {
-        this.#rareLog.warn('listener', (error as Error).message, 'a listener is tried again')
+        this.#rareLog.warn('listener', (error as Error).message, 'retrying to open a listener')
         await pause(RETRY, this.#closing)
       }
     }

@@ -71,7 +71,7 @@ export class HttpFront {
       this.#upgrade(req, socket, head),
     )
     server.on('connect', (_req: IncomingMessage, socket: Socket) =>
-      this.#rejectSocket(socket, 405, 'bad_request', 'CONNECT is not for this port'),
+      this.#rejectSocket(socket, 405, 'bad_request', 'CONNECT is not supported on this port'),
     )
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#expired(socket, error)

@@ -31,7 +31,7 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   res.writeHead(head.status, '', (keeps ? [...framing, ...KEEP_ALIVE] : framing) as string[])
   const prepared = res as Prepared
   const own = prepared._header
-  if (typeof own !== 'string') throw new UnsafeResponseError('node:http prepared no head')
+  if (typeof own !== 'string') throw new UnsafeResponseError('node:http produced no header block')
   let from = own.indexOf(STATUS_LINE_END) + STATUS_LINE_END.length
   for (let i = 0; i + 1 < framing.length; i += 2) {
     from += framing[i]!.length + framing[i + 1]!.length + ': \r\n'.length
@@ -42,7 +42,7 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
 /** Checks the reason phrase, which, unlike the header lines, does not come from a strict parser. */
 export function assertSafeReason({ reason }: ResponseHead): void {
   if (reason !== 'OK' && UNSAFE.test(reason)) {
-    throw new UnsafeResponseError('the reason phrase holds a line break or NUL')
+    throw new UnsafeResponseError('the reason phrase contains a line break or NUL')
   }
 }
 

@@ -71,14 +71,14 @@ export class TlsFiles {
       const detail = (error as Error).message
       if (detail === this.#lastError) return
       this.#lastError = detail
-      this.#logger.warn({ detail }, 'new TLS files cannot be used; the last good ones stay')
+      this.#logger.warn({ detail }, 'new TLS files cannot be used; the previous ones stay active')
       return
     }
     this.#lastError = undefined
     if (sameMaterial(material, this.#material)) return
     this.#material = material
     this.#onChange(material)
-    this.#logger.info({ files: this.#paths }, 'TLS files were swapped')
+    this.#logger.info({ files: this.#paths }, 'TLS files were reloaded')
   }
 
   async close(): Promise<void> {
@@ -104,7 +104,7 @@ function readMaterial(paths: TlsPaths): SecureContextOptions {
     process.getBuiltinModule('node:tls').createSecureContext(material)
   } catch (error) {
     const names = Object.values(paths).filter(Boolean).join(', ')
-    throw new TlsFileError(`no TLS context from ${names}: ${(error as Error).message}`)
+    throw new TlsFileError(`cannot create a TLS context from ${names}: ${(error as Error).message}`)
   }
   return material
 }

@@ -8,9 +8,9 @@ export interface ParserError extends Error {
 }
 
 const ANY = 'the request is not valid HTTP/1.1'
-const BOTH_LENGTHS = 'both Content-Length and Transfer-Encoding; send one of them'
+const BOTH_LENGTHS = 'both Content-Length and Transfer-Encoding; send only one of them'
 const LINE_END = 'a line ends in something other than CR LF; end each line with CR LF'
-const VERSION = 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1'
+const VERSION = 'only HTTP/1.0 and HTTP/1.1 are supported; send HTTP/1.1'
 
 /** Rejects other versions of HTTP. */
 export const WRONG_VERSION: Rejection = { status: 505, reason: 'bad_request', message: VERSION }
@@ -36,7 +36,7 @@ const BY_CODE: Readonly<Record<string, Rejection>> = {
     'the method is unknown; send one of the registered methods, in capital letters',
   ),
   HPE_INVALID_URL: badRequest(
-    'the request target holds a character that is not allowed; percent-encode it',
+    'the request target contains an invalid character; percent-encode it',
   ),
   HPE_INVALID_CONSTANT: badRequest(
     'the request line is not a method, a target and a version; percent-encode spaces in the target',
@@ -44,14 +44,12 @@ const BY_CODE: Readonly<Record<string, Rejection>> = {
   HPE_CR_EXPECTED: badRequest(LINE_END),
   HPE_LF_EXPECTED: badRequest(LINE_END),
   HPE_INVALID_HEADER_TOKEN: badRequest(
-    'a header name holds a character that is not allowed; rename it',
+    'a header name contains an invalid character; rename the header',
   ),
   HPE_UNEXPECTED_CONTENT_LENGTH: badRequest('more than one Content-Length; send one'),
-  HPE_INVALID_CONTENT_LENGTH: badRequest(
-    'Content-Length is not a number in plain digits; send one',
-  ),
+  HPE_INVALID_CONTENT_LENGTH: badRequest('Content-Length is not a decimal number; send one'),
   HPE_INVALID_TRANSFER_ENCODING: badRequest(
-    'Transfer-Encoding is not "chunked"; send chunked alone',
+    'Transfer-Encoding is not "chunked"; send only chunked',
   ),
   HPE_INVALID_CHUNK_SIZE: badRequest(
     'a chunk does not begin with its size; send it in hexadecimal digits',
@@ -65,7 +63,7 @@ const BY_WORDS: Readonly<Record<string, Rejection>> = {
   'Unexpected whitespace after header value': badRequest(
     'a header is folded over several lines; send it as one line',
   ),
-  'Invalid header value char': badRequest('a header value holds a control character; leave it out'),
+  'Invalid header value char': badRequest('a header value contains a control character; remove it'),
   "Content-Length can't be present with Transfer-Encoding": badRequest(BOTH_LENGTHS),
   "Transfer-Encoding can't be present with Content-Length": badRequest(BOTH_LENGTHS),
 }

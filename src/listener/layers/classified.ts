@@ -149,7 +149,7 @@ class BodyReader {
     } catch (error) {
       telemetry.unclassified('internal_error')
       if (strict) throw error
-      logger.error({ err: error }, 'a request could not be read; it is passed on untouched')
+      logger.error({ err: error }, 'a request could not be parsed; it is forwarded unchanged')
     }
     return undefined
   }

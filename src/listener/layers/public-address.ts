@@ -97,7 +97,7 @@ class PublicSink implements ResponseSink {
     const text = head && this.#text(head)
     const rewritten = text === undefined ? undefined : this.#parts.address.inJson(text, this.#host)
     if (head === undefined || rewritten === undefined || rewritten === text) {
-      this.#forward(rewritten === undefined ? 'not readable as JSON' : undefined)
+      this.#forward(rewritten === undefined ? 'not valid JSON' : undefined)
       this.#sink.end(trailers)
       return
     }

@@ -82,7 +82,7 @@ export class OutboundConnection {
     this.refresh(parts.rules())
   }
 
-  /** Returns true when the dependency spoke last, so many milliseconds ago. */
+  /** Returns true when the dependency sent last, at least `ms` milliseconds ago. */
   isIdle(now: number, ms: number): boolean {
     if (this.#up.isBusy || this.#down?.isBusy) return false
     const spokeAt = Math.max(this.#down?.lastAt ?? 0, this.#beganAt)
@@ -140,7 +140,7 @@ export class OutboundConnection {
     this.#upstream = upstream
     if (dialled !== undefined) noteDial(upstream, dialled)
     const timer = setTimeout(() => {
-      upstream.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
+      upstream.destroy(Object.assign(new Error('connecting timed out'), { code: 'ETIMEDOUT' }))
     }, connectTimeout)
     upstream.on('error', (error) => this.#failed(error, upstream))
     upstream.once('close', () => {

@@ -21,13 +21,13 @@ import { TargetNames } from './target-names.ts'
 import { type DialledSockets, isDialled } from '../../upstream/dialled.ts'
 
 /** Connections of this process are captured, which would go on for ever. */
-const OWN = 'a connection of Squall itself: run it in the group of squall redirect --exempt-gid'
+const OWN = 'own connection captured: run Squall in the group of squall redirect --exempt-gid'
 /** The label of destinations that no target names. */
 const OTHER = 'other'
-/** On a drain, a connection without traffic for so many milliseconds is idle. */
+/** On a drain, a connection without traffic for this many milliseconds is idle. */
 const IDLE = 500
 
-/** A port that was taken is tried again after so many milliseconds. */
+/** A port in use is tried again after this many milliseconds. */
 const RETRY = 500
 
 /** The parts that the listeners of a sidecar share. */
@@ -156,7 +156,7 @@ export class OutboundListener {
     if (this.#isClosed || this.#refusing !== undefined || this.#server !== undefined) return
     this.#open().catch((error: Error) => {
       this.#server = undefined
-      this.#parts.rareLog.warn('outbound_listener', error.message, 'a listener is tried again')
+      this.#parts.rareLog.warn('outbound_listener', error.message, 'retrying to open a listener')
       this.#retry = setTimeout(() => this.#reopen(), RETRY).unref()
     })
   }

@@ -8,7 +8,7 @@ export interface Target {
   /** A name or an address, without the prefix of a range; `*` for every host. */
   readonly host: string
   readonly port: number
-  /** The addresses of a target that is no name. */
+  /** The addresses of a target without a name. */
   readonly range?: AddressRange | undefined
   /** True for captured connections that are read as HTTP. */
   readonly isHttp?: boolean

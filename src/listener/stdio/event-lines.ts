@@ -2,7 +2,7 @@ import { type LinePart, mayBeMessage } from './lines.ts'
 
 const LF = 0x0a
 const CR = 0x0d
-/** Stands before a byte of a raw line that would end the line of an event. */
+/** Escapes a byte of a raw line that would end the line of an event. */
 const ESCAPE = 0x10
 const ESCAPED: ReadonlyMap<number, number> = new Map([
   [CR, 0x72],
@@ -11,7 +11,7 @@ const ESCAPED: ReadonlyMap<number, number> = new Map([
 const ORIGINAL: ReadonlyMap<number, number> = new Map([...ESCAPED].map(([from, to]) => [to, from]))
 
 const DATA = 'data: '
-/** Begins the comment with a line that is no message. */
+/** Begins the comment for a line without a message. */
 const RAW = ':>'
 const NOTHING = new Uint8Array(0)
 

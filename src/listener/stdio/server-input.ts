@@ -7,7 +7,7 @@ const LINE_FEED = Uint8Array.of(LF)
 /** Writes the input of the server, where no line begins within another one. */
 export class ServerInput {
   readonly #pipe: PipeWriter
-  /** True behind a byte that is no line feed. */
+  /** True behind any byte but a line feed. */
   #isMidLine = false
   /** True while the parts of a long line come. */
   #isBusy = false

@@ -126,7 +126,7 @@ export class StdioPort {
   async carry(): Promise<ServerExit> {
     const server = this.#server!
     const failed = (err: unknown): void => {
-      this.#context.logger.error({ err }, 'lines could not be passed on; the server is ended')
+      this.#context.logger.error({ err }, 'lines could not be forwarded; the server is stopped')
       this.close()
     }
     const fromServer = [this.#readServer(server).catch(failed), this.#passErrors(server.errors)]
@@ -219,7 +219,7 @@ export class StdioPort {
   async #idle(): Promise<void> {
     if (this.#open.size === 0) return
     const timer = setTimeout(() => {
-      this.#context.faults?.rules.arming.disarm('draining', 'the client has ended')
+      this.#context.faults?.rules.arming.disarm('draining', 'the client disconnected')
     }, this.#options.drainTimeout)
     await new Promise<void>((resolve) => (this.#onIdle = resolve))
     clearTimeout(timer)

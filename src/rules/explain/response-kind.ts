@@ -7,7 +7,7 @@ import type { Facts } from '../match/call-facts.ts'
 export interface Way {
   readonly stream?: boolean
   readonly shared?: boolean
-  /** The response comes by another connection. */
+  /** The response is sent on another connection. */
   readonly elsewhere?: boolean
   /** The stream of the request ended before the response. */
   readonly resumed?: boolean

@@ -58,7 +58,7 @@ const RATE_LIMIT = shape('`response_rate_limit`', {
 const FIXED_LIMIT = shape('`fixed_limit`', { limit_kbps: to('`throttle.rate`') })
 const PERCENT = shape('`percentage`', {
   numerator: to('`percent`'),
-  denominator: to('`percent`: `HUNDRED` unless given'),
+  denominator: to('`percent`; the default is `HUNDRED`'),
 })
 const STRING_FIELDS = {
   exact: to('`exact`'),

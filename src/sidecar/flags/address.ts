@@ -54,8 +54,8 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
     // The text may hold a password, so it is not repeated.
     throw invalidAddress(
       source,
-      'the URL holds a user name or password',
-      'leave it out: clients send their own',
+      'the URL contains a user name or password',
+      'remove it: clients send their own',
     )
   }
   const authority = rest.endsWith('/') ? rest.slice(0, -1) : rest
@@ -82,7 +82,7 @@ function parseAuthority(
   if (isWildcard(parts.host)) {
     throw invalidAddress(
       source,
-      `${quoted(text)} names no single host`,
+      `${quoted(text)} is not a single host`,
       'use 127.0.0.1 or [::1] instead',
     )
   }
@@ -107,7 +107,7 @@ export function parseUpstreamHost({ text, source }: Given): string {
   if (isWildcard(host)) {
     throw invalidAddress(
       source,
-      `${quoted(text)} names no single host`,
+      `${quoted(text)} is not a single host`,
       'use the address of the pod',
     )
   }
@@ -186,7 +186,7 @@ export function adminToAsk(given: Given): ListenAddress {
     throw invalidOption(
       given.source,
       'readiness is read from the admin port, which is off',
-      'give squall run an admin port',
+      'enable the admin port of squall run',
     )
   }
   const address = parseListen(given)

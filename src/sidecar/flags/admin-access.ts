@@ -27,7 +27,7 @@ export const SIDECAR_CHANGE_FLAGS = {
     'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
     asText,
   ),
-  timeout: duration('how long to wait for a sidecar', { min: 1, max: 600_000 }, '5s'),
+  timeout: duration('time limit for the response of a sidecar', { min: 1, max: 600_000 }, '5s'),
   json: toggle('print the outcome as one JSON document'),
 }
 
@@ -70,7 +70,7 @@ export function readAccessOf(
   if (readToken !== undefined && readToken === token) {
     throw invalidCombination(
       'the admin token and the admin read token are the same',
-      'make another token with: openssl rand -base64 24',
+      'create another token with: openssl rand -base64 24',
     )
   }
   return { readToken, hosts: [...ownHosts(admin), ...adminHosts] }
@@ -105,7 +105,7 @@ function tokenOf(
     throw new UsageError(
       'INVALID_VALUE',
       error.message,
-      'make a token with: openssl rand -base64 24',
+      'create a token with: openssl rand -base64 24',
     )
   }
 }
@@ -115,7 +115,7 @@ export function adminAccessFlags(title: string) {
   return group(title, {
     adminHosts: many(
       'names',
-      'host names that the admin port accepts, besides addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
+      'additional host names that the admin port accepts, such as mcp.example.com or *.example.com; addresses, names without a dot and names in a cluster are always accepted',
       parseHosts,
     ),
     adminReadTokenFile: one(

@@ -20,7 +20,7 @@ export function productionNamesFlag(title: string) {
   return group(title, {
     productionNames: many(
       'patterns',
-      `words in names that mean production, as globs; ! excludes, and the last match decides (default: ${PRODUCTION_NAMES.join(',')})`,
+      `words in names that mean production, as globs; ! excludes, the last match decides (default: ${PRODUCTION_NAMES.join(',')})`,
       parseProductionNames,
     ),
   })
@@ -31,7 +31,7 @@ export function environmentLabelFlag(title: string) {
   return group(title, {
     environmentLabel: one(
       'key',
-      'label of a namespace that names its environment, where it can be read',
+      'namespace label that names the environment, if labels can be read',
       asText,
       { default: 'environment' },
     ),
@@ -117,7 +117,7 @@ export function rejectProduction(
   throw new UsageError(
     'PRODUCTION',
     productionText(found),
-    `${otherwise}; --allow-production continues nevertheless`,
+    `${otherwise}; --allow-production continues anyway`,
   )
 }
 

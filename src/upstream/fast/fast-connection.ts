@@ -46,7 +46,7 @@ const RESET: Failure = { kind: 'reset', message: 'the upstream reset the connect
 const RESET_CODE = { code: 'ECONNRESET' }
 const CLOSED: Failure = {
   kind: 'closed',
-  message: 'the upstream closed the connection before its response was whole',
+  message: 'the upstream closed the connection before its response was complete',
 }
 
 /** The read buffer that all connections share: kept bytes are copied before the read returns. */
@@ -216,13 +216,13 @@ export class FastConnection implements PooledConnection, PieceTaker {
       return
     }
     try {
-      this.#response(input, size)
+      this.#readResponse(input, size)
     } catch (error) {
       this.#fail({ kind: 'protocol', message: (error as Error).message })
     }
   }
 
-  #response(input: Buffer, size: number): void {
+  #readResponse(input: Buffer, size: number): void {
     const user = this.#user
     if (user === undefined || this.#waiting !== undefined) {
       // Unsolicited bytes must not be read as the response to the next request.
@@ -266,7 +266,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
         this.#handOverChunk(input.subarray(chunks.at, size))
         return
       case 'broken':
-        this.#fail({ kind: 'protocol', message: 'a chunk does not end where it says' })
+        this.#fail({ kind: 'protocol', message: 'the chunk data does not have its declared size' })
     }
   }
 

@@ -169,7 +169,7 @@ describe('HTTP probes', () => {
     const { port: admin } = await health({ 'app/prestop': { httpGet: { port } } })
     const socket = connect(admin, '127.0.0.1')
     socket.write('GET /app-health/app/prestop HTTP/1.1\r\nhost: x\r\n\r\n')
-    await eventually(() => (arrived === 1 ? undefined : 'not asked yet'))
+    await eventually(() => (arrived === 1 ? undefined : 'not queried yet'))
     socket.destroy()
     await eventually(() => (left === 1 ? undefined : 'still connected'))
   })

@@ -128,6 +128,6 @@ describe('wait-ready', () => {
     expect(parse(':15390')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15390 })
     expect(parse('0.0.0.0:1')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 1 })
     expect(parse('[fd00::1]:1')).toEqual({ kind: 'tcp', host: 'fd00::1', port: 1 })
-    expect(() => parse('off')).toThrow('give squall run an admin port')
+    expect(() => parse('off')).toThrow('enable the admin port of squall run')
   })
 })

@@ -88,8 +88,8 @@ describe('an upstream', () => {
     ['http://app:3000?x', /has a path or a query/],
     ['http://app:3000#x', /has a path or a query/],
     ['http://app\\mcp', /has a path or a query/],
-    ['http://0.0.0.0:3000', /names no single host; use 127\.0\.0\.1/],
-    ['http://[::]:3000', /names no single host/],
+    ['http://0.0.0.0:3000', /is not a single host; use 127\.0\.0\.1/],
+    ['http://[::]:3000', /is not a single host/],
   ])('refuses %j', (text, message) => {
     expect(() => upstream(text)).toThrow(message)
   })

@@ -75,7 +75,7 @@ describe('squall load', () => {
   ])('does not call %s with %j and %j', async (target, args, env, found) => {
     const call = (): Promise<unknown> => load(target, args, env)
     await expect(call).rejects.toThrow(found)
-    await expect(call).rejects.toThrow('--allow-production continues nevertheless')
+    await expect(call).rejects.toThrow('--allow-production continues anyway')
     await load(target, [...args, '--allow-production'], env)
     await load(target, args, { ...env, SQUALL_ALLOW_PRODUCTION: 'true' })
   })

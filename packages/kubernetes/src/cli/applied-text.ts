@@ -11,8 +11,8 @@ export function textForPods(text: string, selector: string | undefined): string 
   if (labels === undefined) {
     throw invalidOption(
       '--selector',
-      `${quoted(selector)} has more than equal labels, which rules cannot express`,
-      'write match: { podLabels: { app: shop } }, with any and not, into the rules, and leave --selector out',
+      `${quoted(selector)} has conditions other than equality, which rules do not support`,
+      'write match: { podLabels: { app: shop } }, with any and not, into the rules, and remove --selector',
     )
   }
   const targeted = targetText(text, labels)

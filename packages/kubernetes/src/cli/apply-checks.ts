@@ -30,8 +30,8 @@ export function rejectAhead({ text, now }: Replacing): void {
   if (ahead === undefined) return
   const at = `appliedAt of ${foreign(ahead.name)} is ${instantText(ahead.appliedAt)}`
   throw invalidFile(
-    `${at}, and the clock of the API server says ${instantText(Math.floor(now / 1000) * 1000)}`,
-    'leave appliedAt out, and write from: for a later start',
+    `${at}, but the clock of the API server shows ${instantText(Math.floor(now / 1000) * 1000)}`,
+    'remove appliedAt, and write from: for a later start',
   )
 }
 
@@ -46,7 +46,7 @@ export async function confirmEndless(
   // As --for writes it.
   const hadEnd = old.length > 0 && old.every(({ until }) => until !== undefined)
   if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
-  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, and the new ones have none`
+  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, but the new rules have none`
   if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
   throw invalidCombination(wrong, 'end them with --for 15m, or use --force')
 }

@@ -80,7 +80,7 @@ export async function applyCommand(
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return rejectedRules(problems, json, output, 'applied')
   const text = textForPods(written, cluster.selector)
-  const ending = 'nothing more is done'
+  const ending = 'no further action is taken'
   return inNamespace({ cluster, patienceMs }, output, ending, async (client, namespace, signal) => {
     const asked = { namespace, configMap, key, text, prefix: cluster.prefix }
     const run = { ...startRollout(client, request, output, signal), asked, canAct }
@@ -174,7 +174,7 @@ async function announce(
   const recorded =
     change === 'unchanged' ? undefined : await recordApplied(client, applied, canAct, { signal })
   const unrecorded = recorded ?? (await recordWarnings(client, reachedPods, bypasses, { signal }))
-  if (unrecorded !== undefined) warnOnce(run, `no event was recorded: ${unrecorded.message}`)
+  if (unrecorded !== undefined) warnOnce(run, `the event was not recorded: ${unrecorded.message}`)
   const running = reached.filter(({ pod, digest }) => digest && pod.sidecar === 'running')
   const touched = running.map(({ pod }) => pod)
   const [trouble] = await touchPods(client, touched, prefix, new Date(), { signal: limit })
@@ -193,7 +193,7 @@ function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
     pods.map((pod): [AwaitedPod, PodProgress] =>
       pod.isReached
         ? [pod, { state: 'waiting', detail }]
-        : [pod, { state: 'skipped', detail: 'no rule is for this pod' }],
+        : [pod, { state: 'skipped', detail: 'no rule matches this pod' }],
     ),
   )
 }
@@ -225,11 +225,11 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   const next = signal.aborted
     ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : countOf(progress, 'rejected') > 0
-      ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
+      ? 'the sidecars keep their previous rules; fix the file and apply it again'
       : isWaiting && isEnough(progress, min)
         ? `enough pods have the rules (--min ${min}%)\n`
         : isWaiting
-          ? `not done after ${timeoutMs / 1000} s; check again with ${status}, and see a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
+          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs -n ${namespace} POD -c squall`
           : ''
   return `${head}${openPodLines(progress, 'applied', all, ({ name }) => name)}${next}`
 }

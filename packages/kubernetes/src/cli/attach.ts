@@ -52,8 +52,8 @@ export async function attachCommand(request: AttachRequest): Promise<number> {
   const { text, problems } = await readCheckedRules(request.file)
   if (problems.length > 0) return rejectedRules(problems, request.json, output, 'attached')
   if (Buffer.byteLength(text) > MAX_RULES) {
-    const fix = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw invalidFile('the rules have more than 64KiB', fix)
+    const fix = 'use fewer rules, or inject the sidecar, which reads a ConfigMap'
+    throw invalidFile('the rules must have at most 64KiB', fix)
   }
   return inNamespace(request, output, ENDING, async (client, namespace, signal) => {
     await rejectNamespace(client, namespace, request, signal)
@@ -82,7 +82,7 @@ async function attach(
   const notice = (line: string): void => void (json || output.err.write(`${where}: ${line}\n`))
   notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
   if (made.unlabelled !== undefined) {
-    notice(`squall stop finds it with --unlabelled only: ${made.unlabelled.message}`)
+    notice(`only squall stop --unlabelled finds it: ${made.unlabelled.message}`)
   }
   if (probePaths.length > 0) {
     notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
@@ -90,7 +90,7 @@ async function attach(
   try {
     const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
     const trouble = await record(client, ref, 'attached', `, until ${until}`, signal)
-    if (trouble !== undefined) notice(`no event was recorded: ${trouble.message}`)
+    if (trouble !== undefined) notice(`the event was not recorded: ${trouble.message}`)
     const state = await awaitAttached(client, ref, container, text, wait)
     const { armed, reasons } = state
     const words = `port ${ports.join(', ')}, ${armedText(state)}, until ${until}`
@@ -117,10 +117,10 @@ export function detachCommand(request: DetachRequest): Promise<number> {
     if (said !== undefined) {
       await labelAttached(client, ref, cluster.prefix, null, signal)
       const trouble = await record(client, ref, 'detached', '', signal)
-      if (trouble !== undefined) output.err.write(`no event was recorded: ${trouble.message}\n`)
+      if (trouble !== undefined) output.err.write(`the event was not recorded: ${trouble.message}`)
     }
     const detail =
-      said === undefined ? 'nothing is attached' : said.replace(/^(?!detached)/, 'ended: ')
+      said === undefined ? 'no sidecar is attached' : said.replace(/^(?!detached)/, 'ended: ')
     const report = { ok: true, namespace, pod, detached: said !== undefined, detail }
     output.out.write(json ? jsonText(report) : `${namespace}/${pod}: ${plain(detail)}\n`)
     return 0

@@ -169,7 +169,7 @@ async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
 function rejectLate(startBefore: number | undefined): void {
   if (startBefore === undefined || Date.now() < startBefore) return
   throw new Error(
-    `too late: it had to start before ${new Date(startBefore).toISOString()}; no traffic was redirected; check the clocks and the time to pull the image, and attach again`,
+    `the start deadline ${new Date(startBefore).toISOString()} has passed; no traffic was redirected; check the clocks and the image pull time, and attach again`,
   )
 }
 

@@ -21,7 +21,7 @@ const LIFETIME = { min: 1_000, max: 50 * 8_766 * HOUR }
 export const CERTIFICATE_FLAGS = group('The certificate, from a directory or issued by squall:', {
   tlsDir: one(
     'directory',
-    'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, the CA to publish',
+    'directory with tls.crt and tls.key, watched for changes; with --webhook-configuration also ca.crt, the CA to publish',
     asGiven<Given>,
   ),
   tlsSecret: one(
@@ -31,7 +31,7 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
   ),
   tlsHost: many(
     'name',
-    'host name in the issued certificate, such as squall.chaos.svc; repeat it for more',
+    'host name in the issued certificate, such as squall.chaos.svc; repeatable',
     asGiven<readonly Given[]>,
   ),
   webhookConfiguration: one(
@@ -46,14 +46,14 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
   ),
   caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
   certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
-  rotateBefore: duration('how long before its expiry a certificate is replaced', LIFETIME, '720h'),
+  rotateBefore: duration('time before expiry at which a certificate is replaced', LIFETIME, '720h'),
   certificateCheck: duration(
-    'how often to check the Secret and the webhook configurations',
+    'interval at which the Secret and the webhook configurations are checked',
     { min: 10, max: 24 * HOUR },
     '1m',
   ),
   caSettle: duration(
-    'how long to wait before a certificate of a new CA is used, so that API servers see the CA first',
+    'time before a certificate of a new CA is used, so that API servers load the CA first',
     { min: 0, max: HOUR },
     '10s',
   ),
@@ -72,7 +72,7 @@ export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   if (tlsDir !== undefined && tlsSecret !== undefined) {
     throw invalidCombination(
       `${tlsDir.source} and ${tlsSecret.source} contradict each other`,
-      'leave one out',
+      'remove one of them',
     )
   }
   if (tlsDir !== undefined) return mounted(flags, tlsDir)
@@ -88,7 +88,7 @@ function mounted(flags: CertificateValues, directory: Given): WebhookTls {
     const without = useless === host ? '' : ' without --webhook-configuration'
     throw invalidCombination(
       `${useless.source} has no effect with ${directory.source}${without}`,
-      'leave it out',
+      'remove it',
     )
   }
   const publish = configuration && {
@@ -111,21 +111,21 @@ function managed(flags: CertificateValues, secret: Given): WebhookTls {
   const { certificateCheck: checkMs, caSettle: settleMs } = flags
   if (rotateBeforeMs >= servingMs) {
     throw invalidCombination(
-      '--rotate-before is not shorter than --certificate-lifetime',
-      'choose about a third of it',
+      '--rotate-before must be shorter than --certificate-lifetime',
+      'use about a third of it',
     )
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
     throw invalidCombination(
-      '--rotate-before leaves no time for two certificate checks',
-      'make it longer, or --certificate-check and --ca-settle shorter',
+      '--rotate-before is too short for two certificate checks',
+      'use a longer one, or a shorter --certificate-check and --ca-settle',
     )
   }
   if (caMs < 2 * servingMs) {
     throw invalidCombination(
-      '--ca-lifetime is shorter than twice --certificate-lifetime',
-      'make it longer',
+      '--ca-lifetime must be at least twice --certificate-lifetime',
+      'use a longer one',
     )
   }
   return {

@@ -48,7 +48,7 @@ export function isEveryNamespace(
   if (!allNamespaces || !names('namespace')) return allNamespaces
   throw invalidCombination(
     '--all-namespaces and --namespace contradict each other',
-    'leave one of the two out',
+    'remove one of them',
   )
 }
 
@@ -94,7 +94,7 @@ export function parseMinor(given: Given): number {
   if (match !== null) return Number(match[1])
   throw invalidValue(
     given,
-    'is not a version of Kubernetes',
+    'is not a Kubernetes version',
     'write a version such as 1.33 or v1.33.2',
   )
 }
@@ -215,8 +215,8 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
 ) {
   return group('Waiting and output:', {
     timeout: duration(help, { min: 1_000, max: 3_600_000 }, timeout),
-    min: percent('percentage of the pods that has to confirm', { min: 1, max: 100 }, '100%'),
-    all: toggle('list each pod, also where there are more than 40'),
+    min: percent('percentage of the pods that must confirm', { min: 1, max: 100 }, '100%'),
+    all: toggle('list each pod, also if there are more than 40'),
     ...more,
     json: toggle('print the outcome as one JSON document'),
   })

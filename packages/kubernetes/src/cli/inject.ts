@@ -51,7 +51,7 @@ export async function injectCommand(
     { labels: request.namespaceLabels, annotations: request.namespaceAnnotations },
     request.namespace,
   )
-  const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['nothing here makes pods']
+  const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['no pod templates found']
   const inject = (template: PodTemplate, injectedServices?: ReadonlySet<string>): Injection => {
     const namespace = template.namespace ?? request.namespace
     const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
@@ -79,7 +79,7 @@ export async function injectCommand(
     if (injection.kind !== 'injected') {
       const reason = `(${injection.reason}): ${injection.message}`
       if (injection.kind === 'denied') return reason
-      note(`left as it is ${reason}`)
+      note(`unchanged ${reason}`)
       return template.value
     }
     note(`injected, mode ${injection.mode} (${injection.why})`)
@@ -99,7 +99,7 @@ export async function uninjectCommand(
     if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
       const pod = uninjectPod(parsed.pod, request.prefix)
-      note(pod === parsed.pod ? 'left as it is: nothing was injected' : 'as it was before')
+      note(pod === parsed.pod ? 'unchanged: nothing was injected' : 'unchanged')
       return pod
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
@@ -132,7 +132,7 @@ async function changePods(
     },
     format,
   )
-  if (isDenied) notes.push('nothing is written, since something was denied')
+  if (isDenied) notes.push('nothing was written, because pods were denied')
   await out.note(notes.map((line) => `${line}\n`).join(''))
   if (isDenied) return 1
   await out.write(text)

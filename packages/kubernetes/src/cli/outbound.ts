@@ -49,7 +49,11 @@ function captureOf(given: Given): Capture {
   const { port, network } = found
   rejectHost(found, to, given)
   if (port === to) {
-    throw invalidValue(given, 'leads a port to itself', 'use the port of a listener of squall run')
+    throw invalidValue(
+      given,
+      'redirects a port to itself',
+      'use the port of a listener of squall run',
+    )
   }
   return { port, network, to }
 }
@@ -58,7 +62,7 @@ function captureOf(given: Given): Capture {
 function rejectHost({ host, network, port }: Destination, to: number, given: Given): void {
   if (network === undefined && host !== '*') {
     const fix = `write its addresses, or ${port}=${to} for the whole port`
-    throw invalidValue(given, 'has a host name, which the kernel does not know', fix)
+    throw invalidValue(given, 'has a host name, which nftables does not resolve', fix)
   }
   if (network === undefined || !isUncapturable(network)) return
   throw invalidValue(
@@ -71,11 +75,11 @@ function rejectHost({ host, network, port }: Destination, to: number, given: Giv
 function rejectClash({ network, port, to }: Capture, others: readonly Capture[], given: Given) {
   const same = others.find((other) => other.port === port)
   if (others.some((other) => other.port === port && other.network?.text === network?.text)) {
-    throw invalidValue(given, 'is given twice', 'leave one of them out')
+    throw invalidValue(given, 'duplicate target', 'remove one of them')
   }
   // The listener reads the address of the destination alone.
   if (others.some((other) => other.to === to && other.port !== port)) {
-    const wrong = `port ${to} receives two ports`
+    const wrong = `port ${to} receives connections to two ports`
     throw invalidOption(given.source, wrong, 'use one listener for each captured port')
   }
   if (same !== undefined && same.to !== to) {

@@ -219,7 +219,7 @@ function screenLines(text: string, foot: string, width: number, height: number):
     textLine(line, index === 0 ? 'strong' : line.startsWith('production: ') ? 'bad' : 'plain'),
   )
   if (shown.length < all.length) {
-    lines.push(textLine(`${all.length - shown.length} more lines; choose with -n or -l`, 'warn'))
+    lines.push(textLine(`${all.length - shown.length} more lines; select with -n or -l`, 'warn'))
   }
   return [...lines, [], textLine(foot, 'quiet')].map((line) => fitLine(line, width))
 }

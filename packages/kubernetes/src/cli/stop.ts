@@ -53,8 +53,8 @@ export function stopCommand(
     await act(run).catch((error: unknown) => {
       if (!run.limit.aborted) throw error
       if (signal.aborted) return
-      const unknown = run.progress.size === 0 ? ': pods with a sidecar are not known' : ''
-      incomplete(run, `not done after ${timeoutMs / 1000} s${unknown}`)
+      const unknown = run.progress.size === 0 ? ': the pods with a sidecar are unknown' : ''
+      incomplete(run, `timed out after ${timeoutMs / 1000} s${unknown}`)
     })
     output.out.write(json ? stopJson(run) : stopText(run))
     return signal.aborted ? INTERRUPTED : hasFailed(run) ? FAILED : 0
@@ -84,7 +84,7 @@ async function act(run: StopRun): Promise<void> {
   const list = (): Promise<readonly InjectedPod[] | undefined> =>
     listPods(run, action === 'stop' ? changeFor : undefined)
   const first = await list().catch((error: unknown) =>
-    incomplete(run, `pods with a sidecar are not known: ${asKubeError(error).message}`),
+    incomplete(run, `the pods with a sidecar are unknown: ${asKubeError(error).message}`),
   )
   await rejectProductions(run, first ?? [])
   await changeFor(first ?? [])
@@ -93,7 +93,7 @@ async function act(run: StopRun): Promise<void> {
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
   const again = list().catch((error: unknown) =>
-    warn(`pods created meanwhile are not known: ${asKubeError(error).message}`),
+    warn(`pods created meanwhile are unknown: ${asKubeError(error).message}`),
   )
   const [pods = first] = await Promise.all([again, touch(run, first)])
   await changeFor(pods)
@@ -119,7 +119,8 @@ function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
   const { dryRun, action } = run.request
   const would = `would be ${run.wanted}`
   if (isAttached(pod)) {
-    if (action === 'resume') return { state: 'skipped', detail: 'attached: it reads no stop key' }
+    if (action === 'resume')
+      return { state: 'skipped', detail: 'attached: it does not read the stop key' }
     if (dryRun) return { state: 'skipped', detail: would }
     return { state: 'unconfirmed', detail: 'attached: it has not ended' }
   }
@@ -205,7 +206,7 @@ async function listPods(
   } catch (error) {
     const needsList = allNamespaces || onlyProduction !== undefined
     if (needsList || !isKubeError(error, 'forbidden')) throw error
-    warn(`pods with a sidecar are not known: ${error.message}`)
+    warn(`the pods with a sidecar are unknown: ${error.message}`)
     return undefined
   }
 }
@@ -315,5 +316,5 @@ async function record(run: StopRun): Promise<void> {
     recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal: limit }),
   )
   const trouble = troubles.find((each) => each !== undefined)
-  if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)
+  if (trouble !== undefined) warn(`the event was not recorded: ${trouble.message}`)
 }

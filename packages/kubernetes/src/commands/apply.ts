@@ -43,10 +43,10 @@ export const APPLY = defineCommand({
         parseObjectName,
         { default: 'squall-rules' },
       ),
-      key: one('key', 'key to write; other keys stay unchanged', parseKey, {
+      key: one('key', 'key to write; other keys are unchanged', parseKey, {
         default: 'rules.yaml',
       }),
-      for: duration('ends all rules after this time, in every pod; their times begin again now', {
+      for: duration('end all rules after this time, in every pod; their times start again now', {
         min: 1_000,
         max: MAX_DURATION_MS,
       }),
@@ -61,11 +61,11 @@ export const APPLY = defineCommand({
     ...UNLABELLED_FLAG,
     selector: {
       ...CLUSTER_FLAGS.selector,
-      help: 'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule',
+      help: 'restrict the rules to pods with these labels, as in app=shop,tier=front; written into each rule',
     },
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...waitFlags('how long to wait until every sidecar has the rules', '120s', {
+    ...waitFlags('time limit for waiting until every sidecar has the rules', '120s', {
       noWait: toggle('write the ConfigMap and annotate the pods, and do not wait'),
     }),
   },
@@ -89,7 +89,7 @@ function parseKey(given: Given): string {
   if (KEY.test(given.text) && given.text !== STOP_KEY) return given.text
   throw invalidValue(
     given,
-    'is not a key for rules',
+    'is not a valid key for rules',
     'use letters, digits, dots and dashes, such as rules.yaml',
   )
 }

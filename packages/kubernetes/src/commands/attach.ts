@@ -26,7 +26,7 @@ const { selector: _selector, ...POD_FLAGS } = CLUSTER_FLAGS
 
 const DETACH_FLAGS = {
   ...POD_FLAGS,
-  ...waitingFor('how long to wait until the sidecar has ended'),
+  ...waitingFor('time limit for waiting until the sidecar has ended'),
 }
 
 export const ATTACH = defineCommand({
@@ -61,7 +61,7 @@ export const ATTACH = defineCommand({
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
     ...waitingFor(
-      'how long to wait until traffic is redirected; a container that starts later does nothing',
+      'time limit for waiting until traffic is redirected; a container that starts later does nothing',
     ),
   },
   operands: { form: '<pod>', most: 1 },
@@ -105,12 +105,12 @@ function waitingFor(help: string) {
 
 function parsePortName({ text, source }: Given): string {
   if (PORT.test(text)) return text
-  throw invalidOption(source, 'not a port', 'write its number, or its name as the pod declares it')
+  throw invalidOption(source, 'not a port', 'write its number, or its name in the pod')
 }
 
 function podOf(flags: Values<typeof DETACH_FLAGS>, context: Context) {
   const [pod] = context.operands
-  if (pod === undefined) throw missing('no pod', 'name one: kubectl get pods')
+  if (pod === undefined) throw missing('no pod', 'name a pod: kubectl get pods')
   return {
     pod: parseObjectName({ text: pod.replace(/^pods?\//, ''), source: 'the pod' }),
     cluster: clusterOf(flags, context),

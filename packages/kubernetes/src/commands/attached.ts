@@ -40,22 +40,20 @@ export const ATTACHED = defineCommand({
       for: attachedFor('time after which the container detaches by itself'),
       startBefore: one(
         'time',
-        'time by which the command has to begin, or it does nothing, such as 2026-05-01T10:00:00Z',
+        'deadline for the start of the command, which otherwise does nothing, such as 2026-05-01T10:00:00Z',
         timeOf,
       ),
     }),
     ...group(PORTS, {
       nft: one('program', 'name or path of the program nft', asText, { default: 'nft' }),
       user: count(
-        'user of squall run, which has no capabilities',
+        'user of squall run, without capabilities',
         { min: 1, max: 2 ** 32 - 2 },
         '65532',
       ),
     }),
   },
-  note: `
-For the container that squall attach adds to a pod. Needs user 0 and the capabilities NET_ADMIN,
-SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
+  note: '\nFor the container that squall attach adds to a pod. Requires user 0 and the capabilities NET_ADMIN, SETUID, SETGID and KILL. Options of squall run are read from the environment.',
   parse: ({ port, admin, rulesText = 'rules: []\n', ...flags }) => {
     const redirects = needed(port)
     rejectAdmin(admin, redirects)

@@ -21,7 +21,7 @@ const MOST_FILES = 1000
 const FILE = group(INPUT, {
   file: many(
     'path',
-    'manifest in YAML or JSON, with any number of documents; - is standard input; repeat it for more',
+    'manifest in YAML or JSON, with any number of documents; - is standard input; repeatable',
     parseFiles,
     { short: 'f' },
   ),
@@ -53,12 +53,12 @@ export const INJECT = defineCommand({
       }),
       namespaceLabel: many(
         'key=value',
-        'label of the namespace, for input without the Namespace object; repeat it for more',
+        'label of the namespace, for input without the Namespace object; repeatable',
         pairs,
       ),
       namespaceAnnotation: many(
         'key=value',
-        'annotation of the namespace, likewise; repeat it for more',
+        'annotation of the namespace, for input without the Namespace object; repeatable',
         pairs,
       ),
       kubernetesVersion: one(
@@ -70,7 +70,7 @@ export const INJECT = defineCommand({
     ...group('The sidecar:', {
       annotation: many(
         'key=value',
-        'annotation to add to each pod template first, such as inject=true or mode=port; repeat it for more',
+        'annotation to add to each pod template first, such as inject=true or mode=port; repeatable',
         pairs,
       ),
       image: one('image', 'image of the sidecar', asText),
@@ -104,7 +104,7 @@ export const UNINJECT = defineCommand({
   name: 'uninject',
   examples: ['uninject -f injected.yaml', 'uninject -f injected.yaml | kubectl apply -f -'],
   page: 'docs/concepts/injection.md',
-  description: 'remove the sidecar from manifests, which restores them',
+  description: 'remove the sidecar from manifests and restore their original values',
   flags: { ...FILE, ...annotationPrefixFlag(INPUT), ...FORMAT },
   parse: ({ file: files, output: format, annotationPrefix: prefix }) => ({ files, format, prefix }),
   start: async (request) => (await import('../cli/inject.ts')).uninjectCommand(request),
@@ -120,11 +120,12 @@ function parseNamespace(given: Given): string {
 }
 
 function parseFiles(given: readonly Given[]): readonly string[] {
-  if (given.length === 0) throw missing('no manifest', 'name one with -f, - being standard input')
+  if (given.length === 0)
+    throw missing('no manifest', 'name a manifest with -f; - is standard input')
   atMost(MOST_FILES, given)
   const files = given.map(({ text }) => text)
   if (files.filter((file) => file === '-').length > 1) {
-    throw invalidCombination('-f - is given twice', 'standard input can be read once')
+    throw invalidCombination('duplicate -f -', 'standard input can be read only once')
   }
   return files
 }

@@ -34,7 +34,7 @@ const NO_PORT = 'add it, such as --port 3000=15300'
 export const PORT_FLAG = group('Redirected ports:', {
   port: many(
     'app=squall',
-    'port of your MCP server, and port of the listener for its traffic, such as 3000=15300; repeat it for more',
+    'port of your MCP server, and port of the listener for its traffic, such as 3000=15300; repeatable',
     parseRedirects,
   ),
 })
@@ -66,34 +66,22 @@ export const REDIRECT = defineCommand({
     ...group('Outgoing connections:', {
       outbound: many(
         'port=squall',
-        'port of other machines whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeat it for more',
+        'destination port whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeatable',
         parseCaptures,
       ),
-      outboundUid: many(
-        'number',
-        'capture connections of this user only; repeat it for more',
-        parseUids,
-      ),
-      exemptGid: count(
-        'group of squall run, whose connections reach their destination',
-        IDS,
-        '15390',
-      ),
+      outboundUid: many('number', 'capture connections of this user only; repeatable', parseUids),
+      exemptGid: count('group of squall run, whose connections are not captured', IDS, '15390'),
     }),
     ...group('Mode:', {
       undo: toggle('remove all rules'),
       release: toggle(
         'end a redirect of squall attach: new connections go to your MCP server, open ones continue',
       ),
-      dryRun: toggle('print the rules, and change nothing'),
+      dryRun: toggle('print the rules without applying them'),
       nft: one('program', 'name or path of the program nft', parseProgram, { default: 'nft' }),
     }),
   },
-  note: `
-Needs Linux, the program nft, and the capability NET_ADMIN. The rules are for IPv4 and IPv6, and
-replace those of an earlier run. In a pod it runs in an init container, before your MCP server starts.
-Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the
-API server of the pod are not captured, unless --outbound names that address.`,
+  note: '\nRequires Linux, the program nft, and the capability NET_ADMIN. The rules apply to IPv4 and IPv6, and replace those of an earlier run. In a pod, run it in an init container, before your MCP server starts. Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the API server of the pod are not captured, unless --outbound names that address.',
   parse: (flags, { env }): RedirectRequest => {
     const { port, admin, exemptUid, outbound, outboundUid: uids, exemptGid, ...rest } = flags
     const { undo, release, dryRun, nft } = rest
@@ -107,7 +95,7 @@ API server of the pod are not captured, unless --outbound names that address.`,
     )
     rejectListeners(outbound, port)
     if (uids.length > 0 && outbound.length === 0) {
-      throw invalidCombination('--outbound-uid captures nothing alone', 'add --outbound')
+      throw invalidCombination('--outbound-uid requires --outbound', 'add --outbound')
     }
     const apiServer = apiServerOf(env)
     if (giveBack !== undefined) return { plan: giveBack, apiServer, dryRun, nft }
@@ -156,9 +144,7 @@ async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest):
   const { applyRules } = await import('../redirect/nft.ts')
   await applyRules(rules, nft)
   process.stdout.write(
-    typeof plan === 'string'
-      ? 'nothing is redirected any more\n'
-      : `redirecting ${planText(plan)}\n`,
+    typeof plan === 'string' ? 'the redirect is removed' : `redirecting ${planText(plan)}\n`,
   )
   return 0
 }
@@ -216,13 +202,13 @@ function redirectOf({ text, source }: Given): Redirect {
 function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
   const { text, source } = given
   if (others.some((other) => other.from === from)) {
-    throw invalidOption(source, `port ${from} is redirected twice`, 'leave one of them out')
+    throw invalidOption(source, `duplicate port ${from}`, 'remove one of them')
   }
   // A listener sends to one upstream.
   if (others.some((other) => other.to === to)) {
     throw invalidOption(
       source,
-      `port ${to} receives two ports`,
+      `port ${to} receives connections to two ports`,
       'use one listener for each port of your MCP server',
     )
   }
@@ -242,6 +228,6 @@ export function rejectAdmin(given: Given, redirects: readonly Redirect[], option
   throw invalidOption(
     given.source,
     `${address.port} is the admin port, which is never redirected`,
-    `leave ${option} ${clash.from}=${clash.to} out, or set --admin as for squall run`,
+    `remove ${option} ${clash.from}=${clash.to}, or set --admin as for squall run`,
   )
 }

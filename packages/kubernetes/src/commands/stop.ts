@@ -38,7 +38,7 @@ const COMMON_FLAGS = {
       { default: 'squall-rules' },
     ),
   }),
-  ...waitFlags('how long to wait until every sidecar has confirmed', '30s', {
+  ...waitFlags('time limit for waiting until every sidecar has confirmed', '30s', {
     dryRun: toggle('validate every change with the API server, and change nothing'),
   }),
   ...environmentLabelFlag(CLUSTER),
@@ -66,7 +66,7 @@ kubeconfig. It overrides all rules, header faults and the admin API. The rules s
     if (production && common.cluster.selector !== undefined) {
       throw invalidCombination(
         '--production and --selector contradict each other',
-        'leave one of the two out: --production stops all pods of a namespace',
+        'remove one of them: --production stops all pods of a namespace',
       )
     }
     const { environmentLabel } = common

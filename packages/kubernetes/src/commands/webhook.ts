@@ -45,10 +45,10 @@ export const WEBHOOK = defineCommand({
         parseMinor,
       ),
       readNamespaces: toggle(
-        'read labels and annotations of namespaces; needs the right to get namespaces',
+        'read labels and annotations of namespaces; requires permission to get namespaces',
       ),
       readServices: toggle(
-        'read Services, to warn of those that bypass the sidecar; needs the right to list services',
+        'read Services, to warn about those that bypass the sidecar; requires permission to list services',
       ),
     }),
     ...CERTIFICATE_FLAGS,
@@ -61,7 +61,7 @@ export const WEBHOOK = defineCommand({
       ),
       clusterCa: one(
         'file',
-        'CA of the API server, to read its version without credentials where no other access is needed',
+        'CA of the API server, to read its version without credentials if no other access is required',
         asText,
       ),
       kubeconfig: one(
@@ -71,15 +71,19 @@ export const WEBHOOK = defineCommand({
       ),
       context: one('name', 'context of the kubeconfig', asText),
     }),
-    ...group('Bounds and times:', {
+    ...group('Limits and times:', {
       maxReview: size('largest review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
-        'time for a review to arrive; keep it below timeoutSeconds of the webhook configuration',
+        'time limit for receiving a review; keep it below timeoutSeconds of the webhook configuration',
         // An API server waits at most thirty seconds.
         { min: 100, max: 30_000 },
         '4s',
       ),
-      shutdownDelay: duration('how long reviews are accepted after readiness ends', END_TIME, '5s'),
+      shutdownDelay: duration(
+        'time for which reviews are accepted after readiness ends',
+        END_TIME,
+        '5s',
+      ),
       drainTimeout: duration('time for reviews in flight to end', END_TIME, '10s'),
     }),
     ...LOG_FLAGS,
@@ -91,7 +95,7 @@ Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on
     if (overlaps(listen, admin)) {
       throw invalidCombination(
         '--listen and --admin are the same address',
-        'choose another for one of the two',
+        'use different addresses',
       )
     }
     return {

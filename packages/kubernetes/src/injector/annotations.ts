@@ -57,42 +57,43 @@ const TABLE = {
     targets: ['pod'],
     ...BOOLEAN,
     fallback: '`false`',
-    meaning: 'inject the sidecar into this pod; may also be a label. `false` in either wins',
+    meaning:
+      'inject the sidecar into this pod; may also be a label. `false` in either takes precedence',
   },
   ports: {
     form: '`3000`, `mcp`, `3000,4000`',
     fallback: 'the only declared TCP port',
-    meaning: 'ports of your MCP server to take over, by number or name',
+    meaning: 'ports of your MCP server that the sidecar takes over, by number or name',
     check: ports,
   },
   container: {
     form: 'a name',
     fallback: 'any container',
-    meaning: 'container with the ports, where several containers declare ports',
+    meaning: 'container with the ports, if several containers declare ports',
     check: containerName,
   },
   mode: {
     ...words('auto', 'redirect', 'port', 'bind'),
     fallback: '`auto`',
-    meaning: 'how traffic reaches the sidecar',
+    meaning: 'how traffic is redirected to the sidecar',
   },
   outbound: {
     targets: ['pod'],
     form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
     fallback: 'outgoing connections do not pass the sidecar',
     meaning:
-      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port, `http://` reads HTTP and MCP. Needs NET_ADMIN, as mode `redirect` does',
+      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port, `http://` parses HTTP and MCP. Requires NET_ADMIN, as mode `redirect` does',
     check: outboundProblem,
   },
   rules: {
     ...OBJECT_NAME,
     fallback: '`squall-rules`',
-    meaning: 'ConfigMap of the same namespace with the rules; it may be missing',
+    meaning: 'ConfigMap with the rules, in the same namespace; optional',
   },
   'rules-key': {
     form: 'a key',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
-    meaning: 'the only key of that ConfigMap to read',
+    meaning: 'key of that ConfigMap to read, instead of all',
     check: like(
       /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/,
       'write a key of the ConfigMap, such as rules.yaml',
@@ -117,7 +118,7 @@ const TABLE = {
   },
   'upstream-servername': {
     form: 'a DNS name',
-    meaning: 'name in the certificate of your MCP server; needed with `upstream-tls: verify`',
+    meaning: 'name in the certificate of your MCP server; required with `upstream-tls: verify`',
     check: like(HOST_NAME, 'write a DNS name, such as mcp-server.shop.svc'),
   },
   'tls-secret': {
@@ -130,7 +131,7 @@ const TABLE = {
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
     meaning:
-      'name of the environment; with a name that means production, such as `shop-prod`, no rule ever acts',
+      'name of the environment; with a production name, such as `shop-prod`, no rule ever acts',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -143,25 +144,24 @@ const TABLE = {
   },
   'max-duration': {
     form: 'a duration',
-    meaning:
-      'longest time that a rule is active, counted from its appliedAt, else from when it appeared',
+    meaning: 'longest active time of a rule, counted from its appliedAt, or from when it appeared',
     check: maxDuration,
   },
   'max-active': {
     form: 'a number',
-    meaning: 'most faults in progress, over all rules',
+    meaning: 'highest number of faults in progress, over all rules',
     check: maxActive,
   },
   'allow-faults': {
     form: '`delay,abort`',
     fallback: 'rules may use all faults',
-    meaning: 'faults that rules may use; a rule with another fault never acts',
+    meaning: 'faults that rules may use; rules with other faults never act',
     check: faults,
   },
   'deny-tools': {
     form: '`pay_*,delete_*`',
     meaning:
-      'tools whose calls no rule touches, by name or glob; those of the pod, the namespace and the settings apply together',
+      'tools whose calls no rule affects, by name or glob; values of the pod, the namespace and the settings are combined',
     check: tools,
   },
   'guard-error-rate': {
@@ -179,19 +179,19 @@ const TABLE = {
   'rollback-on': {
     form: '`real-errors>1% for 30s, not-ready for 10s`',
     meaning:
-      'conditions under which all rules are disarmed until `squall arm`; those of the pod, the namespace and the settings apply together',
+      'conditions under which all rules are disarmed until `squall arm`; values of the pod, the namespace and the settings are combined',
     check: rollbackConditionsProblem,
   },
   'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
     meaning:
-      'paths on which no rule acts, by exact path or glob; those of the pod, the namespace and the settings apply together',
+      'paths on which no rule acts, by exact path or glob; values of the pod, the namespace and the settings are combined',
     check: paths,
   },
   'rewrite-probes': {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'perform probes and hooks of the taken ports without faults',
+    meaning: 'run probes and hooks of the taken ports without faults',
   },
   'native-sidecar': {
     ...BOOLEAN,
@@ -217,12 +217,12 @@ const TABLE = {
   'call-log': {
     ...words('-'),
     fallback: 'calls are not logged',
-    meaning: 'log each call that has ended as a line of JSON on the standard output of the sidecar',
+    meaning: 'log each ended call as a line of JSON on the standard output of the sidecar',
   },
   tasks: {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'watch what agents do after faults and errors, as `squall run` does',
+    meaning: 'report the behaviour of agents after faults and errors, as `squall run` does',
   },
   'trust-markers': {
     ...BOOLEAN,
@@ -232,12 +232,13 @@ const TABLE = {
   },
   'compat-api': {
     ...words('chaos-monkey'),
-    fallback: 'there is no further API',
-    meaning: 'further API on the admin port, as by `squall run --compat-api`; needs its token',
+    fallback: 'no additional API',
+    meaning:
+      'additional API on the admin port, as by `squall run --compat-api`; requires its token',
   },
   qos: {
     ...words('guaranteed', 'burstable'),
-    fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
+    fallback: '`guaranteed` if all containers of the pod are, else `burstable`',
     meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
   },
   'cpu-request': {
@@ -259,7 +260,7 @@ const TABLE = {
   'memory-limit': {
     form: 'a quantity',
     fallback: '`256Mi`',
-    meaning: 'memory limit of the sidecar, which also bounds the heap of Node',
+    meaning: 'memory limit of the sidecar, which also limits the heap of Node.js',
     check: memory,
   },
   'allow-production': {

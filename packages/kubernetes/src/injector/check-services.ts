@@ -69,7 +69,7 @@ function bypassing(
   })
 }
 
-/** Returns true for a Service that selects the pod; one without a selector selects none. */
+/** Returns true for a Service that selects the pod; false without a selector. */
 export function selects(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>>,

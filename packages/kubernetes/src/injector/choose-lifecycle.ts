@@ -21,7 +21,7 @@ export function chooseLifecycle(
     throw new Denial(
       'native_sidecar',
       `Kubernetes 1.${cluster.minor} has no native sidecars: the pod would never start`,
-      `leave ${key} out, or use 1.${FIRST} or newer`,
+      `remove ${key}, or use 1.${FIRST} or newer`,
     )
   }
   const warnings: string[] = []
@@ -43,7 +43,7 @@ export function chooseLifecycle(
   const { restartPolicy = 'Always' } = pod.spec ?? {}
   if (restartPolicy !== 'Always') {
     warnings.push(
-      `the pod never ends by itself beside a plain container, despite restartPolicy ${restartPolicy}; ${key}: "true" fixes that from Kubernetes 1.${FIRST} on`,
+      `the pod never ends by itself with a plain container, despite restartPolicy ${restartPolicy}; use ${key}: "true" from Kubernetes 1.${FIRST} on`,
     )
   }
   return { native, warnings }

@@ -19,7 +19,7 @@ export function chooseMode(
   if (pod.spec?.hostNetwork === true) {
     throw new Denial(
       'host_network',
-      'the pod uses the network of its node (hostNetwork), where a sidecar would take the traffic of others',
+      'the pod uses the network of its node (hostNetwork), where a sidecar would take over the traffic of other pods',
       'run it without hostNetwork, or without the sidecar',
     )
   }
@@ -37,7 +37,7 @@ export function chooseMode(
     return { mode: 'bind', why: 'asked for' }
   }
   if (wanted === 'auto' && against === undefined) {
-    return { mode: 'redirect', why: 'auto: nothing stands against it' }
+    return { mode: 'redirect', why: 'auto: redirect is possible' }
   }
   const why = wanted === 'port' ? 'asked for' : `auto: ${against?.why ?? ''}`
   rejectUnnamed(ports, why, prefix)
@@ -55,7 +55,7 @@ export function rejectOutbound(
   throw new Denial(
     against.reason,
     `outgoing connections cannot be captured: ${against.why}`,
-    `${against.fix}, or leave ${context.settings.prefix}outbound out`,
+    `${against.fix}, or remove ${context.settings.prefix}outbound`,
   )
 }
 
@@ -72,7 +72,7 @@ function againstRedirect(pod: Pod, context: InjectionContext) {
   const mesh = meshOf(pod, context)
   if (mesh === undefined) return undefined
   const why = `${mesh}, which redirects the same traffic`
-  return { reason: 'mesh' as const, why, fix: 'take the pod out of the mesh' }
+  return { reason: 'mesh' as const, why, fix: 'remove the pod from the mesh' }
 }
 
 /** Rejects the address of the pod, on which the sidecar listens in this mode. */
@@ -81,7 +81,7 @@ function rejectOwnAddress(options: InjectionOptions, prefix: string): void {
   throw new Denial(
     'upstream_host',
     `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,
-    'let your MCP server listen on 127.0.0.1, and leave it out',
+    'let your MCP server listen on 127.0.0.1, and remove the annotation',
   )
 }
 

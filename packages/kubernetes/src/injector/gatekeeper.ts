@@ -26,7 +26,7 @@ export function leaveAlone(
     return { reason: 'namespace_disabled', message }
   }
   if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
-    const message = 'a static pod is run by its node alone: change its manifest on the node'
+    const message = 'a static pod is managed by its node: change its manifest on the node'
     return { reason: 'mirror_pod', message }
   }
   if (isWindows(pod)) {
@@ -34,7 +34,7 @@ export function leaveAlone(
   }
   const found = settings.productionAction === 'ignore' ? namespaceProduction(context) : undefined
   if (found !== undefined && namespace.annotations[`${prefix}allow-production`] !== 'true') {
-    return { reason: 'production', message: `left alone: ${productionText(found)}` }
+    return { reason: 'production', message: `unchanged: ${productionText(found)}` }
   }
   return undefined
 }

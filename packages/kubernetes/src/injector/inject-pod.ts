@@ -155,7 +155,7 @@ function placeWarnings(
     )
   }
   if (namespace.isKnown === false && needsRedirect(plan)) {
-    const fix = plan.outbound.length > 0 ? `leave ${settings.prefix}outbound out` : 'use mode port'
+    const fix = plan.outbound.length > 0 ? `remove ${settings.prefix}outbound` : 'use mode port'
     warnings.push(
       `the namespace cannot be read: if it enforces Pod Security, the pod is rejected; then ${fix}`,
     )
@@ -173,7 +173,7 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   throw new Denial(
     'image',
     `${prefix}image is ${quoted(image)}, which is not an allowed image`,
-    `use an image that begins with ${allowedImages.join(' or ')}, or leave it out`,
+    `use an image that begins with ${allowedImages.join(' or ')}, or remove it`,
   )
 }
 

@@ -57,7 +57,7 @@ export const STATUS_KEY = 'status'
 /** The label by which pods with a sidecar are listed. */
 export const SIDECAR_LABEL = 'sidecar'
 
-/** Keys that Squall writes on pods; they are no options. */
+/** Keys that Squall writes on pods; they are not options. */
 export const OUTPUT_KEYS: readonly string[] = [
   STATUS_KEY,
   SIDECAR_LABEL,

@@ -44,7 +44,7 @@ export function rejectUnknownKeys(pod: Pod, prefix: string): void {
     if (key === 'inject' || OUTPUT_KEYS.includes(key)) continue
     rejectUnknown(key, 'pod', prefix)
     const fix = 'write it as an annotation: the only label is inject'
-    throw new Denial('unknown_key', `the label ${prefix}${key} does nothing`, fix)
+    throw new Denial('unknown_key', `the label ${prefix}${key} has no effect`, fix)
   }
 }
 
@@ -86,7 +86,7 @@ function take(
     const value = above === undefined ? given : belowCeiling(known, above.value, given)
     if (value === undefined) {
       const ceiling = `the ceiling of ${above?.from} is ${quoted(above?.value ?? '')}`
-      throw new Denial('above_ceiling', wrong, `${ceiling}; use a stricter value, or leave it out`)
+      throw new Denial('above_ceiling', wrong, `${ceiling}; use a stricter value, or remove it`)
     }
     // Lists grow by those above them.
     const long = checked(key, value)
@@ -97,7 +97,7 @@ function take(
 
 /** Returns the correction of an invalid value; undefined for a valid one. */
 export function checked(key: string, value: string): string | undefined {
-  if (value === '') return 'write a value, or leave it out'
+  if (value === '') return 'set a value, or remove the key'
   return SPECS.get(key)?.check(value)
 }
 
@@ -117,7 +117,7 @@ function rejectUnknown(
   if (OUTPUT_KEYS.includes(key) || spec?.targets.includes(target) === true) return
   if (spec !== undefined) {
     const other = target === 'pod' ? 'namespace' : 'pod template'
-    const wrong = `${prefix}${key} does nothing on ${who}`
+    const wrong = `${prefix}${key} has no effect on ${who}`
     throw new Denial('unknown_key', wrong, `write it on the ${other}`)
   }
   const known = ANNOTATIONS.filter(({ targets }) => targets.includes(target))
@@ -128,7 +128,7 @@ function rejectUnknown(
   const hint = nearest === undefined ? '' : `did you mean ${prefix}${nearest}? `
   throw new Denial(
     'unknown_key',
-    `${who} has ${quoted(`${prefix}${key}`)}, which is not known`,
-    `${hint}known are ${known.map((each) => each.key).join(', ')}`,
+    `unknown key ${quoted(`${prefix}${key}`)} on ${who}`,
+    `${hint}known keys: ${known.map((each) => each.key).join(', ')}`,
   )
 }

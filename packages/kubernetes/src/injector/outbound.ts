@@ -25,9 +25,9 @@ export function outboundProblem(value: string): string | undefined {
   if (targets.length > MAX_TARGETS) return FORM
   for (const [i, target] of targets.entries()) {
     const found = parseWrittenDestination(target)
-    if (found === undefined) return `${quoted(target)} is no destination: ${FORM}`
+    if (found === undefined) return `${quoted(target)} is not a destination: ${FORM}`
     if (isInPod(found)) {
-      return `${quoted(target)} is an address that cannot be captured: leave it out`
+      return `${quoted(target)} is an address that cannot be captured: remove it`
     }
     if (targets.findIndex((each) => withoutHttp(each) === withoutHttp(target)) !== i)
       return `write ${quoted(target)} once`

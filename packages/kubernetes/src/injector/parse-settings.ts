@@ -37,10 +37,10 @@ const schema = fileSchema(SETTINGS_SCHEMA, check)
 /** Checks that a schema cannot express, by key. */
 const CHECKS = {
   image,
-  prefix: like(PREFIX, 'write a domain and a slash'),
+  prefix: like(PREFIX, 'must be a domain and a slash'),
   rules: objectName,
   adminSecret: objectName,
-  environmentLabel: like(LABEL_KEY, 'write the key of a label'),
+  environmentLabel: like(LABEL_KEY, 'must be a label key'),
 }
 const RESOURCE_CHECKS = { cpuRequest: cpu, cpuLimit: cpu, memoryRequest, memoryLimit: memory }
 
@@ -83,9 +83,9 @@ function checkResources(resources: SidecarResources): void {
   const { cpuRequest, cpuLimit, memoryRequest: request, memoryLimit } = resources
   const isAbove = (one: string, other: string): boolean =>
     (parseQuantity(one) ?? 0) > (parseQuantity(other) ?? 0)
-  if (isAbove(cpuRequest, cpuLimit)) reject('resources.cpuRequest', 'let it be at most cpuLimit')
+  if (isAbove(cpuRequest, cpuLimit)) reject('resources.cpuRequest', 'must be at most cpuLimit')
   if (isAbove(request, memoryLimit)) {
-    reject('resources.memoryRequest', 'let it be at most memoryLimit')
+    reject('resources.memoryRequest', 'must be at most memoryLimit')
   }
 }
 

@@ -109,7 +109,7 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
   const env: EnvVar[] = [
     { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     ...podNamespace(settings),
-    // By variable, so that the hooks know them, too.
+    // By variable, so that the hooks get them, too.
     { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
     { name: 'SQUALL_CONTROL', value: `unix:${RUN_DIRECTORY}/control.sock` },
     { name: 'SQUALL_STOP_WAIT', value: `${stopWait}s` },

@@ -41,8 +41,8 @@ export function sidecarResources(
   if (qos === 'guaranteed' && !isGuaranteed(pod)) {
     throw new Denial(
       'resources',
-      `${prefix}qos is guaranteed, and the pod itself is not: a container has no limits of cpu and memory, or other requests`,
-      'give all containers requests that equal their limits, or leave it out',
+      `${prefix}qos is guaranteed, but the pod is not Guaranteed: a container has no limits of cpu and memory, or different requests`,
+      'set requests equal to limits in all containers, or remove it',
     )
   }
   if (qos === 'burstable' || !isGuaranteed(pod)) return { resources, warnings: [] }
@@ -79,7 +79,7 @@ function rejectAbove(what: string, request: string, limit: string): void {
   throw new Denial(
     'resources',
     `the sidecar would request ${request} of ${what}, with a limit of ${limit}`,
-    `let ${what}-request be at most ${what}-limit`,
+    `set ${what}-request to at most ${what}-limit`,
   )
 }
 
@@ -151,7 +151,7 @@ function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
 function tooSmall(kind: Kind, has: string | number | undefined): Denial {
   return new Denial(
     'resources',
-    `the pod may use ${has ?? ''} of ${kind} in all (spec.resources), and the sidecar needs ${kind === 'memory' ? '128Mi' : '1m'} of it`,
+    `the pod may use ${has ?? ''} of ${kind} in total (spec.resources), but the sidecar requires ${kind === 'memory' ? '128Mi' : '1m'} of it`,
     `raise spec.resources.limits.${kind}`,
   )
 }

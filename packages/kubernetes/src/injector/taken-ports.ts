@@ -82,7 +82,7 @@ function freePorts(
       'reserved_port',
       `port ${adminPort} is the admin port of the sidecar`,
       outbound.includes(adminPort)
-        ? `leave it out of ${prefix}outbound`
+        ? `remove it from ${prefix}outbound`
         : 'let your MCP server listen on another port',
     )
   }
@@ -90,7 +90,7 @@ function freePorts(
   return () => {
     while (used.has(next) || next === adminPort) next++
     if (next > MAX_PORT) {
-      throw new Denial('reserved_port', 'no port is free for the sidecar', 'declare fewer ports')
+      throw new Denial('reserved_port', 'no free port for the sidecar', 'declare fewer ports')
     }
     return next++
   }

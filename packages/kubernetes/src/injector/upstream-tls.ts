@@ -36,7 +36,7 @@ export function chooseTls(
   if (wanted !== undefined && secret === undefined) {
     throw new Denial(
       'upstream_tls',
-      'clients use TLS with your MCP server, and the sidecar would serve plain HTTP',
+      'clients use TLS with your MCP server, but the sidecar would serve plain HTTP',
       `name the Secret (kubernetes.io/tls) with the certificate of your MCP server: ${prefix}tls-secret`,
     )
   }
@@ -71,8 +71,8 @@ function rejectIdle(options: InjectionOptions, wanted: string | undefined, prefi
   if (idle === undefined) return
   throw new Denial(
     'upstream_tls',
-    `${prefix}${idle} does nothing without ${prefix}upstream-tls: verify`,
-    'write that as well, or leave it out',
+    `${prefix}${idle} has no effect without ${prefix}upstream-tls: verify`,
+    'set that as well, or remove it',
   )
 }
 
@@ -87,7 +87,7 @@ function upstreamSide(
   if (name === undefined) {
     throw new Denial(
       'upstream_tls',
-      'the sidecar reaches your MCP server by an address, which certificates do not name',
+      'the sidecar connects to your MCP server by an address, which certificates do not name',
       `write the DNS name in the certificate of your MCP server: ${prefix}upstream-servername`,
     )
   }

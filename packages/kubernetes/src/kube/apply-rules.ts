@@ -58,7 +58,7 @@ export class MergedRulesError extends Error {
   readonly problems: readonly FileProblems[]
 
   constructor(problems: readonly FileProblems[]) {
-    super('the rules do not go together with the other keys of the ConfigMap')
+    super('the rules conflict with the other keys of the ConfigMap')
     this.problems = problems
   }
 }
@@ -130,7 +130,10 @@ export async function writeConfigMap(
     if (kept !== undefined && now === text) return { change: 'changed', kept }
     if (now === textBefore(before, key)) throw error
     const first = `${key} of the ConfigMap ${name} was changed meanwhile, ${lastChange(kept, key, prefix)}`
-    throw new KubeError('response', `${first}; nothing was applied: look at it, and run it again`)
+    throw new KubeError(
+      'response',
+      `${first}; nothing was applied: check the ConfigMap, and run the command again`,
+    )
   }
 }
 

@@ -127,17 +127,17 @@ function checkPod(pod: Fields): void {
   const phase = textOf(fieldsOf(pod['status'])['phase'])
   if (isTerminating || phase !== 'Running') {
     const how = isTerminating ? 'being deleted' : String(phase)
-    throw attachError(`the pod is ${how}`, 'attach to one that runs')
+    throw attachError(`the pod is ${how}`, 'attach to a running pod')
   }
   if (names.includes(SIDECAR) || names.includes(REDIRECT)) {
-    throw attachError('the pod has a sidecar already', 'give it rules: squall apply')
+    throw attachError('the pod already has a sidecar', 'apply rules to it: squall apply')
   }
   if (attachedContainers(pod).length > 0) {
-    throw attachError('a sidecar is attached already', 'end it first: squall detach')
+    throw attachError('a sidecar is already attached', 'end it first: squall detach')
   }
   if (spec['hostNetwork'] === true) {
     const wrong = 'the pod uses the network of its node (hostNetwork)'
-    throw attachError(wrong, 'the redirect would take the traffic of others; choose another pod')
+    throw attachError(wrong, 'the redirect would affect other pods; choose another pod')
   }
   const mesh = names.find(isMesh)
   if (mesh !== undefined) {
@@ -149,7 +149,7 @@ function checkPod(pod: Fields): void {
   }
   if (annotations['kubernetes.io/config.mirror'] !== undefined) {
     throw attachError(
-      'the pod is a static one of its node',
+      'the pod is a static pod of its node',
       'the API server cannot change such a pod',
     )
   }
@@ -183,13 +183,13 @@ function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
 
 function pathOf({ httpGet }: Handler, { name }: Container): string {
   if (!httpGet) {
-    const wrong = `a probe of the container ${name} asks the port by gRPC`
-    throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
+    const wrong = `a probe of the container ${name} uses gRPC on the port`
+    throw attachError(wrong, 'inject the sidecar instead, which performs probes itself')
   }
   const path = (httpGet.path ?? '/').replace(/[?#].*$/s, '') || '/'
   if (/^\/[^\s,*[\]{}!?]*$/.test(path)) return path
-  const wrong = `a probe of the container ${name} asks a path that cannot be excluded from faults`
-  throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
+  const wrong = `a probe of the container ${name} uses a path that cannot be excluded from faults`
+  throw attachError(wrong, 'inject the sidecar instead, which performs probes itself')
 }
 
 /** Returns an unused name: ephemeral containers stay in the pod for good. */

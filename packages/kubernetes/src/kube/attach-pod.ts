@@ -128,11 +128,11 @@ export async function detachFromPod(
     }
     why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
     if (own.kind === 'ended' && (await isDisarmed(client, ref, options))) {
-      return 'detached; connections that are open end within seconds'
+      return 'detached; open connections end within seconds'
     }
     await sleep(POLL_MS, undefined, { signal })
   }
-  throw new KubeError('timeout', `not done after ${timeoutMs / 1000} s: ${why}`)
+  throw new KubeError('timeout', `timed out after ${timeoutMs / 1000} s: ${why}`)
 }
 
 /** Returns false also where the sidecar cannot be asked. */

@@ -22,7 +22,7 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
       method: 'POST',
       path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
-      what: 'ask for the name of the user',
+      what: 'get the name of the user',
       mayRepeat: true,
       timeoutMs: ASK_MS,
       ...limits,

@@ -148,9 +148,9 @@ async function skipLost(
 
 /** Returns the first progress towards rules: waiting, or the reason not to wait. */
 export function beginRules({ pod, digest, isReached }: AwaitedPod): PodProgress {
-  if (!isReached) return { state: 'skipped', detail: 'no rule is for this pod' }
+  if (!isReached) return { state: 'skipped', detail: 'no rule matches this pod' }
   if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
-  if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not asked yet' }
+  if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not queried yet' }
   const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''
   return { state: 'skipped', detail: `its sidecar does not run${later}` }
 }
@@ -176,7 +176,7 @@ export const rulesCheck: PodCheck = async (client, { pod, digest }, options) => 
     return { state: 'waiting', detail: `still has ${shortDigest(state.rules.digest)}` }
   } catch (error) {
     if (isKubeError(error, 'forbidden', 'unauthorized')) throw error
-    if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
+    if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod is gone' }
     return waitingDespite(error, options, 'stopped')
   }
 }

@@ -34,7 +34,7 @@ export async function findBypasses(
       return [namespace, await listServices(client, namespace, limits)] as const
     } catch (error) {
       const { message } = asKubeError(error)
-      trouble ??= `whether Services lead past sidecars in mode port cannot be checked: ${message}`
+      trouble ??= `cannot check whether Services bypass sidecars in mode port: ${message}`
       return [namespace, []] as const
     }
   })

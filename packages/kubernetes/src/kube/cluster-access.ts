@@ -54,7 +54,7 @@ export function readKubeFile(path: string, what: string): string {
 export function checkedToken(text: string, from: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,65536}$/.test(token)) return token
-  throw configError(`${from} holds no token: one line of visible ASCII is needed`)
+  throw configError(`${from} contains no token: must be one line of visible ASCII`)
 }
 
 /** Reads a token from a file, which is renewed there. */

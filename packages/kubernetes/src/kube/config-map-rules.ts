@@ -119,7 +119,7 @@ export function gitOpsWarning(configMap: Fields | undefined, what: string): stri
       ? 'Flux'
       : undefined
   if (tool === undefined) return undefined
-  return `${tool} manages the ConfigMap ${name} in ${namespace} and may undo the change at its next sync; write ${what} into Git as well, or suspend the sync`
+  return `${tool} manages the ConfigMap ${name} in ${namespace} and may revert the change at its next sync; write ${what} into Git as well, or suspend the sync`
 }
 
 /** Returns when a key last changed, or else when the ConfigMap was created. */

@@ -66,13 +66,11 @@ export function isInCluster(env: Environment, directory = SERVICE_ACCOUNT): bool
 export function inClusterAccess(env: Environment, directory = SERVICE_ACCOUNT): ClusterAccess {
   const server = serverOf(env)
   if (server === undefined) {
-    throw configError(
-      'this does not run in a pod: KUBERNETES_SERVICE_HOST is not set; use a kubeconfig',
-    )
+    throw configError('not in a pod: KUBERNETES_SERVICE_HOST is not set; use a kubeconfig')
   }
   if (!existsSync(`${directory}/token`)) {
     throw configError(
-      'the pod has no service account token; set automountServiceAccountToken: true for it',
+      'the pod has no service account token; set automountServiceAccountToken: true',
     )
   }
   return {

@@ -110,7 +110,7 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
     child.once('close', (code, signal) => {
       if (size > MAX_OUTPUT) failed('printed more than 1 MiB')
       else if (code === 0) done(Buffer.concat(chunks).toString('utf8'))
-      else if (code === null) failed(`was ended (${signal}): it has 60 seconds`)
+      else if (code === null) failed(`was killed (${signal}) after the limit of 60 seconds`)
       else failed(`ended with code ${code}; run it by hand to see why`)
     })
   })
@@ -143,16 +143,16 @@ function readResponse(
   }
   if (response['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
   if (response['apiVersion'] !== spec.apiVersion)
-    throw wrong(`another version than ${spec.apiVersion}`)
+    throw wrong(`another apiVersion than ${spec.apiVersion}`)
   const status = fieldsOf(response['status'])
   const token = textOf(status['token'])
   const cert = textOf(status['clientCertificateData'])
   const key = textOf(status['clientKeyData'])
-  if ((cert === undefined) !== (key === undefined)) throw wrong('half a client certificate')
+  if ((cert === undefined) !== (key === undefined)) throw wrong('only half of a client certificate')
   if (token === undefined && cert === undefined) throw wrong('neither a token nor a certificate')
   const expires = textOf(status['expirationTimestamp'])
   const until = expires === undefined ? Infinity : Date.parse(expires)
-  if (Number.isNaN(until)) throw wrong('an expirationTimestamp that is no time')
+  if (Number.isNaN(until)) throw wrong('an invalid expirationTimestamp')
   return {
     credentials: {
       ...(token !== undefined && { token: checkedToken(token, spec.where) }),

@@ -117,7 +117,7 @@ function portWith(container: Fields | undefined, key: string, value: unknown): F
   return listOf(container?.['ports']).find((each) => each[key] === value)
 }
 
-/** Returns the facts that a sidecar knows of its pod; older versions know none. */
+/** Returns the facts that a sidecar reports about its pod; older versions report none. */
 function selfOf(container: Fields, labels: Readonly<Record<string, string>>): PodSelf {
   const env = new Map(listOf(container['env']).map(({ name, value }) => [name, textOf(value)]))
   return {

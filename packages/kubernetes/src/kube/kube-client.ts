@@ -151,7 +151,7 @@ export class KubeClient {
     if (json !== undefined) return json
     throw new KubeError(
       'response',
-      `cannot ${request.what}: the response of ${this.name} is no JSON`,
+      `cannot ${request.what}: the response of ${this.name} is not valid JSON`,
     )
   }
 
@@ -269,7 +269,7 @@ export class KubeClient {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()
       if (limit.aborted) {
-        const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it can be reached from here`
+        const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it is reachable from here`
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
       const why = connectionProblem(error as NodeJS.ErrnoException, server)

@@ -15,7 +15,7 @@ export type KubeErrorCode =
   | 'unreachable'
   | 'timeout'
   | 'too_large'
-  /** Any other response that is no success. */
+  /** Any other response without success. */
   | 'response'
   /** The change would undo what another person has written. */
   | 'not_permitted'
@@ -111,10 +111,10 @@ function meaning(code: KubeErrorCode, status: number, detail: string, cluster: s
     return `${responded}; ${missingRight(detail)}`
   }
   if (code === 'conflict') {
-    return `${responded}; somebody else changed it at the same time, try again`
+    return `${responded}; it was changed at the same time, try again`
   }
   if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
-  return code === 'not_found' && detail === '' ? 'there is no such thing' : responded
+  return code === 'not_found' && detail === '' ? 'not found' : responded
 }
 
 /** Returns the missing right as a rule of a Role; the API server names all its parts. */
@@ -123,7 +123,7 @@ function missingRight(detail: string): string {
     /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(
       detail,
     )
-  if (match === null) return 'ask whoever runs the cluster for the right to do it'
+  if (match === null) return 'ask the administrator of the cluster for the permission'
   const [, user, verb, resource, group, namespace] = match
   const kind = namespace === undefined ? 'ClusterRole' : `Role in "${namespace}"`
   return `give ${user} a ${kind} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`
@@ -161,10 +161,10 @@ export function connectionProblem(
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
     case 'ECONNREFUSED':
-      return `nothing listens at ${host}; is the cluster running?`
+      return `nothing listens at ${host}; check that the cluster is running`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the name ${hostname} is not known; check the server URL and the network`
+      return `the name ${hostname} cannot be resolved; check the server URL and the network`
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':

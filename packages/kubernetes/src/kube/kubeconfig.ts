@@ -90,7 +90,7 @@ function parsed(file: string): Fields {
     throw configError(`kubeconfig: ${file} is not YAML${where}; fix it`)
   }
   if (document === null || document === undefined) return {}
-  if (!isRecord(document)) throw configError(`kubeconfig: ${file} is no kubeconfig`)
+  if (!isRecord(document)) throw configError(`kubeconfig: ${file} is not a kubeconfig`)
   return document
 }
 
@@ -108,7 +108,7 @@ export function kubeconfigAccess(
     const name = typeof given === 'string' ? given : undefined
     const part = name === undefined ? undefined : config[`${kind}s`].get(name)
     if (part !== undefined) return part
-    const which = name === undefined ? 'none' : `"${oneLine(name)}", which is not there`
+    const which = name === undefined ? 'none' : `"${oneLine(name)}", which does not exist`
     throw invalid(`context "${oneLine(context)}" names as its ${kind} ${which}; fix it`)
   }
   const name = wanted ?? currentContext
@@ -140,7 +140,7 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
   const insecure = fields['insecure-skip-tls-verify'] === true
   if (insecure && ca !== undefined) {
     throw invalid(
-      'insecure-skip-tls-verify makes certificate-authority pointless; leave one of the two out',
+      'insecure-skip-tls-verify disables the check that certificate-authority is for; remove one of them',
     )
   }
   if (textOf(fields['proxy-url']) !== undefined) {
@@ -154,7 +154,7 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
     throw invalid('the cluster has no server URL; add one')
   }
   if (server.username !== '' || server.password !== '') {
-    throw invalid('the server URL holds a password; drop it')
+    throw invalid('the server URL contains a password; remove it')
   }
   const tls = { ca, insecure, servername: textOf(fields['tls-server-name']) }
   return { server, tls, extensions: fields['extensions'] }
@@ -162,8 +162,8 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
 
 const UNSUPPORTED = [
   ['auth-provider', 'use an exec plugin, as kubectl does since 1.26'],
-  ['username', 'API servers take no passwords any more; use a token or a certificate'],
-  ['password', 'API servers take no passwords any more; use a token or a certificate'],
+  ['username', 'API servers no longer accept passwords; use a token or a certificate'],
+  ['password', 'API servers no longer accept passwords; use a token or a certificate'],
   ['as', 'impersonation is not supported; use a context without it'],
 ] as const
 
@@ -173,7 +173,7 @@ function credentialsOf(part: KubeconfigPart, user: string, cluster: ExecCluster)
   const cert = fileOrData(part, 'client-certificate')
   const key = fileOrData(part, 'client-key')
   if ((cert === undefined) !== (key === undefined)) {
-    throw configError(`${where} has one of client-certificate and client-key only`)
+    throw configError(`${where} has only one of client-certificate and client-key`)
   }
   for (const [field, instead] of UNSUPPORTED) {
     if (fields[field] !== undefined) {

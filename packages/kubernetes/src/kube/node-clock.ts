@@ -11,5 +11,5 @@ export function clockProblem(
   const seconds = Math.round((now - Date.parse(startedAt ?? '')) / 1000 - uptimeSeconds)
   if (!(Math.abs(seconds) >= MIN_SECONDS)) return undefined
   const where = seconds > 0 ? 'behind' : 'ahead of'
-  return `its clock is ${Math.abs(seconds)} s ${where} that of the API server, and the times of rules are off by as much`
+  return `its clock is ${Math.abs(seconds)} s ${where} that of the API server, which shifts the times of rules`
 }

@@ -51,7 +51,7 @@ export async function findArmedProduction(
     const limits = { signal, timeoutMs: ASK_MS }
     const read = await client.get(ref, limits).catch((error: unknown) => {
       const { message } = asKubeError(error)
-      trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${message}`
+      trouble ??= `cannot check whether the label ${check.environmentLabel} of namespaces with armed sidecars names production: ${message}`
       return {}
     })
     const { labels, annotations } = metadataOf(read)

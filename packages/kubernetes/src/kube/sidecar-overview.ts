@@ -71,10 +71,10 @@ function compared({ rules, lastReload }: State, expected?: string): SidecarRepor
 }
 
 const TROUBLE = {
-  starting: 'its sidecar does not run yet',
+  starting: 'its sidecar is not running yet',
   ended: 'the pod has ended',
   absent:
-    'it asks for a sidecar and has none: it was made while the webhook was away; delete the pod so that it is made again',
+    'it requests a sidecar but has none: it was created while the webhook was down; delete the pod to create it again',
 } as const
 
 /**

@@ -27,7 +27,7 @@ export function statusText(status: Status, namespace: string | undefined): strin
   const { reports } = status
   if (reports.length === 0) {
     const where = namespace === undefined ? 'any namespace' : namespace
-    return `no pod in ${where} has a sidecar or asks for one; add the annotation squall.dev/inject: "true" to a pod template\n`
+    return `no pod in ${where} has or requests a sidecar; add the annotation squall.dev/inject: "true" to a pod template`
   }
   const table = alignedLines([HEAD, ...reports.map(rowOf)])
   const notes = statusNotes(status)
@@ -76,13 +76,13 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (clock !== undefined) notes.push(`${name}: ${clock}`)
   const last = state.lastReload
   if (last?.result === 'rejected') {
-    notes.push(`${name}: the newest rules are invalid, the last valid ones stay active`)
+    notes.push(`${name}: the latest rules are invalid; the previous rules stay active`)
     for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
       notes.push(`  ${problemLine(each)}`)
     }
   } else if (digest === 'other') {
     notes.push(
-      `${name}: its rules are not those of the configmap ${pod.rules?.configMap ?? ''} yet`,
+      `${name}: its rules differ from those of the configmap ${pod.rules?.configMap ?? ''} yet`,
     )
   }
   const timed = rules.filter(
@@ -96,7 +96,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
     notes.push(
-      `${name}: the time counts from the start of the pod, and again in every new one: ${list}; ${asStarted('squall apply')} writes when rules were applied`,
+      `${name}: the time counts from the start of each pod: ${list}; ${asStarted('squall apply')} sets appliedAt`,
     )
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)

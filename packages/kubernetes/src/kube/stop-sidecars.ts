@@ -20,7 +20,7 @@ export interface ConfigMapRef {
  */
 export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
-const STARTING = 'its sidecar does not run yet; it reads the stop key before it takes calls'
+const STARTING = 'its sidecar is not running yet; it reads the stop key before it accepts calls'
 
 /** Returns whether a ConfigMap stops any of the sidecars that read it. */
 export function isStopped(configMap: Fields | undefined): boolean {
@@ -154,11 +154,11 @@ function stoppedAgain(stops: readonly Stop[] | undefined): KubeError {
 /** Returns the first progress of a sidecar: waiting, or the reason not to wait. */
 export function beginStop(pod: InjectedPod): PodProgress {
   if (pod.sidecar === 'starting') return { state: 'skipped', detail: STARTING }
-  if (pod.sidecar !== 'running') return { state: 'gone', detail: 'its sidecar does not run' }
-  if (seesStopKey(pod)) return { state: 'waiting', detail: 'not asked yet' }
+  if (pod.sidecar !== 'running') return { state: 'gone', detail: 'its sidecar is not running' }
+  if (seesStopKey(pod)) return { state: 'waiting', detail: 'not queried yet' }
   const detail =
     pod.rules === undefined
-      ? 'reads no ConfigMap; disarm it by its admin API, or delete the pod'
+      ? 'does not read a ConfigMap; disarm it by its admin API, or delete the pod'
       : 'was injected without the stop key; restart its workload, or delete the ConfigMap'
   return { state: 'rejected', detail, problems: [] }
 }
@@ -173,7 +173,7 @@ export function stopCheck(wanted: 'stopped' | 'resumed'): PodCheck {
       if (hasStopped === (wanted === 'stopped')) return { state: wanted, detail }
       return { state: 'waiting', detail: hasStopped ? detail : `not stopped yet, ${detail}` }
     } catch (error) {
-      if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
+      if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod is gone' }
       if (isKubeError(error, 'forbidden', 'unauthorized')) {
         return { state: 'unconfirmed', detail: error.message }
       }

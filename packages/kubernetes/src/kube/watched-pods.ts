@@ -118,7 +118,7 @@ export class WatchedPods {
       return { state, rules, trouble: undefined }
     } catch (error) {
       const { code, message } = asKubeError(error)
-      // A deleted pod is no trouble.
+      // A deleted pod is not an error.
       return code === 'not_found' ? UNASKED : { ...UNASKED, trouble: message }
     }
   }

@@ -15,7 +15,7 @@ export interface ManifestFile {
 
 /** Reads the documents of a file. Throws `ManifestError`. */
 export function readFile(file: string, text: string): ManifestFile {
-  // Some editors put a byte order mark in front that is no part of the text.
+  // Some editors put a byte order mark in front, which does not belong to the text.
   const documents = readManifest(text.replace(/^\uFEFF/, ''), file)
   return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
 }

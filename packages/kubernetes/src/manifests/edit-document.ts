@@ -9,8 +9,8 @@ const WRITING = { lineWidth: 0 } as const
 const LONG = 60
 
 /**
- * The text of a document with changes to what it holds. Comments, order and the writing of
- * everything else stay; what comes out is read again to make sure that it says what it should.
+ * Returns the text of a document with changed values. Comments, order and notation of everything
+ * else stay; the result is parsed again to verify the changes.
  */
 export function editDocument(
   { marker, body, isJson }: ManifestDocument,
@@ -46,7 +46,7 @@ function applyOperation(document: Document, operation: PatchOperation): void {
   const parent = parentOf(document, keys)
   const value = operation.op === 'remove' ? undefined : nodeOf(document, operation.value)
   if (isMap(parent)) {
-    // On one line stands what was there, and not what is too long for it.
+    // Keeps on one line what was on one line and still fits.
     if (parent.items.length === 0 || isLong(operation)) parent.flow = false
     if (value === undefined) parent.delete(last)
     else parent.set(last, value)
@@ -57,7 +57,7 @@ function applyOperation(document: Document, operation: PatchOperation): void {
     else if (value === undefined) parent.items.splice(index, 1)
     else parent.set(index, value)
   } else {
-    throw new Error(`nothing can be changed at ${operation.path}`)
+    throw new Error(`cannot change the value at ${operation.path}`)
   }
 }
 

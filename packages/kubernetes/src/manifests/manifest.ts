@@ -41,8 +41,8 @@ export function readManifest(text: string, file: string): readonly ManifestDocum
 }
 
 /**
- * The document for editing, read as kubectl reads it: `yes` is true and `0644` is octal. What is
- * written into it is quoted where it would be read otherwise.
+ * Returns the document for editing, parsed as by kubectl: `yes` is true and `0644` is octal. Written
+ * values are quoted if they would be parsed otherwise.
  */
 export function editable(body: string): Document {
   return parseDocument(body, {

@@ -37,7 +37,7 @@ export function applyRules(
     let stderr = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      const fix = 'whether its rules are active is not known: try again'
+      const fix = 'it is unknown whether its rules are active: try again'
       reject(new NftError('TIMED_OUT', `${program} did not end in ${timeoutMs} ms`, fix))
     }, timeoutMs)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -75,8 +75,8 @@ export function endProblem(stderr: string): NftError {
   if (NOT_ALLOWED.test(stderr)) {
     return new NftError(
       'NOT_ALLOWED',
-      'the kernel allows no change of rules here',
-      'run as user 0 with the capability NET_ADMIN, or use squall.dev/mode: port without squall.dev/outbound, which needs none',
+      'the kernel does not permit changes of rules here',
+      'run as user 0 with the capability NET_ADMIN, or use squall.dev/mode: port without squall.dev/outbound, which does not require it',
     )
   }
   if (NOT_SUPPORTED.test(stderr)) {

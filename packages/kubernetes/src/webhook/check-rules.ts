@@ -28,7 +28,7 @@ export class RulesChecker {
   /** Runs checks in order. The time limit of a review includes its wait. */
   async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= MOST_WAITING) {
-      throw new DecideError('overload', 'too many checks of rules are waiting; try again')
+      throw new DecideError('overload', 'too many checks of rules are queued; try again')
     }
     const signal = AbortSignal.timeout(this.#timeoutMs)
     this.#waiting++
@@ -83,5 +83,5 @@ async function checkTexts(
 
 /** Returns the error for rules that took too long. */
 export function tooSlow(): DecideError {
-  return new DecideError('slow_rules', 'the rules could not be checked in time')
+  return new DecideError('slow_rules', 'checking the rules timed out')
 }

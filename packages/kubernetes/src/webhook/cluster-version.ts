@@ -45,7 +45,7 @@ export class ClusterVersion {
   /** Reads the version, within two seconds, and then at intervals until closed. */
   async start(): Promise<void> {
     const { client } = this.#options
-    if (client === undefined) return this.#report('there is no access to the API server')
+    if (client === undefined) return this.#report('the API server is not accessible')
     await this.#ask(client)
     this.#running = this.#follow(client)
   }

@@ -55,7 +55,7 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     return notChecked('not_a_pod_creation', [message])
   }
   if (review.object === undefined) {
-    return denied('no_object', 'the review holds no pod; this is an error of the API server')
+    return denied('no_object', 'the review contains no pod; this is an error of the API server')
   }
   try {
     return await injected(review, parts)

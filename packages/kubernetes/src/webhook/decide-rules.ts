@@ -32,10 +32,7 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     }
     if (checked.canAct && isAhead(checked.appliedAt, serverTime(object))) {
       const at = `appliedAt ${instantText(checked.appliedAt)} is ahead of the clock of the API server`
-      return denied(
-        'applied_ahead',
-        `${at}; leave appliedAt out, and write from: for a later start`,
-      )
+      return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
     return checked.canAct ? inProduction(review, parts) : accepted('valid')
   })
@@ -50,7 +47,7 @@ export function labelledRules(
   if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
     return notMeant(review, 'CREATE and UPDATE of ConfigMaps')
   }
-  if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
+  if (object === undefined) return denied('no_object', 'the review contains no ConfigMap')
   const label = labelOf(object, parts)
   if (label === undefined) return notChecked('not_labelled')
   return metadataOf(object).isTerminating ? notChecked('leaving') : { object, label }
@@ -83,6 +80,6 @@ async function inProduction(
   }
   return denied(
     'production',
-    `rules that can act are denied in production: ${why}; write enabled: false, or have the owner of the namespace annotate it ${key}: "true"${namespace.isKnown === false ? ', where the webhook may read namespaces' : ''}`,
+    `rules that can act are denied in production: ${why}; write enabled: false, or ask the owner of the namespace to annotate it ${key}: "true"${namespace.isKnown === false ? ', where the webhook may read namespaces' : ''}`,
   )
 }

@@ -22,7 +22,7 @@ export function decideWorkload(review: Review, parts: DecideParts): Promise<Deci
     if (found === undefined || !['CREATE', 'UPDATE'].includes(operation)) {
       return notMeant(review, 'CREATE and UPDATE of workloads')
     }
-    if (object === undefined) return denied('no_object', 'the review holds no workload')
+    if (object === undefined) return denied('no_object', 'the review contains no workload')
     const [name, [path, , owner = name]] = found
     const template = templateOf(object, path)
     if (!isMarked(template, parts.settings.prefix)) return notChecked('not_requested')

@@ -108,6 +108,6 @@ function rejectForeign(found: Fields, secret: string): void {
   const isEmpty = Object.keys(fieldsOf(found['data'])).length === 0
   if (isEmpty || metadataOf(found).labels[OWNER_LABEL] === 'squall') return
   throw new CertificateError(
-    `Secret "${secret}" holds data of another program; name another Secret with --tls-secret, or delete it`,
+    `Secret "${secret}" contains data of another program; use another Secret with --tls-secret, or delete it`,
   )
 }

@@ -58,13 +58,13 @@ export class PublishedCa extends CaPublisher<PublishOptions> {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       throw new CertificateError(
-        `${this.#file} cannot be read (${code ?? message}); the issuer has to provide its CA`,
+        `${this.#file} cannot be read (${code ?? message}); the issuer must provide its CA`,
         { cause: error },
       )
     }
     if (splitPem(text).length > 0) return text
     throw new CertificateError(
-      `${this.#file} holds no certificate; the issuer has to provide its CA`,
+      `${this.#file} contains no certificate; the issuer must provide its CA`,
     )
   }
 }

@@ -26,7 +26,7 @@ function logDecision(logger: Logger, subject: Subject, review: Review, decision:
   if (subject !== 'injection') {
     if (isNo) logger.warn(fields, `${subject} denied`)
     else logger.info(fields, `${subject} ${result}`)
-  } else if (result === 'untouched') logger.info(fields, 'pod left as it is')
+  } else if (result === 'untouched') logger.info(fields, 'pod unchanged')
   else if (result === 'injected') logger.info(fields, 'pod injected')
   else logger.warn(fields, result === 'denied' ? 'pod denied' : 'pod not injected')
 }
@@ -94,7 +94,7 @@ export function createReviewHandler(
     response.on('error', () => undefined)
     const from = parts.now()
     respond(parts, request, response, from).catch((error: unknown) => {
-      parts.logger.error({ err: error }, 'the response to a review failed')
+      parts.logger.error({ err: error }, 'responding to a review failed')
       response.destroy()
     })
   }
@@ -117,7 +117,7 @@ async function respond(
   }
   const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
   if (wrong !== undefined) {
-    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was no review')
+    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not a review')
     return complain(wrong)
   }
   if (request.headers.expect !== undefined) response.writeContinue()
@@ -125,13 +125,13 @@ async function respond(
   if ('problem' in body) {
     const { problem } = body
     if (problem === 'gone') return
-    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'a review could not be read')
+    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'a review could not be parsed')
     return complain(BODY_COMPLAINTS[problem])
   }
   try {
     const parsed = parseReview(body.bytes)
     if (!parsed.ok) {
-      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was no review')
+      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not a review')
       return complain({ status: 400, ...parsed })
     }
     const { review } = parsed
@@ -142,7 +142,7 @@ async function respond(
       const { reason, message, cause } = error as DecideError
       parts.logger.error(
         { ...shownReview(review, subject), reason, err: cause },
-        subject === 'injection' ? 'a pod could not be judged' : `${subject} could not be checked`,
+        subject === 'injection' ? 'the review of a pod failed' : `${subject} could not be checked`,
       )
       return complain(
         { status: 500, reason, message: `squall: ${oneLine(message, 500)}` },

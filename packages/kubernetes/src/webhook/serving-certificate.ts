@@ -103,7 +103,7 @@ export class ServingCertificate {
     if (complaint === this.#complaint) return
     this.#complaint = complaint
     this.#metrics.certificateRejected()
-    const then = this.#current === undefined ? 'there is none yet' : 'the last good one stays'
+    const then = this.#current === undefined ? 'there is none yet' : 'the previous one stays in use'
     this.#logger.error({ detail: complaint }, `a new certificate cannot be used; ${then}`)
   }
 }

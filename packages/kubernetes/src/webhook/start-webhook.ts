@@ -127,7 +127,7 @@ export async function startWebhook(
   const readiness = (): { ready: boolean; reason: string } => {
     if (draining) return { ready: false, reason: 'draining' }
     const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
-    return { ready: trouble === undefined, reason: trouble ?? 'listening, the certificate is good' }
+    return { ready: trouble === undefined, reason: trouble ?? 'listening, certificate is valid' }
   }
   const admin = createAdmin({
     metrics,
@@ -223,7 +223,7 @@ async function follow(
     const { directory, settleMs } = source
     return new MountedCertificate(directory, certificate, { trustMs: settleMs })
   }
-  if (client === undefined) throw new CertificateError('there is no access to the API server')
+  if (client === undefined) throw new CertificateError('the API server is not accessible')
   const publisher =
     source.kind === 'managed'
       ? new ManagedCertificate(source, { ...parts, client })

@@ -17,14 +17,14 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_injection_duration_seconds',
     type: 'histogram',
-    help: 'Time from the head of a review to its response.',
+    help: 'Time from the headers of a review to its response.',
     labels: [],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   },
   {
     name: 'squall_webhook_certificate_expiry_timestamp_seconds',
     type: 'gauge',
-    help: 'Expiry of the certificate in use.',
+    help: 'Expiry time of the serving certificate in use.',
     labels: [],
   },
   {
@@ -36,19 +36,19 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_certificate_good',
     type: 'gauge',
-    help: '0 while the newest certificate is unusable or cannot be issued; the last good one stays in use.',
+    help: '0 while the newest certificate is unusable or cannot be issued; the previous one stays in use.',
     labels: [],
   },
   {
     name: 'squall_webhook_kubernetes_minor',
     type: 'gauge',
-    help: 'Minor version of Kubernetes that injection assumes; source is api_server, flag or unknown.',
+    help: 'Minor version of Kubernetes that injection assumes; the source is api_server, flag or unknown.',
     labels: ['source'],
   },
   {
     name: 'squall_webhook_build_info',
     type: 'gauge',
-    help: 'Always 1, with the running version as labels.',
+    help: 'Always 1; the labels name the running version.',
     labels: ['version', 'node'],
   },
 ] as const satisfies readonly MetricSpec[]

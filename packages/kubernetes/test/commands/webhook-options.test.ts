@@ -63,14 +63,14 @@ test.each([
   [['--tls-secret', 'tls'], /--tls-secret needs --tls-host/],
   [['--tls-secret', 'tls', '--tls-host', 'a'], /needs --webhook-configuration/],
   [[...OWN, '--tls-host', 'not a host'], /is not a host name/],
-  [[...OWN, '--rotate-before', '2160h'], /not shorter than --certificate-lifetime/],
+  [[...OWN, '--rotate-before', '2160h'], /must be shorter than --certificate-lifetime/],
   [
     [...OWN, '--certificate-check', '24h', '--rotate-before', '30h'],
-    /no time for two certificate checks/,
+    /too short for two certificate checks/,
   ],
-  [[...OWN, '--ca-lifetime', '2200h'], /shorter than twice --certificate-lifetime/],
+  [[...OWN, '--ca-lifetime', '2200h'], /at least twice --certificate-lifetime/],
   [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],
-  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a version of Kubernetes/],
+  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a Kubernetes version/],
   [['--tls-dir', 'a', '--max-review', '1KiB'], /out of range/],
   [['--tls-dir', 'a', '--namespace', 'Up/per'], /is not a name/],
 ])('%j is refused', (args, says) => {
@@ -79,7 +79,7 @@ test.each([
 
 test.each([
   [['apply'], /--filename is missing; name a rules file with -f/],
-  [['apply', '-f', 'a', '--key', '../x'], /not a key for rules/],
+  [['apply', '-f', 'a', '--key', '../x'], /not a valid key for rules/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],

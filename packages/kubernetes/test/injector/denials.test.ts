@@ -46,14 +46,14 @@ const REFUSED: readonly Case[] = [
     what: 'a key of namespaces on a pod',
     pod: podOf({ 'allow-production': 'true' }),
     reason: 'unknown_key',
-    says: /does nothing on the pod: write it on the namespace/,
+    says: /has no effect on the pod: write it on the namespace/,
   },
   {
     what: 'a key of pods on a namespace',
     pod: podOf(),
     context: contextOf({ namespace: { annotations: { 'squall.dev/inject': 'true' } } }),
     reason: 'unknown_key',
-    says: /does nothing on the namespace "tools": write it on the pod template/,
+    says: /has no effect on the namespace "tools": write it on the pod template/,
   },
   {
     what: 'a condition in no known form',
@@ -79,7 +79,7 @@ const REFUSED: readonly Case[] = [
       metadata: { labels: { 'squall.dev/mode': 'port', 'squall.dev/inject': 'true' } },
     },
     reason: 'unknown_key',
-    says: /label squall\.dev\/mode does nothing: write it as an annotation/,
+    says: /label squall\.dev\/mode has no effect: write it as an annotation/,
   },
   {
     what: 'a value with a line break',
@@ -97,7 +97,7 @@ const REFUSED: readonly Case[] = [
     what: 'an empty value',
     pod: podOf({ ports: '' }),
     reason: 'invalid_value',
-    says: /write a value, or leave it out/,
+    says: /set a value, or remove the key/,
   },
   {
     what: 'a bad default of the namespace',
@@ -225,7 +225,7 @@ const REFUSED: readonly Case[] = [
     what: 'less than what is asked for',
     pod: podOf({ 'memory-request': '1Gi' }),
     reason: 'resources',
-    says: /1Gi of memory, with a limit of 256Mi: let memory-request be at most memory-limit/,
+    says: /1Gi of memory, with a limit of 256Mi: set memory-request to at most memory-limit/,
   },
   {
     what: 'too little memory for the program',

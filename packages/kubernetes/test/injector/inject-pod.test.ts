@@ -37,7 +37,7 @@ describe('the mode', () => {
   it('is redirect where nothing stands against it', () => {
     expect(inject(podOf())).toMatchObject({
       mode: 'redirect',
-      why: 'auto: nothing stands against it',
+      why: 'auto: redirect is possible',
     })
   })
 

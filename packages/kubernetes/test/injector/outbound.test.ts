@@ -138,7 +138,7 @@ describe('a pod with outbound', () => {
   it('is told of Pod Security that nobody could read', () => {
     const context = contextOf({ namespace: { isKnown: false } })
     const { warnings } = injected({ outbound: 'db:5432', mode: 'port' }, {}, context)
-    expect(warnings.join()).toContain('then leave squall.dev/outbound out')
+    expect(warnings.join()).toContain('then remove squall.dev/outbound')
   })
 })
 
@@ -157,13 +157,13 @@ describe('a destination with http://', () => {
 
 describe('a pod is denied with', () => {
   it.each([
-    ['db', '"db" is no destination: write destinations, separated by commas, such as db:5432'],
-    ['db:5432,', '"" is no destination'],
-    ['https://api.example.com', '"https://api.example.com" is no destination'],
-    ['http://10.0.0.0/8:80', 'is no destination'],
-    ['db:0', '"db:0" is no destination'],
-    ['db:$(POD_IP)', 'is no destination'],
-    ['localhost:5432', '"localhost:5432" is an address that cannot be captured: leave it out'],
+    ['db', '"db" is not a destination: write destinations, separated by commas, such as db:5432'],
+    ['db:5432,', '"" is not a destination'],
+    ['https://api.example.com', '"https://api.example.com" is not a destination'],
+    ['http://10.0.0.0/8:80', 'is not a destination'],
+    ['db:0', '"db:0" is not a destination'],
+    ['db:$(POD_IP)', 'is not a destination'],
+    ['localhost:5432', '"localhost:5432" is an address that cannot be captured: remove it'],
     ['127.0.0.1:5432', 'cannot be captured'],
     ['[::1]:5432', 'cannot be captured'],
     ['db:5432, db:5432', 'write "db:5432" once'],
@@ -179,7 +179,7 @@ describe('a pod is denied with', () => {
   it('the admin port as a destination', () => {
     expect(denied({ outbound: 'db:15390' })).toMatchObject({
       reason: 'reserved_port',
-      message: 'port 15390 is the admin port of the sidecar: leave it out of squall.dev/outbound',
+      message: 'port 15390 is the admin port of the sidecar: remove it from squall.dev/outbound',
     })
   })
 
@@ -189,7 +189,7 @@ describe('a pod is denied with', () => {
     expect(denied({ outbound: 'db:5432', mode }, context)).toMatchObject({
       reason: 'pod_security',
       message:
-        'outgoing connections cannot be captured: the namespace enforces the Pod Security level "baseline", which forbids NET_ADMIN: use a namespace with pod-security.kubernetes.io/enforce=privileged, or leave squall.dev/outbound out',
+        'outgoing connections cannot be captured: the namespace enforces the Pod Security level "baseline", which forbids NET_ADMIN: use a namespace with pod-security.kubernetes.io/enforce=privileged, or remove squall.dev/outbound',
     })
     const mesh = contextOf({ namespace: { labels: { 'istio-injection': 'enabled' } } })
     expect(denied({ outbound: 'db:5432', mode }, mesh)).toMatchObject({ reason: 'mesh' })

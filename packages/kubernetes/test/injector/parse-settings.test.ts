@@ -37,7 +37,7 @@ describe('settings of the injector', () => {
     [{ image: 'a b' }, 'image: "a b": write the name of an image'],
     [{ adminPort: 80 }, 'adminPort: must be an integer from 1024 to 65535; got 80'],
     [{ user: 0 }, 'user: must be an integer from 1'],
-    [{ prefix: 'squall' }, 'prefix: "squall": write a domain and a slash'],
+    [{ prefix: 'squall' }, 'prefix: "squall": must be a domain and a slash'],
     [
       { imagePullPolicy: 'Sometimes' },
       'imagePullPolicy: must be Always, IfNotPresent or Never; got "Sometimes"',
@@ -46,7 +46,7 @@ describe('settings of the injector', () => {
       { resources: { memoryLimit: '1Mi' } },
       'memoryLimit: "1Mi": write a quantity of memory of at least 128Mi',
     ],
-    [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: let it be at most cpuLimit'],
+    [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: must be at most cpuLimit'],
     [{ allowedImages: 'x' }, 'allowedImages: must be a list; got "x"'],
     [{ allowedImages: ['a', ''] }, 'allowedImages[1]: must not be empty'],
     [{ productionAction: 'Refuse' }, 'must be refuse, ignore or allow; got "Refuse"; did you mean'],

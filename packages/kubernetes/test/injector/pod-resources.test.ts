@@ -60,7 +60,7 @@ describe('the class of a pod', () => {
 
   it('is rejected where it is requested and impossible', () => {
     expect(inject(undefined, { qos: 'guaranteed' }).message).toMatch(
-      /qos is guaranteed, and the pod itself is not: .*give all containers requests/,
+      /qos is guaranteed, but the pod is not Guaranteed: .*set requests equal to limits/,
     )
   })
 
@@ -96,7 +96,7 @@ describe('resources of the pod itself', () => {
 
   it('refuse a pod that has too little of them', () => {
     expect(inject(undefined, {}, pool('64Mi')).message).toMatch(
-      /may use 64Mi of memory in all \(spec\.resources\), and the sidecar needs 128Mi .*raise spec\.resources\.limits\.memory/,
+      /may use 64Mi of memory in total \(spec\.resources\), but the sidecar requires 128Mi .*raise spec\.resources\.limits\.memory/,
     )
   })
 })

@@ -42,7 +42,7 @@ test('rules for pods with a label arm no other pod that reads the ConfigMap', as
   const { code, out, err } = await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   expect({ code, out }).toEqual({
     code: 0,
-    out: 'active rules in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule is for this pod\n',
+    out: 'active rules in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule matches this pod\n',
   })
   expect(err).toContain('rules act in 1 of 2 pods that read the configmap\n  acts in a-1\n')
   expect(err).toContain('  not in b-1: podLabels.app expected "a", got b\n')

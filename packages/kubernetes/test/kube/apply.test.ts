@@ -59,7 +59,7 @@ test('the ConfigMap and an event say who applied rules, once for each change', a
   shop.api.denied.add('create events')
   const { code, err } = await shop.apply('-f', await write(failing('second')))
   expect(code).toBe(0)
-  expect(err).toContain('warning: no event was recorded: ')
+  expect(err).toContain('warning: the event was not recorded: ')
   expect(shop.rules()['rules.yaml']).toContain('second')
 })
 
@@ -119,7 +119,7 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '3s')
   expect(code).toBe(1)
   expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
-  expect(out).toContain('not done after 3 s; check again with npx squall status -n shop')
+  expect(out).toContain('timed out after 3 s; check again with npx squall status -n shop')
 })
 
 test('only sidecars that read this are waited for', async () => {
@@ -137,7 +137,7 @@ test('only sidecars that read this are waited for', async () => {
   const { code, out } = await shop.apply('-f', await write(failing('first')), '-n', 'shop')
   expect(code).toBe(0)
   expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
-  expect(out).toMatch(/shop-2: skipped, its sidecar does not run yet/)
+  expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
   expect(out).toMatch(/shop-4: skipped, reads another key/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({

@@ -17,7 +17,7 @@ test.each([
   const file = join(shop.directory, 'rules.yaml')
   await writeFile(file, failing('first'))
   const warning = (what: string): string =>
-    `warning: ${tool} manages the ConfigMap squall-rules in shop and may undo the change at its next sync; write ${what} into Git as well`
+    `warning: ${tool} manages the ConfigMap squall-rules in shop and may revert the change at its next sync; write ${what} into Git as well`
   expect((await shop.apply('-f', file)).err).toContain(warning('the rules'))
   expect((await shop.stop('-n', 'shop')).err).toContain(warning('the key squall-stop'))
 })

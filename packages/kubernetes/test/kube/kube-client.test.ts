@@ -135,18 +135,20 @@ test('responses that no API server sends are bounded and reported', async () => 
       }),
     )
   expect((await ask('slow')).message).toMatch(
-    /did not respond within 0.4 s; check that it can be reached/,
+    /did not respond within 0.4 s; check that it is reachable/,
   )
   expect((await ask('large')).message).toMatch(/more than 100000 bytes/)
   expect((await ask('cut')).message).toMatch(/^cannot look \(odd\): /)
-  expect((await ask('fine')).message).toMatch(/is no JSON/)
+  expect((await ask('fine')).message).toMatch(/is not valid JSON/)
   const html = (await ask('html')).message
   expect(html.length).toBeLessThan(400)
   // oxlint-disable-next-line no-control-regex
   expect(html).not.toMatch(/[\u0000-\u001f]/)
   const none = clientOf('http://127.0.0.1:9')
   const refused = await errorOf(none.request({ method: 'GET', path: '/', what: 'look' }))
-  expect(refused.message).toMatch(/nothing listens at 127.0.0.1:9; is the cluster running\?/)
+  expect(refused.message).toMatch(
+    /nothing listens at 127.0.0.1:9; check that the cluster is running/,
+  )
 })
 
 test('an abort ends a request as an abort', async () => {

@@ -186,21 +186,21 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
         ],
       },
     }),
-    /another version/,
+    /another apiVersion/,
   ],
   [
     'a plugin of an old version',
     () => ({ exec: { apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'x' } }),
     /exec.apiVersion must be one of/,
   ],
-  ['a password', () => ({ username: 'me', password: 'hidden-word' }), /take no passwords any more/],
+  ['a password', () => ({ username: 'me', password: 'hidden-word' }), /no longer accept passwords/],
   ['a provider that is gone', () => ({ 'auth-provider': { name: 'gcp' } }), /use an exec plugin/],
   [
-    'half a client certificate',
+    'only half of a client certificate',
     () => ({ 'client-certificate-data': Buffer.from('-----BEGIN X').toString('base64') }),
-    /has one of client-certificate and client-key/,
+    /has only one of client-certificate and client-key/,
   ],
-  ['a token with a line break', () => ({ token: 'hidden-word\nx' }), /holds no token/],
+  ['a token with a line break', () => ({ token: 'hidden-word\nx' }), /contains no token/],
   [
     'a token file that is not there',
     () => ({ tokenFile: 'nowhere' }),
@@ -220,16 +220,19 @@ test('what is wrong with a kubeconfig is said', async () => {
   const cases: readonly [string, RegExp, string?][] = [
     [proxied, /proxy-url is not supported; run kubectl proxy/],
     ['a: [', /is not YAML \(line 1\)/],
-    ['[]', /is no kubeconfig/],
+    ['[]', /is not a kubeconfig/],
     ['users: []', /no current-context is set; there are none; choose one with --context/],
     [withUser({}), /there is no context "prod"; there is test; choose with --context/, 'prod'],
     [
       withUser({}).replace('cluster: cluster', 'cluster: gone'),
-      /names as its cluster "gone", which is not there/,
+      /names as its cluster "gone", which does not exist/,
     ],
     [withUser({}).replace('user: tester', 'user: gone'), /names as its user "gone"/],
     [withUser({}).replace(cluster.api.url, 'ftp://x'), /no server URL/],
-    [withUser({}).replace('server:', 'insecure-skip-tls-verify: true\n      server:'), /pointless/],
+    [
+      withUser({}).replace('server:', 'insecure-skip-tls-verify: true\n      server:'),
+      /disables the check/,
+    ],
   ]
   for (const [text, says, context] of cases) {
     const file = await write('wrong', text)

@@ -65,7 +65,7 @@ test('squall stop fails where it may not end an attached sidecar, and says why',
 test('squall resume leaves an attached sidecar', async () => {
   const shop = await start()
   const { code, out } = await shop.resume('-n', 'shop')
-  expect(out).toContain('shop/plain-1: skipped, attached: it reads no stop key')
+  expect(out).toContain('shop/plain-1: skipped, attached: it does not read the stop key')
   expect(code).toBe(0)
   expect(detaching(shop)).toEqual([])
 })

@@ -62,7 +62,7 @@ test('squall stop --production fails where pods or labels of namespaces cannot b
   await shop.addPod('shop-1')
   shop.api.denied.add('get namespaces')
   const unread = await shop.stop('--production')
-  expect(unread.out).toBe('nothing was stopped: the production namespaces are not known\n')
+  expect(unread.out).toBe('nothing was stopped: the production namespaces are unknown\n')
   expect(unread.code).toBe(1)
   shop.api.denied.add('list pods')
   const unlisted = await shop.stop('--production', '-n', 'shop')

@@ -77,7 +77,7 @@ test('squall stop -A says NOT stopped when pods cannot be listed', async () => {
   await shop.addPod('shop-1')
   shop.api.denied.add('list pods')
   const { code, out } = await shop.stop('-A')
-  expect(out).toMatch(/^NOT stopped: pods with a sidecar are not known/)
+  expect(out).toMatch(/^NOT stopped: the pods with a sidecar are unknown/)
   expect(code).toBe(1)
 })
 

@@ -197,7 +197,7 @@ test('a Secret of somebody else is left alone', async () => {
   const { managed, problems } = replica(cluster)
   const started = managed.start()
   await eventually(() => (problems.length > 0 ? undefined : 'no complaint'))
-  expect(problems[0]).toContain('holds data of another program')
+  expect(problems[0]).toContain('contains data of another program')
   expect((cluster.api.store.get(SECRET) as { data: object }).data).toEqual({ password: 'c2VjcmV0' })
   await managed.close()
   await started

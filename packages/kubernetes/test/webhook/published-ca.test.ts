@@ -97,7 +97,7 @@ test('a certificate whose issuer provides no CA is reported, and published once 
   const { ca, problems } = publisher(cluster, file)
   const started = ca.start()
   await eventually(() => (problems.length > 0 ? undefined : 'not reported'))
-  expect(problems[0]).toContain('holds no certificate; the issuer has to provide its CA')
+  expect(problems[0]).toContain('contains no certificate; the issuer must provide its CA')
   expect(trusted(cluster)).toEqual([previous])
   await writeFile(file, first)
   await started

@@ -93,7 +93,7 @@ test('an appliedAt that is ahead of the clock of the API server is denied', asyn
   const rules = { 'rules.yaml': `appliedAt: ${at(120_000)}\n${GOOD}` }
   const denied = await ask(configMap(rules))
   expect(message(denied)).toMatch(
-    /^appliedAt 20\S+Z is ahead of the clock of the API server; leave/,
+    /^appliedAt 20\S+Z is ahead of the clock of the API server; remove/,
   )
   expect(denied.auditAnnotations).toEqual({ rules: 'denied: applied_ahead' })
   // The API server notes its time; the clock of this process may be slow.

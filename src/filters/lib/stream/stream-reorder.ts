@@ -23,7 +23,7 @@ export async function* reorder(
   let next = source.next()
   for (;;) {
     if (held !== undefined && (await wake.before(next))) {
-      // Nothing is held on behalf of a rule that is taken back.
+      // Nothing is held on behalf of a removed rule.
       yield held
       held = undefined
     }

@@ -60,8 +60,8 @@ async function* responseStage(
 }
 
 /**
- * Pipes frames through a fault's transform. A transform that fails or stops loses nothing: frames
- * that it took and did not emit continue unchanged. The same holds for a transform that cuts the
+ * Pipes frames through a fault's transform. After a transform fails or stops, frames that it took and
+ * did not emit continue unchanged. The same holds for a transform that cuts the
  * response where `uncut` gives a reason against it.
  */
 async function* transformStage(

@@ -21,14 +21,14 @@ export function checkedHead(head: ResponseHead, before: ResponseHead): void {
   if (head === before) return
   const { status, reason, headers } = head
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new UnsendableHeadError(`no status of a response: ${status}`)
+    throw new UnsendableHeadError(`invalid status of a response: ${status}`)
   }
-  if (UNSAFE.test(reason)) throw new UnsendableHeadError('a reason phrase with a line break')
+  if (UNSAFE.test(reason)) throw new UnsendableHeadError('the reason phrase contains a line break')
   if (headers.length % 2 !== 0) throw new UnsendableHeadError('a header without a value')
   if (headers === before.headers) return
   for (let i = 0; i + 1 < headers.length; i += 2) {
     if (!isHeaderName(headers[i]!) || UNSAFE.test(headers[i + 1]!)) {
-      throw new UnsendableHeadError('a header that holds a line break, or has no name')
+      throw new UnsendableHeadError('a header contains a line break, or has no name')
     }
   }
 }
@@ -285,7 +285,7 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
     return new Promise((resolve, reject) => {
       const late = (): void => {
         if (isExcused()) timer = watch(0)
-        else reject(new HeldTooLong('what is held does not come in time'))
+        else reject(new HeldTooLong('the buffered part of the response did not arrive in time'))
       }
       const watch = (before: number): HoldTimer =>
         new HoldTimer(timeout, () => this.#came, late, before)

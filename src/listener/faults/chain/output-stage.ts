@@ -179,7 +179,7 @@ export class OutputStage extends Valve {
       this.#fail({ kind, message: 'a fault cut the response' })
     } else {
       this.#faults.options.listener.failed(NO_FAULT, error)
-      this.#fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
+      this.#fail({ kind: 'closed', message: 'faults could not be applied to a response' })
     }
   }
 

@@ -5,7 +5,7 @@ export class FaultStopped extends Error {
   readonly code = 'SQUALL_FAULT_STOPPED'
 
   constructor() {
-    super('a fault is to act no more')
+    super('the fault must stop')
   }
 }
 

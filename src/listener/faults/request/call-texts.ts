@@ -132,7 +132,7 @@ export class CallTexts {
     try {
       JSON.parse(edited)
     } catch (error) {
-      throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
+      throw new BrokenEditError(`an edited call is not valid JSON: ${(error as Error).message}`)
     }
     this.replace(index, edited)
     const { headers } = this.#head

@@ -120,7 +120,7 @@ interface Alone {
   readonly closing: AbortSignal | undefined
 }
 
-/** Sends a request whose response nobody awaits; one without room is skipped. */
+/** Sends a request whose response nobody awaits; skipped without memory for it. */
 export function sendAlone(
   { head, body }: SentRequest,
   { upstream, memory = ENDLESS, closing = NEVER }: Alone,

@@ -18,7 +18,7 @@ import { checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import { type RequestVerdict, askFaults } from './verdicts.ts'
 
 /**
- * Pipes the messages of a request that are no calls through the faults that change, drop or repeat
+ * Pipes the messages of a request other than calls through the faults that change, drop or repeat
  * messages. Adds the indexes of dropped messages to `dropped`, and returns the texts that the
  * upstream gets in addition.
  */
@@ -81,7 +81,7 @@ function textOf(frame: ChainFrame, call: Call): string {
 }
 
 /**
- * Takes a message that is no response through the faults of its rules, as the only frame of one:
+ * Takes a message other than a response through the faults of its rules, as the only frame of one:
  * returns what takes its place, a reply among it. `uncut` is the reason for which no fault may cut
  * the stream, if any; `part` finds the message in the text of its frame. Rejects with `CutResponse`
  * when a fault resets the connection.

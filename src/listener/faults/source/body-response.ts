@@ -78,7 +78,7 @@ export class BodyResponse implements ResponsePart {
     this.#context.faults.options.exchange.onResponded?.(undefined)
     this.#trailers = trailers
     if (this.#state === 'passing') this.#context.outlet.end(trailers)
-    else if (this.#state === 'held') void this.#response().catch(this.#failed)
+    else if (this.#state === 'held') void this.#pipeResponse().catch(this.#failed)
   }
 
   fail(failure: Failure): void {
@@ -131,7 +131,7 @@ export class BodyResponse implements ResponsePart {
   }
 
   /** Takes the whole response through its faults. */
-  async #response(): Promise<void> {
+  async #pipeResponse(): Promise<void> {
     const { faults, outlet, coding } = this.#context
     const { options, exchange, calls, planned } = faults
     const { memory } = exchange

@@ -133,7 +133,7 @@ export class MessageGate extends FrameQueue {
     await Promise.all(this.#late.values())
   }
 
-  /** Sends a frame that is no message of the server. */
+  /** Sends a frame that is not a message of the server. */
   #pass(frame: ChainFrame): Promise<void> | undefined {
     const { asked, onFrame } = this.#options
     const piping = asked?.(frame)

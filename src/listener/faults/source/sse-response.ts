@@ -302,7 +302,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     }
     faults.options.listener.failed(NO_FAULT, error)
     upstream.drop()
-    outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
+    outlet.fail({ kind: 'closed', message: 'faults could not be applied to a response' })
   }
 }
 

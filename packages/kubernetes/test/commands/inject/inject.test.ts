@@ -47,7 +47,7 @@ kind: Deployment
     const { code, text, told } = await inject(odd)
     expect(code).toBe(0)
     expect(text).toBe(odd)
-    expect(told).toMatch(/^pod\/\?: left as it is \(not_requested\)/)
+    expect(told).toMatch(/^pod\/\?: unchanged \(not_requested\)/)
   })
 
   it('keeps every line of a changed document that it does not change', async () => {
@@ -125,7 +125,7 @@ kind: Deployment
     expect(code).toBe(1)
     expect(text).toBe('')
     expect(told).toMatch(/pod\/tools: denied \(host_network\): .*: run it without hostNetwork/)
-    expect(told).toMatch(/nothing is written/)
+    expect(told).toMatch(/nothing was written/)
   })
 
   it('takes the namespace from the input, and the version of the cluster from the command line', async () => {
@@ -213,7 +213,7 @@ describe('squall inject with settings', () => {
     const { code, text, told } = await inject(loose, { settings: [CEILINGS.pathname] })
     expect({ code, text }).toEqual({ code: 1, text: '' })
     expect(told).toContain(
-      'denied (above_ceiling): squall.dev/max-percent of the pod is "50%": the ceiling of the settings of the injector is "20%"; use a stricter value, or leave it out',
+      'denied (above_ceiling): squall.dev/max-percent of the pod is "50%": the ceiling of the settings of the injector is "20%"; use a stricter value, or remove it',
     )
   })
 })
@@ -224,7 +224,7 @@ describe('squall uninject', () => {
     const { code, text: after, told } = await uninject(text)
     expect(code).toBe(0)
     expect(valuesOf(after)).toEqual(valuesOf(before))
-    expect(told).toMatch(/as it was before/)
+    expect(told).toMatch(/unchanged/)
   })
 
   it('gives back the same text where nothing had to be written anew', async () => {

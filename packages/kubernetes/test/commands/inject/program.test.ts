@@ -20,10 +20,10 @@ it('writes everything to a reader that takes its time, more than a pipe holds', 
   const program = startProgram(['inject', '-f', file])
   program.child.stdout?.pause()
   await eventually(() =>
-    program.stderr().includes('left as it is') ? undefined : 'it has not said what it did',
+    program.stderr().includes('unchanged ') ? undefined : 'it has not said what it did',
   )
   program.child.stdout?.resume()
   expect(await program.ended).toEqual({ code: 0, signal: null })
-  expect(program.stderr()).toMatch(/^pod\/\?: left as it is \(not_requested\)/)
+  expect(program.stderr()).toMatch(/^pod\/\?: unchanged \(not_requested\)/)
   expect(program.stdout()).toBe(manifest)
 })
