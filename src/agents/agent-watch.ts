@@ -130,13 +130,13 @@ export class AgentWatch {
       isOk: false,
       execution: 'none',
     }
-    action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
+    action.isRetry = task.failed.isRepeatedBy(action)
     const { latest } = task
     action.isAgain =
       action.isRetry || (task.isFailing && latest?.name === name && latest?.method === method)
     if (!passive) {
       if (task.isShared && task.open > 0) this.#overlap(task)
-      if (isHandshake(method) && task.isFailing) task.restarts++
+      if (isHandshake(method) && task.isFailing) task.conduct.restarts++
       task.seq = seq
       task.open++
       task.latest = action
@@ -167,7 +167,7 @@ export class AgentWatch {
     action.isOk = isOk
     action.execution = end.execution
     this.#tasks.use(task, now)
-    if (end.client !== undefined) task.client = end.client
+    if (end.client !== undefined) task.conduct.client = end.client
     if (!action.isPassive) {
       task.open--
       this.#findings.ended(action, this.#now)
@@ -179,7 +179,8 @@ export class AgentWatch {
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
     if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
-    if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
+    if (action.isRetry && isOk && end.record.changed !== true)
+      task.failed.succeeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
@@ -189,7 +190,7 @@ export class AgentWatch {
       factsOf(action, end, causes, { now: at, date: this.#now() }),
       this.#maxRetries,
     )
-    if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
+    if (event.facts.isNoticed && !action.isRetry) task.failed.add(callKey(action))
     this.#add(action, event, reaction)
   }
 
