@@ -6,7 +6,6 @@ import {
   askAdmin,
   checkResponse,
   endpointText,
-  WITHOUT_TASKS,
 } from '#admin-api'
 import { quoted } from '#base'
 import { invalidFile, paintLine, readText, writeText } from '#cli'
@@ -79,10 +78,8 @@ async function askAll(
       answers.push((await askAdmin(admin, endpoint, { client: 'agents' })).value)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const { status, message } = error
-      const fix = 'name the admin port of a running sidecar'
-      const why = status === 404 ? WITHOUT_TASKS : `${message}; ${fix}`
-      problems.write(`squall: ${address}: ${why}\n`)
+      const fix = error.status === 404 ? '' : '; name the admin port of a running sidecar'
+      problems.write(`squall: ${address}: ${error.message}${fix}\n`)
       return undefined
     }
   }
