@@ -9,7 +9,7 @@ import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
 import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
-import type { TaskFacts, TaskKeys } from './task-key.ts'
+import { clientOfHeaders, type TaskFacts, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
 export { Findings }
@@ -107,6 +107,7 @@ export class AgentWatch {
   started(call: RequestCall, facts: TaskFacts, now: number): Action | undefined {
     const task = this.#finder.taskOf(call, facts)
     if (task === undefined) return undefined
+    if (task.seq === 0) task.conduct.client ??= clientOfHeaders(facts.caller.head.headers)
     this.#tasks.use(task, now)
     if (task.isLeft) this.#tasks.returned(task)
     const method = keptName(call.method)
