@@ -1,5 +1,5 @@
 import type { Finding } from '../agents/findings.ts'
-import { FINDING_KINDS, isFinding } from '../agents/finding-kinds.ts'
+import { FINDING_KINDS, isFinding, sentenceOf } from '../agents/finding-kinds.ts'
 import { readInstant } from '../base/instant.ts'
 import { foreign, quoted } from '../base/text/foreign-text.ts'
 import { readDuration } from '../base/units.ts'
@@ -58,7 +58,7 @@ function showFinding(finding: Finding, source: Shown['source'], ids: AgentSource
     tool,
     count,
     of,
-    sentence: FINDING_KINDS[kind].says({ ...finding, tool }),
+    sentence: sentenceOf(kind, { ...finding, tool }),
     advice,
     ...(cure !== undefined && { cure: { name: cure, page: `docs/guides/cures.md#${cure}` } }),
     calls: calls.map((call) => ({

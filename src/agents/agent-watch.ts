@@ -9,7 +9,7 @@ import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
 import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
-import type { TaskFacts, TaskKeys } from './task-key.ts'
+import { clientOfHeaders, type TaskFacts, type TaskKeys } from './task-key.ts'
 import { MAX_TASKS, TaskTable } from './task-table.ts'
 
 export { Findings }
@@ -107,6 +107,7 @@ export class AgentWatch {
   started(call: RequestCall, facts: TaskFacts, now: number): Action | undefined {
     const task = this.#finder.taskOf(call, facts)
     if (task === undefined) return undefined
+    if (task.seq === 0) task.conduct.client ??= clientOfHeaders(facts.caller.head.headers)
     this.#tasks.use(task, now)
     if (task.isLeft) this.#tasks.returned(task)
     const method = keptName(call.method)
@@ -130,13 +131,13 @@ export class AgentWatch {
       isOk: false,
       execution: 'none',
     }
-    action.isRetry = task.failed.size > 0 && task.failed.has(callKey(action))
+    action.isRetry = task.failed.isRepeatedBy(action)
     const { latest } = task
     action.isAgain =
       action.isRetry || (task.isFailing && latest?.name === name && latest?.method === method)
     if (!passive) {
       if (task.isShared && task.open > 0) this.#overlap(task)
-      if (isHandshake(method) && task.isFailing) task.restarts++
+      if (isHandshake(method) && task.isFailing) task.conduct.restarts++
       task.seq = seq
       task.open++
       task.latest = action
@@ -167,7 +168,7 @@ export class AgentWatch {
     action.isOk = isOk
     action.execution = end.execution
     this.#tasks.use(task, now)
-    if (end.client !== undefined) task.client = end.client
+    if (end.client !== undefined) task.conduct.client = end.client
     if (!action.isPassive) {
       task.open--
       this.#findings.ended(action, this.#now)
@@ -179,7 +180,8 @@ export class AgentWatch {
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
     if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
-    if (action.isRetry && isOk && end.record.changed !== true) task.retrySucceeded(callKey(action))
+    if (action.isRetry && isOk && end.record.changed !== true)
+      task.failed.succeeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
     task.events++
@@ -189,7 +191,7 @@ export class AgentWatch {
       factsOf(action, end, causes, { now: at, date: this.#now() }),
       this.#maxRetries,
     )
-    if (event.facts.isNoticed && !action.isRetry) task.hasFailed(callKey(action))
+    if (event.facts.isNoticed && !action.isRetry) task.failed.add(callKey(action))
     this.#add(action, event, reaction)
   }
 

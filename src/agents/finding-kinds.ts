@@ -15,7 +15,8 @@ export interface FindingFacts {
 
 interface KindOfFinding {
   readonly severity: 'high' | 'medium' | 'low'
-  readonly says: (facts: FindingFacts) => string
+  /** The sentence, with the names of facts in braces; `{share}` is `count of of`. */
+  readonly says: string
   readonly advice: string
   /** The section of docs/guides/cures.md. */
   readonly cure?: string
@@ -24,91 +25,79 @@ interface KindOfFinding {
   readonly share?: number
 }
 
-const RETRY_CURES = 'that a retry may cure'
+const WRITE = {
+  severity: 'high',
+  advice: 'Send an idempotency key, or read before you write again.',
+  cure: 'idempotency-key',
+} as const
 
 /** Describes each kind of finding, the most harmful first. */
 export const FINDING_KINDS = {
   double_write: {
-    severity: 'high',
-    says: ({ tool, count }) =>
-      `${tool} was called again ${times(count)} after its response was lost; the server had executed it: ${calls(count)} twice.`,
-    advice: 'Send an idempotency key, or read before you write again.',
-    cure: 'idempotency-key',
+    ...WRITE,
+    says: '{tool} was called again {times} after its response was lost; the server had executed it: {calls} twice.',
     least: 1,
   },
   possible_double_write: {
-    severity: 'high',
-    says: ({ tool, count, of }) =>
-      `${tool} was called again after ${share(count, of)} calls that got no response; the server may have executed both.`,
-    advice: 'Send an idempotency key, or read before you write again.',
-    cure: 'idempotency-key',
+    ...WRITE,
+    says: '{tool} was called again after {share} calls that got no response; the server may have executed both.',
   },
   session_loop: {
     severity: 'high',
-    says: ({ count, most }) =>
-      `A new session was begun ${times(count)} after errors without a successful call between, up to ${most} in a row.`,
+    says: 'A new session was begun {times} after errors without a successful call between, up to {most} in a row.',
     advice: 'Begin a new session only when the old one is lost, once, and then give up.',
     cure: 'session',
   },
   parallel_storm: {
     severity: 'high',
-    says: ({ tool, count, of, most }) =>
-      `${share(count, of)} calls of ${tool} began while ${STORM - 1} or more others of the task were open, up to ${most} at once.`,
+    says: '{share} calls of {tool} began while 9 or more others of the task were open, up to {most} at once.',
     advice: 'Limit the calls that are open at the same time.',
   },
   runaway: {
     severity: 'high',
-    says: ({ tool, count, of, most }) =>
-      `${tool} was called again and again: ${share(count, of)} errors were followed by more than ${most} retries without a success.`,
+    says: '{tool} was called again and again: {share} errors were followed by more than {most} retries without a success.',
     advice: 'Limit the attempts of a call, and then report the error.',
     cure: 'back-off',
   },
   ignored_retry_after: {
     severity: 'medium',
-    says: ({ tool, count, of, waited, asked }) =>
-      `Retry-After of ${tool} was ignored in ${share(count, of)} cases; the first retry came after ${duration(waited)} instead of ${duration(asked)}.`,
+    says: 'Retry-After of {tool} was ignored in {share} cases; the first retry came after {waited} instead of {asked}.',
     advice: 'Wait as long as Retry-After says before any retry.',
     cure: 'retry-after',
   },
   no_back_off: {
     severity: 'medium',
-    says: ({ tool, count, of }) =>
-      `${count === of ? `All ${count}` : share(count, of)} retries of ${tool} went out within 0.2 s, without a pause.`,
+    says: '{all} retries of {tool} went out within 0.2 s, without a pause.',
     advice: 'Back off, with jitter.',
     cure: 'back-off',
     share: 0.5,
   },
   no_time_limit: {
     severity: 'medium',
-    says: ({ tool, count, of, waited }) =>
-      `The client waited to the end in ${share(count, of)} cases in which ${tool} hung, up to ${duration(waited)}.`,
+    says: 'The client waited to the end in {share} cases in which {tool} hung, up to {waited}.',
     advice: 'Set a time limit for each call.',
     cure: 'time-limit',
   },
   used_changed_result: {
     severity: 'medium',
-    says: ({ tool, count, of }) =>
-      `The agent went on with ${share(count, of)} results of ${tool} that a fault had changed.`,
+    says: 'The agent went on with {share} results of {tool} that a fault had changed.',
     advice: 'Check results against the output schema of the tool and for plausible values.',
   },
   gave_up: {
     severity: 'medium',
-    says: ({ tool, count, of }) =>
-      `The agent gave up at once after ${share(count, of)} errors of ${tool} ${RETRY_CURES}.`,
+    says: 'The agent gave up at once after {share} errors of {tool} that a retry may cure.',
     advice: 'Retry a few times after 429, 5xx and lost connections, with a pause.',
     cure: 'back-off',
   },
   switched_tool: {
     severity: 'low',
-    says: ({ tool, count, of }) =>
-      `The agent switched to another tool after ${share(count, of)} errors of ${tool} ${RETRY_CURES}.`,
+    says: 'The agent switched to another tool after {share} errors of {tool} that a retry may cure.',
     advice: 'Retry the same tool before you choose another.',
     cure: 'back-off',
   },
   changed_arguments: {
     severity: 'low',
-    says: ({ tool, count, of }) =>
-      `${tool} was called again with other arguments after ${share(count, of)} errors ${RETRY_CURES}.`,
+    says: '{tool} was called again with other arguments after {share} errors that a retry may cure.',
     advice: 'Repeat the call as it was: its arguments were not the cause.',
     cure: 'back-off',
   },
@@ -125,18 +114,22 @@ const LEAST = 3
 
 /** Returns true for cases that are enough for a sentence. */
 export function isFinding(kind: FindingKind, count: number, of: number): boolean {
-  const { least = LEAST, share: leastShare = 0 }: KindOfFinding = FINDING_KINDS[kind]
-  return count >= least && count >= of * leastShare
+  const { least = LEAST, share = 0 }: KindOfFinding = FINDING_KINDS[kind]
+  return count >= least && count >= of * share
 }
 
-function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`
-}
-
-function calls(count: number): string {
-  return count === 1 ? '1 call' : `${count} calls`
-}
-
-function share(count: number, of: number): string {
-  return `${count} of ${of}`
+/** Says a finding in words. */
+export function sentenceOf(kind: FindingKind, facts: FindingFacts): string {
+  const { tool, count, of, waited, asked, most } = facts
+  const words: Readonly<Record<string, string | number>> = {
+    tool,
+    most,
+    share: `${count} of ${of}`,
+    all: count === of ? `All ${count}` : `${count} of ${of}`,
+    times: count === 1 ? 'once' : `${count} times`,
+    calls: count === 1 ? '1 call' : `${count} calls`,
+    waited: duration(waited),
+    asked: duration(asked),
+  }
+  return FINDING_KINDS[kind].says.replaceAll(/\{(\w+)\}/g, (_, name: string) => `${words[name]}`)
 }

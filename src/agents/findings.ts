@@ -19,7 +19,7 @@ interface ShownCall {
   readonly task: ShownTask
 }
 
-/** Who behaves so, and with which tool. */
+/** A client, and the tool with which it behaves so. */
 interface Subject {
   /** Name and version; undefined for a client that states none. */
   readonly client: string | undefined
@@ -59,7 +59,7 @@ class Cases {
     this.tally.add(at, count, of)
     this.most = Math.max(this.most, most)
     if (count === 0) return
-    // Of waits that were asked for, the one that misses most.
+    // The worst is the wait that misses most of what was asked for.
     const isWorse = asked > 0 ? asked - waited > this.asked - this.waited : waited > this.waited
     if (isWorse) Object.assign(this, { waited, asked })
     this.calls.push({ tool, at, task })
@@ -84,7 +84,7 @@ export class Findings {
 
   /** Takes an event that has its verdict. */
   decided(task: Task, event: FaultEvent): void {
-    const { action, date: at, client = task.client } = event.facts
+    const { action, date: at, client = task.conduct.client } = event.facts
     const tool = toolOf(action) ?? action.method
     const most = this.#maxRetries
     for (const { kind, isCase, waited, asked } of habitsOf(event, this.#window)) {
@@ -94,20 +94,21 @@ export class Findings {
 
   /** Takes the end of a call, for what shows without an error. */
   ended({ task, method, name, isOk, others }: Action, now: () => number): void {
-    const { client } = task
+    const { conduct } = task
+    const { client } = conduct
     if (isHandshake(method)) {
-      const { restarts: most } = task
+      const { restarts: most } = conduct
       // The first ones beyond the limit show that those before were of a loop.
       const count = most > this.#maxRetries + 1 ? 1 : most > this.#maxRetries ? most : 0
       if (count > 0) {
         const one = { tool: method, at: now(), task, client, count, of: count, most }
         this.#add('session_loop', one)
       }
-    } else if (isOk) task.restarts = 0
+    } else if (isOk) conduct.restarts = 0
     if (others < STORM - 1) return
     const all = task.calls + task.retries
-    const of = all - task.crowded
-    task.crowded = all
+    const of = all - conduct.crowded
+    conduct.crowded = all
     const tool = name ?? method
     this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of, most: others + 1 })
   }

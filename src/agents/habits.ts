@@ -27,7 +27,7 @@ export function habitsOf(event: FaultEvent, window: number): readonly Habit[] {
     const hasLeft = outcome === 'abandoned' || outcome === 'cancelled'
     see('no_time_limit', !hasLeft && took >= window, { waited: took })
   }
-  // Whose call followed is unknown.
+  // The call that followed may be of another task.
   if (verdict === 'ambiguous') return habits
   if (facts.execution !== 'none' && !action.server.isSafe(action.name)) {
     if (facts.execution === 'known') see('double_write', verdict === 'duplicate_execution')

@@ -4,6 +4,7 @@ import { headerValue } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { ClientInfo, RequestCall } from '../mcp/call.ts'
 import { isModern } from '../mcp/protocol-version.ts'
+import { cutText } from '../telemetry/shown-ids.ts'
 import { metaOf } from './action.ts'
 import type { KeyKind } from './key-kinds.ts'
 import type { ServerTools } from './server-tools.ts'
@@ -51,6 +52,16 @@ export function taskKeyOf(
     if (key !== undefined && key !== '') return { kind, key }
   }
   return undefined
+}
+
+const MAX_AGENT = 60
+
+/** Returns the client that `User-Agent` names, for clients that state nothing else. */
+export function clientOfHeaders(headers: Caller['head']['headers']): ClientInfo | undefined {
+  const value = headerValue(headers, 'user-agent')
+  if (value === undefined || value === '') return undefined
+  const [name = '', version = ''] = cutText(value, MAX_AGENT).split(' ', 1)[0]!.split('/')
+  return { name, version }
 }
 
 /** Digests by what requests of one connection share; they are long to make. */

@@ -54,6 +54,38 @@ export function earlyReaction(
 /** The most failed calls by which a retry is recognized. */
 const MAX_FAILED = 32
 
+/** Counts failed calls by key. */
+class FailedCalls {
+  readonly #counts = new Map<number, number>()
+
+  /** Returns true for a call that repeats one of these. */
+  isRepeatedBy(action: ActionFacts): boolean {
+    return this.#counts.size > 0 && this.#counts.has(callKey(action))
+  }
+
+  add(key: number): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    if (this.#counts.size > MAX_FAILED) this.#counts.delete(this.#counts.keys().next().value!)
+  }
+
+  /** Takes a retry that succeeded. */
+  succeeded(key: number): void {
+    const left = (this.#counts.get(key) ?? 1) - 1
+    if (left === 0) this.#counts.delete(key)
+    else this.#counts.set(key, left)
+  }
+}
+
+/** Remembers what findings need about a task beside its events. */
+class Conduct {
+  /** The client that it named last. */
+  client: ClientInfo | undefined
+  /** The sessions that were begun after errors since the last success. */
+  restarts = 0
+  /** The calls of the task when many were open for the last time. */
+  crowded = 0
+}
+
 /** The calls of one user intent, as far as its key tells them from others. */
 export class Task {
   readonly kind: KeyKind
@@ -85,14 +117,9 @@ export class Task {
   events = 0
   /** True when the last call failed. */
   isFailing = false
-  /** The client that it named last. */
-  client: ClientInfo | undefined
-  /** The sessions that were begun after errors since the last success. */
-  restarts = 0
-  /** Its calls when many were open for the last time. */
-  crowded = 0
-  /** By key, the calls that failed, and did not succeed by a retry since. */
-  readonly failed = new Map<number, number>()
+  readonly conduct = new Conduct()
+  /** The calls that failed, and did not succeed by a retry since. */
+  readonly failed = new FailedCalls()
   readonly undecided: FaultEvent[] = []
   readonly decided: Decided[] = []
   newer: Task | undefined
@@ -121,22 +148,11 @@ export class Task {
     return this.events > 0 ? 'recovered' : 'ok'
   }
 
-  hasFailed(key: number): void {
-    this.failed.set(key, (this.failed.get(key) ?? 0) + 1)
-    if (this.failed.size > MAX_FAILED) this.failed.delete(this.failed.keys().next().value!)
-  }
-
-  retrySucceeded(key: number): void {
-    const left = (this.failed.get(key) ?? 1) - 1
-    if (left === 0) this.failed.delete(key)
-    else this.failed.set(key, left)
-  }
-
   /** Counts a call as a retry that seemed to be a call of its own. */
   foundRetry(action: Action): void {
     action.isRetry = true
     this.calls--
     this.retries++
-    if (action.hasEnded) this.retrySucceeded(callKey(action))
+    if (action.hasEnded) this.failed.succeeded(callKey(action))
   }
 }

@@ -148,7 +148,7 @@ async function play(agentOf: (task: string) => Promise<Agent>): Promise<void> {
     const agent = await agentOf(task)
     await does(agent, tool)
   }
-  // What the pause of a retry is must not be a matter of how busy the others are.
+  // Its pauses would be longer while the others are busy.
   const isTimed = ({ kind }: Planted): boolean => kind === 'no_back_off'
   for (const each of tasks.filter(isTimed)) await run(each)
   await Promise.all(tasks.filter((each) => !isTimed(each)).map(run))

@@ -222,7 +222,7 @@ export async function stdioAgent(
   return {
     agent,
     agents,
-    /** What the admin port shows. */
+    /** Shown by the admin port. */
     source,
     close: async (): Promise<void> => {
       input.end()

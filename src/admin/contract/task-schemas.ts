@@ -115,7 +115,7 @@ export const verdictQuery = Type.Object({
   verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
 })
 
-/** Who did what, and how often. */
+/** One kind of behaviour, and how often it was seen. */
 const habit = {
   kind: word(FINDING_NAMES, 'What the agent did.'),
   client: maybe(text(NAME, 'Name and version that the client states.')),
@@ -125,7 +125,7 @@ const habit = {
   of: count('The calls that could have shown it.'),
 }
 
-/** What agents did, in sentences. */
+/** The findings about agents. */
 export const agentsSchema = Type.Object({
   since: time('The start of the counts.'),
   windowSeconds: seconds('The value of `--task-window`.'),

@@ -10,23 +10,17 @@ const RESULTS = { ok: 'OK', recovered: 'Recovered', failed: 'Failed' }
 export function createTasksCard() {
   /** @type {import('../contract/api.ts').Tasks | undefined} */
   let tasks
+  /** @type {import('../contract/api.ts').Agents | undefined} */
+  let agents
   let askedAt = -Infinity
   const show = () => {
     byId('tasks').hidden = tasks === undefined
     if (tasks === undefined) return
-    const { ended, retriesPerTask, blastRadius, wasted, windowSeconds } = tasks
-    setFacts(byId('tasks-numbers'), [
-      ['Open', count(tasks.open)],
-      ['Ended OK', count(ended.ok)],
-      ['Recovered', count(ended.recovered)],
-      ['Failed', count(ended.failed)],
-      ['Blast radius', percent(blastRadius)],
-      ['Retries per task', retriesPerTask === null ? '–' : retriesPerTask.toFixed(2)],
-      ['Wasted calls', count(wasted)],
-    ])
+    showNumbers(tasks)
+    byId('findings').replaceChildren(...(agents?.findings ?? []).map(showFinding))
     const met = tasks.tasks.filter(({ events }) => events > 0)
     table.show(met, SHOWN)
-    const about = `The last ${many(Math.min(met.length, SHOWN), 'task')} with faults or errors, by what agents did within ${windowSeconds} s.`
+    const about = `The last ${many(Math.min(met.length, SHOWN), 'task')} with faults or errors, by what agents did within ${tasks.windowSeconds} s.`
     setText(byId('tasks-about'), met.length === 0 ? '' : about)
   }
   const table = new Table('tasks', {
@@ -53,11 +47,49 @@ export function createTasksCard() {
       const now = performance.now()
       if (open === undefined || now - askedAt < AGAIN_MS) return
       askedAt = now
-      const response = await fetch('api/tasks').catch(() => undefined)
-      if (response?.ok === true) tasks = await response.json()
+      const found = await Promise.all([ask('api/tasks'), ask('api/agents')])
+      tasks = found[0] ?? tasks
+      agents = found[1] ?? agents
     },
     show,
   }
+}
+
+/** @param {import('../contract/api.ts').Tasks} tasks */
+function showNumbers(tasks) {
+  const { ended, retriesPerTask, blastRadius, wasted } = tasks
+  setFacts(byId('tasks-numbers'), [
+    ['Open', count(tasks.open)],
+    ['Ended OK', count(ended.ok)],
+    ['Recovered', count(ended.recovered)],
+    ['Failed', count(ended.failed)],
+    ['Blast radius', percent(blastRadius)],
+    ['Retries per task', retriesPerTask === null ? '–' : retriesPerTask.toFixed(2)],
+    ['Wasted calls', count(wasted)],
+  ])
+  setFacts(
+    byId('verdict-numbers'),
+    Object.entries(tasks.totals)
+      .filter(([, total]) => total > 0)
+      .map(([verdict, total]) => [foreign(verdict, 40).replaceAll('_', ' '), count(total)]),
+  )
+}
+
+/** Asks for JSON; undefined without any. */
+async function ask(path) {
+  const response = await fetch(path).catch(() => undefined)
+  return response?.ok === true ? response.json() : undefined
+}
+
+/** @param {import('../contract/api.ts').Finding} finding */
+function showFinding({ sentence, advice, source, client, severity }) {
+  const who = source === 'load' ? 'squall load' : foreign(client ?? 'a client without a name')
+  return make(
+    'li',
+    {},
+    make('strong', {}, foreign(sentence, 1000)),
+    note(`${foreign(advice, 500)} ${foreign(severity, 40)}, ${who}`),
+  )
 }
 
 /** @param {import('../contract/api.ts').Tasks['tasks'][number]} task */

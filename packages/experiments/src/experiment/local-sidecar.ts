@@ -81,8 +81,8 @@ export class LocalSidecar implements Sidecars {
     return { now: startedAt + uptime, processes }
   }
 
-  readTasks(): Promise<readonly TaskReading[]> {
-    return tasksReader([this.#admin])()
+  readTasks(since?: number): Promise<readonly TaskReading[]> {
+    return tasksReader([this.#admin])(since)
   }
 
   /** Ignores failures, because the rules expire by themselves. */

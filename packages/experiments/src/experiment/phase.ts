@@ -48,7 +48,7 @@ function phaseLoad(
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
       sidecars: sidecars.admins,
-      readTasks: () => sidecars.readTasks(),
+      readTasks: (since) => sidecars.readTasks(since),
       indirect: file.target.indirect,
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },

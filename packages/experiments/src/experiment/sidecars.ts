@@ -102,7 +102,7 @@ export interface Sidecars {
   counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts>
   readonly processes: ServerProcesses
   /** Returns what the sidecars count about tasks of agents. */
-  readTasks(): Promise<readonly TaskReading[]>
+  readTasks(since?: number): Promise<readonly TaskReading[]>
   /** Restores the rules of an experiment whose process died; returns its id. */
   recover(dead: LockHolder | undefined): Promise<string | undefined>
   /** Reads the rules to replace. Throws a `RejectedError` when they may not be replaced. */

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AdminError, API, askAdmin, type SidecarAdmin, type Tasks } from '#admin-api'
+import {
+  AdminError,
+  type Agents,
+  API,
+  askAdmin,
+  type Endpoint,
+  type ResponseOf,
+  type SidecarAdmin,
+  type Tasks,
+} from '#admin-api'
 import { LoadError } from './load-error.ts'
 import { type AgentResult, agentsBetween, type SentCounts } from './results/agent-result.ts'
 import type { SloGate } from './results/slo.ts'
@@ -18,10 +27,12 @@ export interface TaskReading {
   /** Names the sidecar: `the sidecar at http://127.0.0.1:15390`. */
   readonly name: string
   readonly tasks: Tasks | undefined
+  /** The findings since a time, where they were asked for and the sidecar has them. */
+  readonly findings?: Agents['findings']
 }
 
-/** Reads the counts of all sidecars. Throws an `AdminError`. */
-export type ReadTasks = () => Promise<readonly TaskReading[]>
+/** Reads the counts of all sidecars, and findings since a time. Throws an `AdminError`. */
+export type ReadTasks = (since?: number) => Promise<readonly TaskReading[]>
 
 /** Limits the wait for verdicts at the end of a load. */
 export interface VerdictWait {
@@ -37,18 +48,30 @@ export const START_WITH_TASKS =
 
 /** Reads the counts by admin ports. */
 export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {
-  return () =>
+  return (since) =>
     Promise.all(
       admins.map(async (admin) => ({
         name: `the sidecar at ${admin.url.origin}`,
-        tasks: await readTasks(admin),
+        tasks: await ifThere(admin, API.tasks),
+        ...(since !== undefined && {
+          findings: (await ifThere(admin, agentsSince(since)))?.findings ?? [],
+        }),
       })),
     )
 }
 
-async function readTasks(admin: SidecarAdmin): Promise<Tasks | undefined> {
+function agentsSince(time: number): typeof API.agents {
+  const { path } = API.agents
+  return { ...API.agents, path: `${path}?since=${new Date(time).toISOString()}` as typeof path }
+}
+
+/** Asks for JSON; undefined where the sidecar does not group calls into tasks. */
+async function ifThere<E extends Endpoint>(
+  admin: SidecarAdmin,
+  endpoint: E,
+): Promise<ResponseOf<E> | undefined> {
   try {
-    return (await askAdmin(admin, API.tasks, { client: 'load' })).value
+    return (await askAdmin(admin, endpoint, { client: 'load' })).value
   } catch (error) {
     if (error instanceof AdminError && error.status === 404) return undefined
     throw error
@@ -130,7 +153,9 @@ async function readEnd(
     const reading = await read()
     const first = countsOf(begin, reading)
     const last = wait === undefined ? first : countsOf(begin, await settled(read, reading, wait))
-    const agents = agentsBetween(start, last)
+    const findings = (await read(begin.beganAt)).flatMap((each) => each.findings ?? [])
+    const found = agentsBetween(start, last)
+    const agents = findings.length > 0 ? { ...found, findings } : found
     if (sent === undefined) return agents
     const { tasks, calls, retries } = agentsBetween(start, first).tasks
     return { ...agents, compared: { load: { ...sent }, sidecar: { tasks, calls, retries } } }

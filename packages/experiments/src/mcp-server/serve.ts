@@ -14,6 +14,7 @@ import { readPolicyFile } from '../cli/policy.ts'
 import type { ControlRequest } from '../commands/mcp.ts'
 import { openAudit, type Audit } from './audit.ts'
 import { type Control, type Asked, toolAdder } from './control-tool.ts'
+import { WHAT_AGENTS_DID } from './agents-tool.ts'
 import { WHAT_NEXT, OBSERVE, SUGGEST_SLO } from './evidence-tools.ts'
 import { EXPERIMENT_TOOLS } from './experiment-tools.ts'
 import { freezePolicy } from './frozen-policy.ts'
@@ -92,6 +93,7 @@ function controlServers(control: Control, audit: Audit): () => McpServer {
     LIST_TARGETS,
     ...(control.adminToken === undefined ? [] : [DISARM]),
     OBSERVE,
+    WHAT_AGENTS_DID,
     SUGGEST_SLO,
     WHAT_NEXT,
     ...REFERENCE_TOOLS,

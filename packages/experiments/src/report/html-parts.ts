@@ -1,6 +1,7 @@
 import { duration, foreign, integerText, latency, moment, percentage } from '#base'
 import { agentTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
+import { findingsTable } from './findings-table.ts'
 import { htmlText } from './foreign-text.ts'
 import {
   type Cell,
@@ -221,6 +222,7 @@ export function runHtml({ title, result }: TitledRun, i: number, several: boolea
     htmlTable(toolTable(result), `tools-${i}`, level),
     htmlTable(toolErrorTable(result), `errors-by-tool-${i}`, level),
     htmlTable(faultTable(result), `faults-${i}`, level),
+    htmlTable(findingsTable(result), `findings-${i}`, level),
     htmlTable(verdictTable(result), `verdicts-${i}`, level),
     htmlTable(agentTable(result), `agents-${i}`, level),
     `<div class="pair"><div>${htmlTable(errorTable(result), `error-kinds-${i}`, level)}

@@ -1,5 +1,6 @@
 import { foreign, moment } from '#base'
 import { agentTable, verdictTable } from './agent-tables.ts'
+import { findingsTable } from './findings-table.ts'
 import { markdownText } from './foreign-text.ts'
 import {
   type Cell,
@@ -55,6 +56,7 @@ function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
     toolErrorTable,
     faultTable,
     errorTable,
+    findingsTable,
     verdictTable,
     agentTable,
     gateTable,

@@ -18,6 +18,20 @@ import {
 eachOnStage({ script: FAILING_FIRST })
 
 describe('an agent', () => {
+  it('reads in sentences what agents did', async () => {
+    const agent = await agentOf()
+    await makeTraffic(stage)
+    const { data, isError } = await until(
+      agent,
+      'what_agents_did',
+      {},
+      ({ data: { findings } }) => findings.length > 0,
+    )
+    expect(isError).toBe(false)
+    expect(data.findings[0]).toMatchObject({ severity: expect.any(String), source: 'agent' })
+    expect(data.findings[0].sentence).toMatch(/ (?:work|rest) /)
+  })
+
   it('observes real and injected errors by tool, to the call', async () => {
     const agent = await agentOf()
     await makeTraffic(stage)

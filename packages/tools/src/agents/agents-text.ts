@@ -10,11 +10,12 @@ export interface AgentsReport {
   readonly differences: readonly Difference[] | undefined
 }
 
-/** A finding, and how it differs. */
+/** A finding in texts. */
 interface Item {
-  readonly finding: Finding
-  readonly change: string
+  readonly sentence: string
   readonly tone: Tone
+  /** The difference, the advice, who did it and where, and the cure. */
+  readonly texts: readonly string[]
 }
 
 const TONES: Readonly<Record<Finding['severity'], Tone>> = {
@@ -55,17 +56,21 @@ export function isWorse({ change }: Difference): boolean {
 
 function itemsOf({ agents, differences }: AgentsReport): readonly Item[] {
   if (differences === undefined) {
-    return agents.findings.map((finding) => ({
-      finding,
-      change: '',
-      tone: TONES[finding.severity],
-    }))
+    return agents.findings.map((finding) => itemOf(finding, TONES[finding.severity]))
   }
-  return differences.map(({ change, finding, before, now, chance }) => ({
-    finding,
-    change: `${change}: ${before.count} of ${before.of} before, ${now.count} of ${now.of} now${chanceText(chance)}`,
-    tone: CHANGES[change],
-  }))
+  return differences.map(({ change, finding, before, now, chance }) => {
+    const shares = `${before.count} of ${before.of} before, ${now.count} of ${now.of} now`
+    return itemOf(finding, CHANGES[change], `${change}: ${shares}${chanceText(chance)}`)
+  })
+}
+
+function itemOf(finding: Finding, tone: Tone, change = ''): Item {
+  const { sentence, advice, cure, source, client, taskKind, severity, calls } = finding
+  const who = source === 'load' ? 'squall load' : (client ?? 'a client without a name')
+  const last = calls.slice(-CALLS).map(({ at, task }) => `${(at ?? '').slice(11, 19)} ${task}`)
+  const about = `${severity} · ${who} · tasks by ${taskKind} · last calls: ${last.join(', ')}`
+  const texts = [change, advice, about, cure?.page ?? ''].filter((text) => text !== '')
+  return { sentence, tone, texts }
 }
 
 function chanceText(chance: number | null): string {
@@ -73,46 +78,24 @@ function chanceText(chance: number | null): string {
   return chance < 0.001 ? ' (p < 0.001)' : ` (p = ${chance.toFixed(3)})`
 }
 
-function whoOf({ source, client, taskKind, severity }: Finding): string {
-  const who = source === 'load' ? 'squall load' : (client ?? 'a client without a name')
-  return `${severity} · ${who} · tasks by ${taskKind}`
-}
-
-function callsOf({ calls }: Finding): string {
-  const last = calls.slice(-CALLS).map(({ at, task }) => `${(at ?? '').slice(11, 19)} ${task}`)
-  return `last calls: ${last.join(', ')}`
-}
-
 /** Returns lines for a terminal of a width. */
 export function agentsText(report: AgentsReport, width: number): readonly Line[] {
   const lines: Line[] = wrapped(headOf(report), width).map((text) => [span(text, 'strong')])
-  for (const { finding, change, tone } of itemsOf(report)) {
-    const { sentence, advice, cure } = finding
-    const add = (text: string, shown: Tone): void => {
-      for (const each of wrapped(text, width - 2)) lines.push([span(`  ${each}`, shown)])
+  for (const { sentence, tone, texts } of itemsOf(report)) {
+    for (const [i, each] of wrapped(sentence, width - 2).entries()) {
+      lines.push([span(i === 0 ? '● ' : '  ', tone), span(each, tone)])
     }
-    const all = change === '' ? sentence : `${change}. ${sentence}`
-    const [first = '', ...more] = wrapped(all, width - 2)
-    lines.push([span('● ', tone), span(first, tone)])
-    for (const each of more) lines.push([span(`  ${each}`, tone)])
-    add(advice, 'plain')
-    add(`${whoOf(finding)} · ${callsOf(finding)}`, 'quiet')
-    if (cure !== undefined) add(cure.page, 'quiet')
+    for (const each of texts.flatMap((text) => wrapped(text, width - 2))) {
+      lines.push([span(`  ${each}`)])
+    }
   }
   return lines
 }
 
 export function agentsMarkdown(report: AgentsReport): string {
-  const items = itemsOf(report).map(({ finding, change }) => {
-    const { sentence, advice, cure } = finding
-    const parts = [
-      `- **${markdownText(sentence)}** ${markdownText(advice)}`,
-      ...(change === '' ? [] : [markdownText(change)]),
-      markdownText(`${whoOf(finding)} · ${callsOf(finding)}`),
-      ...(cure === undefined ? [] : [`[${cure.name}](${cure.page})`]),
-    ]
-    return parts.join('  \n  ')
-  })
+  const items = itemsOf(report).map(({ sentence, texts }) =>
+    [`- **${markdownText(sentence)}**`, ...texts.map(markdownText)].join('  \n  '),
+  )
   return `# What agents did\n\n${[markdownText(headOf(report)), ...items].join('\n\n')}\n`
 }
 
@@ -120,11 +103,9 @@ const STYLE =
   ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}li{margin:0 0 1.25rem}p{margin:0}'
 
 export function agentsHtml(report: AgentsReport): string {
-  const items = itemsOf(report).map(({ finding, change }) => {
-    const { sentence, advice, cure } = finding
-    const more = [change, advice, `${whoOf(finding)} · ${callsOf(finding)}`, cure?.page ?? '']
-    const rest = more.filter((text) => text !== '').map((text) => `<p>${htmlText(text)}</p>`)
-    return `<li><p><strong>${htmlText(sentence)}</strong></p>${rest.join('')}</li>`
+  const items = itemsOf(report).map(({ sentence, texts }) => {
+    const rest = texts.map((text) => `<p>${htmlText(text)}</p>`).join('')
+    return `<li><p><strong>${htmlText(sentence)}</strong></p>${rest}</li>`
   })
   return `<!doctype html>
 <html lang="en">

@@ -1,15 +1,14 @@
 import {
+  type AdminEndpoint,
   AdminError,
   type Agents,
   API,
   askAdmin,
   checkResponse,
   endpointText,
-  WITHOUT_TASKS,
 } from '#admin-api'
 import { quoted } from '#base'
 import { invalidFile, paintLine, readText, writeText } from '#cli'
-import type { AgentsRequest } from '../commands/agents.ts'
 import {
   agentsHtml,
   agentsMarkdown,
@@ -27,11 +26,33 @@ const NARROW = 80
 const SHOWN = 20
 const SEVERITIES: readonly string[] = ['high', 'medium', 'low']
 
+export interface AgentsRequest {
+  readonly endpoints: readonly AdminEndpoint[]
+  readonly readToken?: string | undefined
+  /** The filters, as the admin port takes them. */
+  readonly query: string
+  readonly form: 'text' | 'json' | 'markdown' | 'html'
+  readonly all: boolean
+  /** The files of saved findings, and of the report. */
+  readonly save: string | undefined
+  readonly against: string | undefined
+  readonly out: string | undefined
+  readonly colours: boolean
+}
+
+/** Receives problems. */
+interface Problems {
+  write(text: string): unknown
+}
+
 /** Shows what agents did; returns the exit code. */
-export async function agents(request: AgentsRequest): Promise<number> {
+export async function agents(
+  request: AgentsRequest,
+  problems: Problems = process.stderr,
+): Promise<number> {
   const { save, against, out, all } = request
   const saved = against === undefined ? undefined : await readSaved(against)
-  const found = await askAll(request, all || save !== undefined || saved !== undefined)
+  const found = await askAll(request, all || save !== undefined || saved !== undefined, problems)
   if (found === undefined) return 1
   if (save !== undefined) await writeText(save, '--save', `${JSON.stringify(savedForm(found))}\n`)
   const differences = saved && compare(saved, found)
@@ -44,6 +65,7 @@ export async function agents(request: AgentsRequest): Promise<number> {
 async function askAll(
   { endpoints, readToken, query }: AgentsRequest,
   all: boolean,
+  problems: Problems,
 ): Promise<Agents | undefined> {
   const asked = new URLSearchParams(query)
   if (all) asked.set('all', 'true')
@@ -56,10 +78,8 @@ async function askAll(
       answers.push((await askAdmin(admin, endpoint, { client: 'agents' })).value)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const { status, message } = error
-      const fix = 'name the admin port of a running sidecar'
-      const why = status === 404 ? WITHOUT_TASKS : `${message}; ${fix}`
-      process.stderr.write(`squall: ${address}: ${why}\n`)
+      const fix = error.status === 404 ? '' : '; name the admin port of a running sidecar'
+      problems.write(`squall: ${address}: ${error.message}${fix}\n`)
       return undefined
     }
   }

@@ -72,7 +72,7 @@ tasks of squall run or squall stdio, which --tasks=false turns off. With --follo
   parse: (flags, context) => (flags.follow ? following(flags, context) : found(flags, context)),
   start: async (request) =>
     request.follows
-      ? (await import('../tap/tap.ts')).follow(request)
+      ? (await import('../tap/tap.ts')).followVerdicts(request)
       : (await import('../agents/agents.ts')).agents(request),
 })
 
@@ -106,5 +106,3 @@ function found(flags: Values<typeof FLAGS>, context: Context) {
   const shown = { form, all, save, against, out } as const
   return { endpoints, readToken, query, colours, ...shown, follows: false } as const
 }
-
-export type AgentsRequest = ReturnType<typeof found>

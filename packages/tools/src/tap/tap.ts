@@ -67,19 +67,19 @@ type TapOutput = Output & { readonly writableLength?: number }
 
 /** Writes single calls as they end, until the limit, a stop signal, or the end of the output. */
 export function tap(options: TapOptions, output?: TapOutput, problems?: Problems): Promise<number> {
-  return followLines(CALLS, options, output, problems)
+  return follow(CALLS, options, output, problems)
 }
 
 /** Writes what agents do after faults, in the same way. */
-export function follow(
+export function followVerdicts(
   options: TapOptions,
   output?: TapOutput,
   problems?: Problems,
 ): Promise<number> {
-  return followLines(VERDICTS, options, output, problems)
+  return follow(VERDICTS, options, output, problems)
 }
 
-function followLines<E extends Endpoint>(
+function follow<E extends Endpoint>(
   { endpoint, client, what, missing, head, show }: Lines<E>,
   options: TapOptions,
   output: TapOutput = process.stdout,

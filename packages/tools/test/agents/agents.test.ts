@@ -2,7 +2,8 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
+import { agents } from '../../src/agents/agents.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
@@ -28,7 +29,7 @@ async function begin(flags: readonly string[] = []) {
   }
   const run = (...args: readonly string[]) =>
     startProgram(['agents', address, ...args], {}, { here: true })
-  return { givesUp, run, ask }
+  return { givesUp, run, port: squall.running.admin!.port }
 }
 
 const SENTENCE = 'The agent gave up at once after 3 of 3 errors of bad that a retry may cure.'
@@ -70,13 +71,16 @@ it('is a gate against saved findings: new ones end it with 1', async () => {
 })
 
 it('says how to turn tasks on where they are off', async () => {
-  const { run } = await begin(['--tasks=false'])
-  const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
-  const { code } = await run()
-  const stderr = written.mock.calls.join('')
-  written.mockRestore()
+  const { port } = await begin(['--tasks=false'])
+  const problems: string[] = []
+  const files = { save: undefined, against: undefined, out: undefined }
+  const shown = { query: '', form: 'text', all: false, colours: false, ...files } as const
+  const code = await agents(
+    { endpoints: [{ host: '127.0.0.1', port }], ...shown },
+    { write: (text: string) => problems.push(text) },
+  )
   expect(code).toBe(1)
-  expect(stderr).toContain('start squall run or squall stdio without --tasks=false')
+  expect(problems.join('')).toContain('start squall run or squall stdio without --tasks=false')
 })
 
 it.each([

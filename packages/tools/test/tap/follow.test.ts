@@ -1,6 +1,6 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { follow } from '../../src/tap/tap.ts'
+import { followVerdicts } from '../../src/tap/tap.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { FakeTerminal } from '../top/fake-terminal.ts'
@@ -14,9 +14,13 @@ async function begin(options: { json: boolean; query?: string }, flags: readonly
   const terminal = new FakeTerminal(false)
   const problems: string[] = []
   const endpoints = [{ host: '127.0.0.1', port }]
-  const ended = follow({ endpoints, query: '', limit: 1, colours: false, ...options }, terminal, {
-    write: (text: string) => problems.push(text),
-  })
+  const ended = followVerdicts(
+    { endpoints, query: '', limit: 1, colours: false, ...options },
+    terminal,
+    {
+      write: (text: string) => problems.push(text),
+    },
+  )
   return { ...ruled, terminal, problems, ended }
 }
 
@@ -61,7 +65,11 @@ it.each([
   ['--verdict', 'runs', 'no verdict "runs"'],
   ['--limit', '0', 'is out of range'],
 ])('rejects %s %s with the reason', async (flag, value, reason) => {
-  const { code, stderr } = await startProgram(['agents', '--follow', flag, value], {}, { here: true })
+  const { code, stderr } = await startProgram(
+    ['agents', '--follow', flag, value],
+    {},
+    { here: true },
+  )
   expect(code).toBe(2)
   expect(stderr).toContain(reason)
 })

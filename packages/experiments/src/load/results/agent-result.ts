@@ -1,4 +1,4 @@
-import type { Tasks } from '#admin-api'
+import type { Agents, Tasks } from '#admin-api'
 
 export const SENT_NAMES = ['tasks', 'calls', 'retries'] as const
 export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted', 'silent'] as const
@@ -23,6 +23,8 @@ export interface AgentResult {
   readonly after: Tasks['after']
   /** The calls that were executed twice, by tool. */
   readonly duplicates: Tasks['duplicates']
+  /** The findings about agents; absent without any. */
+  readonly findings?: Agents['findings']
   /** Both counts of the requests of this load; absent where they cannot be compared. */
   readonly compared?: Compared
   /** The reason for which counts are missing; absent when they are complete. */
@@ -56,6 +58,7 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
       totals[verdict] = (totals[verdict] ?? 0) + count
     }
   }
+  const findings = results.flatMap((each) => each.findings ?? [])
   const problem = results.find((each) => each.problem !== undefined)?.problem
   return {
     tasks,
@@ -63,6 +66,7 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
     waiting: results.reduce((sum, { waiting }) => sum + waiting, 0),
     after: summed(results.flatMap(({ after }) => after)),
     duplicates: summed(results.flatMap(({ duplicates }) => duplicates)),
+    ...(findings.length > 0 && { findings }),
     ...(problem !== undefined && { problem }),
   }
 }

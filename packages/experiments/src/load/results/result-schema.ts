@@ -44,7 +44,11 @@ const agents = objectOf(
     after: listOf(objectOf({ tool: text, fault: text, verdict: text, count })),
     duplicates: listOf(objectOf({ tool: text, idempotent: { type: 'boolean' }, count })),
   },
-  { compared: objectOf({ load: sent, sidecar: sent }), problem: text },
+  {
+    compared: objectOf({ load: sent, sidecar: sent }),
+    problem: text,
+    findings: listOf(objectOf({ severity: text, source: text, sentence: text, advice: text })),
+  },
 )
 
 const margin = {
