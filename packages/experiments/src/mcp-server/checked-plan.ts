@@ -8,10 +8,10 @@ import type { Rejection } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
 import { tooManyRuns, withSidecars } from '../operations/run-here.ts'
 import { payloadProblems } from '../policy/payload-check.ts'
-import { faultsOf } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { effectsOf } from './effects.ts'
 import { numberOrNull } from './shapes.ts'
 import { adminUrl } from './open-sidecars.ts'
 
@@ -153,13 +153,13 @@ export function summaryOf(plan: Plan): readonly string[] {
   const { maxPercent, durationMs, sampled } = blastOf(plan)
   const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
   const gates = [...aborts, ...slo].map(({ text }) => text)
-  const faults = [...new Set((plan.rules?.rules ?? []).flatMap(faultsOf))]
   return [
     `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
-    `Faults: ${faults.length === 0 ? 'none' : faults.join(', ')}; at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls`}`,
+    ...effectsOf(plan).map((effect) => `At its largest: ${effect}`),
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in all`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
-    `Ends early when one of these limits fails: ${gates.join(', ')}`,
+    `Ends early when one of these limits fails: ${gates.join(', ')}; or by stop_experiment. Without squall mcp the rules expire after ${durationText(file.sidecar.expiry)}`,
+    `Can cost: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, also of other clients, fail, are late or are changed`,
     `Digest: ${digest}`,
   ].map(plain)
 }
