@@ -1,4 +1,4 @@
-import { durationText, fieldsOf, plain, readDuration } from '#base'
+import { durationText, fieldsOf, isRecord, plain, readDuration } from '#base'
 import { FAULTS } from '#rules'
 import { narrowedPercent } from '../experiment/armed-rules.ts'
 import type { Plan, WrittenRule } from '../experiment/plan.ts'
@@ -65,7 +65,7 @@ function effectOf(name: string, given: Readonly<Record<string, unknown>>): strin
 
 /** Returns durations with their unit as words: `10 min` for `10m`. */
 function worded(value: unknown): unknown {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  if (isRecord(value)) {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, worded(each)]))
   }
   const ms = typeof value === 'string' ? readDuration(value) : undefined

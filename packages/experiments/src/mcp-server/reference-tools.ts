@@ -23,8 +23,11 @@ const PROBLEM = Type.Object({
 /** Returns a fault by its name, or by a word that another tool or its texts have for it. */
 function faultFor(name: string) {
   const word = name.toLowerCase()
+  // The tools that are nearest to a fault come first in its text.
   const by = (textOf: (fault: (typeof FAULTS)[number]) => string, part = word) =>
-    FAULTS.find((fault) => textOf(fault).toLowerCase().includes(part))
+    FAULTS.map((fault) => ({ fault, at: textOf(fault).toLowerCase().indexOf(part) }))
+      .filter(({ at }) => at >= 0)
+      .toSorted((one, other) => one.at - other.at)[0]?.fault
   return (
     FAULTS.find((fault) => fault.name.toLowerCase() === word) ??
     by(({ elsewhere }) => elsewhere, `\`${word}\``) ??
