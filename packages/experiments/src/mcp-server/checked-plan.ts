@@ -73,7 +73,7 @@ export function reasonsOf(rejections: readonly Rejection[]): readonly string[] {
     )
     if (key !== '' && keys.has(key)) return []
     keys.add(key)
-    const fixes = fix.split('; ').filter((each) => /^ask /.test(each) || !/--[a-z]/.test(each))
+    const fixes = fix.split('; ').filter((each) => each.startsWith('ask ') || !/--[a-z]/.test(each))
     return [[`${key === '' ? '' : `${key}: `}${code}: ${wrong}`, ...fixes].join('; ')]
   })
 }
