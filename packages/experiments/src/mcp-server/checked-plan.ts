@@ -8,10 +8,11 @@ import type { Rejection } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
 import { tooManyRuns, withSidecars } from '../operations/run-here.ts'
 import { payloadProblems } from '../policy/payload-check.ts'
-import { faultsOf } from '../policy/policy-rejections.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import type { Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
+import { effectsOf } from './effects.ts'
+import { examplePlan } from './plan-help.ts'
 import { numberOrNull } from './shapes.ts'
 import { adminUrl } from './open-sidecars.ts'
 
@@ -31,28 +32,27 @@ const FILE = 'plan.yaml'
 /** Checks the text of a plan. Throws a `DeniedError` with all reasons at once. */
 export async function checkPlan(text: string, control: Control): Promise<CheckedPlan> {
   const policy = control.limits.trusted()
-  const hidden = payloadProblems({ plan: text }, policy)
   const noFiles = (path: string): Promise<string> =>
-    Promise.reject(
-      new Error(
-        `squall mcp reads no files of plans: write the content in place of ${quoted(path)}`,
-      ),
-    )
+    Promise.reject(new Error(`write the content in place of ${quoted(path)}`))
   const { read, kept } = await readAndKeep(FILE, text, noFiles, control.production, policy)
   if (!read.ok) {
     const problems = read.problems.flatMap((each) => each.problems)
-    throw new DeniedError(
-      ...problems.map(
-        ({ line, column, path, message }) =>
-          `${FILE}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`,
-      ),
-      ...hidden,
+    const reasons = problems.map(
+      ({ line, column, path, message }) =>
+        `${FILE}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`,
     )
+    const help = `\nA plan to start from:\n${examplePlan(control)}`
+    throw Object.assign(new DeniedError(...reasons), { help })
   }
   const { plan } = read
   const rejections = [...read.rejections, ...boundsRejections(plan, control.bounds)]
-  if (rejections.length + hidden.length > 0)
-    throw new DeniedError(...reasonsOf(rejections), ...hidden)
+  // What the policy says about a key is stricter than what holds without one.
+  const strict = rejections.toSorted(
+    (a, b) => Number(b.code === 'POLICY') - Number(a.code === 'POLICY'),
+  )
+  if (strict.length > 0) throw new DeniedError(...reasonsOf(strict))
+  const hidden = payloadProblems({ plan: text }, policy)
+  if (hidden.length > 0) throw new DeniedError(...hidden)
   // Only an allowed plan makes requests.
   const more = [
     ...(await tooManyRuns(control.access, plan, policy)),
@@ -62,9 +62,20 @@ export async function checkPlan(text: string, control: Control): Promise<Checked
   return { plan, kept, policy }
 }
 
-/** Describes rejections, each with its fix. */
+/** Describes the first rejection of each key, with the fixes that an agent has. */
 export function reasonsOf(rejections: readonly Rejection[]): readonly string[] {
-  return rejections.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`)
+  const keys = new Set<string>()
+  return rejections.flatMap(({ code, wrong, fix, path = [] }) => {
+    const key = path.reduce<string>(
+      (all, each) =>
+        typeof each === 'number' ? `${all}[${each}]` : all === '' ? each : `${all}.${each}`,
+      '',
+    )
+    if (key !== '' && keys.has(key)) return []
+    keys.add(key)
+    const fixes = fix.split('; ').filter((each) => each.startsWith('ask ') || !/--[a-z]/.test(each))
+    return [[`${key === '' ? '' : `${key}: `}${code}: ${wrong}`, ...fixes].join('; ')]
+  })
 }
 
 type PlanBounds = ControlRequest['bounds']
@@ -103,7 +114,7 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
   }
   if (file.kill !== undefined) {
     const wrong = 'squall mcp kills no processes of this machine'
-    found.push(rejection(wrong, 'leave kill out, or run the plan with squall experiment', ['kill']))
+    found.push(rejection(wrong, 'leave kill out', ['kill']))
   }
   return found
 }
@@ -153,13 +164,13 @@ export function summaryOf(plan: Plan): readonly string[] {
   const { maxPercent, durationMs, sampled } = blastOf(plan)
   const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
   const gates = [...aborts, ...slo].map(({ text }) => text)
-  const faults = [...new Set((plan.rules?.rules ?? []).flatMap(faultsOf))]
   return [
     `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
-    `Faults: ${faults.length === 0 ? 'none' : faults.join(', ')}; at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls`}`,
+    ...effectsOf(plan).map((effect) => `At its largest: ${effect}`),
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in all`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
-    `Ends early when one of these limits fails: ${gates.join(', ')}`,
+    `Ends early when one of these limits fails: ${gates.join(', ')}; or by stop_experiment. Without squall mcp the rules expire after ${durationText(file.sidecar.expiry)}`,
+    `Can cost: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, also of other clients, fail, are late or are changed`,
     `Digest: ${digest}`,
   ].map(plain)
 }

@@ -143,7 +143,8 @@ async function respond(
     const outcome = reasons === undefined ? 'failed' : 'denied'
     const shown = (reasons ?? [messageOf(error)]).map((each) => oneLine(each, MAX_REASON))
     await call.audit({ outcome, reasons: shown }).catch(() => {})
-    const text = shortened(shown.map(asStarted).join('\n'), MAX_TEXT)
+    const help = error instanceof DeniedError ? error.help : ''
+    const text = shortened(shown.map(asStarted).join('\n') + help, MAX_TEXT)
     return { isError: true, content: [{ type: 'text', text }] }
   }
 }

@@ -3,6 +3,8 @@ export class DeniedError extends Error {
   override readonly name = 'DeniedError'
   /** Each with its fix. */
   readonly reasons: readonly string[]
+  /** What helps to continue, in lines. */
+  help = ''
 
   constructor(...reasons: readonly string[]) {
     super(reasons.join('\n'))

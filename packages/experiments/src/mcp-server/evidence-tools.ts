@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import * as Type from 'typebox'
-import { API, type ErrorKind } from '#admin-api'
+import { API, type ErrorKind, type History } from '#admin-api'
 import { matchesGlob, oneLine, plain, shownUrl } from '#base'
 import { MonitorError } from '../experiment/monitor/ask.ts'
 import { BaselinesError } from '../next/baselines.ts'
@@ -20,34 +21,19 @@ import { SLO, suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
 import { defineTool, FOREIGN, READ_ONLY, type Control } from './control-tool.ts'
 import { DeniedError } from './denied-error.ts'
 import { chosenSidecar, SIDECAR, chosenTarget, TARGET } from './open-sidecars.ts'
-import { closed, listOf, maybeInteger, maybeText, numberOrNull, text } from './shapes.ts'
+import { closed, maybeInteger, maybeText, wordsOf } from './shapes.ts'
 
 const DEFAULT_SECONDS = 300
 const MAX_SECONDS = 900
 const MAX_ERRORS = 50
 const MAX_NAME = 128
-const NOTE = `${FOREIGN} ${NEWEST_MISSING}`
-
-const optional = { count: Type.Optional(Type.Number()), text: Type.Optional(Type.String()) }
-
-const trafficShape = Type.Object({
-  tool: maybeText('Missing for all calls together.'),
-  calls: Type.Number(),
-  callsPerSecond: Type.Number(),
-  realErrors: Type.Number({ description: 'Errors that no fault made.' }),
-  injectedErrors: Type.Number(),
-  p50Ms: numberOrNull('The median latency for clients.'),
-  p95Ms: numberOrNull('The highest p95 of 5 s.'),
-  upstreamP50Ms: numberOrNull('The median latency of the upstream.'),
-  upstreamP95Ms: numberOrNull('The highest p95 of the upstream of 5 s.'),
-})
 
 /** Shows what passes through a sidecar. */
 export const OBSERVE = defineTool({
   name: 'observe',
   title: 'Observe the traffic',
   description:
-    'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors.',
+    'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors. Waits up to 5 s for the newest calls.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
@@ -58,48 +44,62 @@ export const OBSERVE = defineTool({
     note: Type.String(),
     sidecar: Type.String(),
     armed: Type.Boolean(),
-    seconds: Type.Number({ description: 'The time that the figures are about.' }),
-    traffic: Type.Array(trafficShape),
-    errors: listOf({
-      tool: optional.text,
-      method: Type.String(),
-      outcome: Type.String(),
-      origin: Type.String(),
-      status: optional.count,
-      code: optional.count,
-      rule: optional.text,
-      fault: optional.text,
-      count: Type.Number({ description: 'Since the sidecar started.' }),
-      last: Type.String(),
-      untrustedMessage: optional.text,
-    }),
+    seconds: Type.Number(),
+    until: Type.String(),
+    traffic: Type.Array(Type.Object({})),
+    errors: Type.Array(Type.Object({})),
   }),
   run: async ({ sidecar: asked, tool: glob, seconds: span = DEFAULT_SECONDS }, { control }) => {
     const { ask, setting } = chosenSidecar(control, asked)
     const [{ armed }, history, { errors }] = await Promise.all([
       ask(API.state),
-      ask(API.history),
+      untilNow(() => ask(API.history)),
       ask(API.errors),
     ])
     const { seconds, traffic } = trafficIn(history, span)
+    const until = new Date((history.at.at(-1) ?? 0) * 1000).toISOString()
     const wanted = (tool: string | undefined): boolean =>
       glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
     const data = {
-      note: NOTE,
+      note: FOREIGN,
       sidecar: setting.admin,
       armed,
       seconds,
+      until,
       traffic: traffic.filter(({ tool }) => wanted(tool)).map((each) => shown(each, seconds)),
       errors: errors
         .filter(({ tool }) => wanted(tool))
         .slice(0, MAX_ERRORS)
         .map(shownError),
     }
-    return { text: `${NOTE}\n${JSON.stringify(data, null, 1)}`, data }
+    const lines = data.traffic.map(({ tool = 'all calls', ...rest }) => `${tool}: ${wordsOf(rest)}`)
+    const window = `The ${seconds} s until ${until}, ${armed ? 'armed' : 'disarmed'}; errors count from the start of the sidecar.`
+    const text = [
+      FOREIGN,
+      window,
+      ...lines,
+      ...data.errors.map((each) => `error: ${wordsOf(each)}`),
+    ]
+    return { text: text.join('\n'), data }
   },
 })
 
-function shownError(kind: ErrorKind): object {
+/** A point is of 5 s. */
+const NEXT_POINT_MS = 6_500
+
+/** Waits for the point that has the calls until now. */
+async function untilNow(read: () => Promise<History>): Promise<History> {
+  const began = Date.now()
+  let history = await read()
+  const isOld = (): boolean => (history.at.at(-1) ?? 0) * 1000 < began - 500
+  while (isOld() && Date.now() < began + NEXT_POINT_MS) {
+    await setTimeout(500)
+    history = await read()
+  }
+  return history
+}
+
+function shownError(kind: ErrorKind): Readonly<Record<string, unknown>> {
   const { first: _, samples, tool, method, ...rest } = kind
   return {
     ...rest,
@@ -112,7 +112,7 @@ function shownError(kind: ErrorKind): object {
 function shown(
   { tool, calls, realErrors, injectedErrors, ...latencies }: Traffic,
   seconds: number,
-): object {
+): Readonly<Record<string, unknown>> & { readonly tool?: string | undefined } {
   const milliseconds = (value: number | null) => value && Number((value * 1000).toPrecision(3))
   return {
     tool: tool && oneLine(tool, MAX_NAME),
@@ -224,7 +224,7 @@ async function fromPrometheus(
   }
 }
 
-const DEFAULT_TOP = 5
+const DEFAULT_TOP = 3
 
 /** Ranks what to test next. */
 export const WHAT_NEXT = defineTool({
@@ -236,19 +236,11 @@ export const WHAT_NEXT = defineTool({
   input: closed({
     sidecar: SIDECAR,
     target: TARGET,
-    top: maybeInteger(1, 20, 'How many; 5 by default.'),
+    top: maybeInteger(1, 20, 'How many; 3 by default.'),
   }),
   output: Type.Object({
     note: Type.String(),
-    ranks: listOf({
-      tool: Type.String(),
-      question: Type.String(),
-      asks: Type.String(),
-      fault: Type.String(),
-      score: Type.Number({ description: 'From 0 to 3.' }),
-      reasons: Type.Array(Type.String()),
-      plan: text('A plan as YAML.'),
-    }),
+    ranks: Type.Array(Type.Object({})),
   }),
   run: async ({ sidecar: asked, target: wanted, top = DEFAULT_TOP }, { control }) => {
     const policy = control.limits.read()
@@ -271,9 +263,10 @@ export const WHAT_NEXT = defineTool({
           : 'the policy forbids all faults that could be tested, or all tools',
       )
     }
-    const lines = ranks.map(({ tool, fault, score, asks, reasons }) =>
-      plain(`${tool}, ${fault} (${score}): ${asks} ${reasons.join('; ')}`),
+    const lines = ranks.map(
+      ({ tool, fault, score, asks, reasons, plan }) =>
+        `${plain(`${tool}, ${fault} (${score}): ${asks} ${reasons.join('; ')}`)}\n${plan}`,
     )
-    return { text: [FOREIGN, ...lines].join('\n'), data: { note: FOREIGN, ranks } }
+    return { text: [FOREIGN, ...lines].join('\n\n'), data: { note: FOREIGN, ranks } }
   },
 })

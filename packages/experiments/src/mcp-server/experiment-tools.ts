@@ -3,6 +3,7 @@ import { BLAST, blastOf, MAX_PLAN } from './checked-plan.ts'
 import { type ControlTool, defineTool, DESTRUCTIVE, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { RUN_IMPACT } from './impact-tool.ts'
 import { FIND_LIMIT } from './limit-tool.ts'
+import { DESCRIBE_PLAN, examplePlan } from './plan-help.ts'
 import { proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
 import { closed, text } from './shapes.ts'
 
@@ -16,7 +17,7 @@ const PROPOSE = defineTool({
   annotations: READ_ONLY,
   input: closed({
     plan: text(
-      'The plan as YAML or JSON, with its rules in the plan; squall://schemas/plan is its JSON Schema.',
+      `The plan as YAML or JSON, with its rules in it, such as:\n${examplePlan({ targets: [], bounds: { sidecars: [] } })}describe_plan shows more keys.`,
       MAX_PLAN,
     ),
   }),
@@ -80,4 +81,11 @@ const STOP = defineTool({
 })
 
 /** The tools that propose, run and stop experiments. */
-export const EXPERIMENT_TOOLS: readonly ControlTool[] = [PROPOSE, RUN, RUN_IMPACT, FIND_LIMIT, STOP]
+export const EXPERIMENT_TOOLS: readonly ControlTool[] = [
+  DESCRIBE_PLAN,
+  PROPOSE,
+  RUN,
+  RUN_IMPACT,
+  FIND_LIMIT,
+  STOP,
+]

@@ -1,12 +1,11 @@
 import { fromJsonSchema, type McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
 import { shortened } from '#base'
-import { planSchemaText } from '../experiment/plan-schema.ts'
 import { experimentMarkdown } from '../experiment/experiment-report.ts'
 import { readHistory } from '../experiment/history.ts'
 import { policyBlock } from '../policy/policy-block.ts'
-import { rulesSchemaText } from '#rules'
 import { type Control, FOREIGN } from './control-tool.ts'
 import { freezePolicy } from './frozen-policy.ts'
+import { planSections } from './plan-help.ts'
 import { pastResult } from './history-tools.ts'
 
 const LISTED = 20
@@ -35,8 +34,10 @@ function addResources(server: McpServer, control: Control): void {
     policyBlock((await freezePolicy(control)).read(), 'claude'),
   )
   const schema = 'application/schema+json'
-  add('plans', 'squall://schemas/plan', 'JSON Schema of plans.', schema, planSchemaText)
-  add('rules', 'squall://schemas/rules', 'JSON Schema of rules.', schema, rulesSchemaText)
+  for (const [name, section] of planSections()) {
+    const uri = `squall://schemas/plan/${name}`
+    add(name, uri, `JSON Schema of ${name} in plans.`, schema, () => JSON.stringify(section))
+  }
   const template = new ResourceTemplate('squall://experiments/{id}', {
     list: async () => ({
       resources: (await readHistory(experiments)).slice(-LISTED).map(({ id, name, verdict }) => ({

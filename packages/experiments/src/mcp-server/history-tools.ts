@@ -83,7 +83,11 @@ const GET_EXPERIMENT = defineTool({
     'Shows the result of a run: verdict, phases, margins of the limits, and what happened when. The text is the report.',
   annotations: READ_ONLY,
   input: closed({ id: text('The id of a run or its beginning, or last.', 100) }),
-  output: RESULT,
+  output: Type.Object({
+    ...ENTRY.properties,
+    restored: Type.Boolean(),
+    stages: Type.Array(Type.Object({})),
+  }),
   run: async ({ id }, { control: { access } }) => {
     const result = await pastResult(access.experiments, id)
     const stages = result.stages.map((stage) => shaped(STAGE, stage))

@@ -36,6 +36,12 @@ export interface Approval {
   readonly expiresAt: number
 }
 
+/** The end of a proposal: an approval is for one run. */
+interface Used {
+  readonly how: 'was used for a run' | 'was declined by a person'
+  readonly at: string
+}
+
 export const PROPOSAL_MS = 3_600_000
 export const APPROVAL_MS = 15 * 60_000
 const MAX_PROPOSALS = 100
@@ -61,10 +67,12 @@ export class Proposals {
     return kept
   }
 
-  /** Returns a proposal. Throws a `DeniedError` when there is none, or when it has expired. */
+  /** Returns a proposal. Throws a `DeniedError` for one that is unknown, used or expired. */
   async find(id: string): Promise<Proposal> {
     const found = ID.test(id) ? await this.#read<Proposal>(`${id}.json`) : undefined
     if (found === undefined) {
+      const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
+      if (used !== undefined) throw new DeniedError(usedText(id, used))
       throw new DeniedError(`there is no proposal of this id; call propose_experiment`)
     }
     if (found.expiresAt > this.#now()) return found
@@ -85,18 +93,20 @@ export class Proposals {
     return found?.digest === digest && found.expiresAt > this.#now() ? found : undefined
   }
 
-  /** Removes a proposal and its approval. Throws a `DeniedError` when another call removed it. */
-  async take({ id }: Proposal): Promise<void> {
+  /** Uses a proposal and its approval up. Throws a `DeniedError` when another call did. */
+  async take({ id }: Proposal, how: Used['how'] = 'was used for a run'): Promise<void> {
+    const used = { how, at: new Date(this.#now()).toISOString() }
     try {
       await unlink(join(this.#directory, `${id}.json`))
     } catch {
-      throw new DeniedError(`the proposal ${id} was used already; call propose_experiment again`)
+      throw new DeniedError(usedText(id, used))
     }
+    await this.#write(`${id}.used`, { ...used, expiresAt: this.#now() + PROPOSAL_MS })
     await this.#remove(`${id}.approved`)
   }
 
   async #prune(): Promise<void> {
-    const names = (await readdir(this.#directory)).filter((name) => name.endsWith('.json'))
+    const names = (await readdir(this.#directory)).filter((name) => /\.(?:json|used)$/.test(name))
     const all = []
     for (const name of names) {
       all.push({ name, expiresAt: (await this.#read<Proposal>(name))?.expiresAt ?? 0 })
@@ -128,4 +138,8 @@ export class Proposals {
   async #remove(name: string): Promise<void> {
     await unlink(join(this.#directory, name)).catch(() => {})
   }
+}
+
+function usedText(id: string, { how, at }: Used): string {
+  return `the proposal ${id} ${how} at ${at}, and an approval is for one run; call propose_experiment again`
 }

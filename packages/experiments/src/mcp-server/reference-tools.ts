@@ -11,7 +11,7 @@ const FILE = 'rules.yaml'
 /** The limits of a sidecar without options about them. */
 const DEFAULT_BOUNDS = boundsOf(readFlags(LIMIT_FLAGS, new Map(), {}), {})
 
-const rules = text('Rules as YAML or JSON; squall://schemas/rules is their JSON Schema.', MAX_RULES)
+const rules = text('Rules as YAML or JSON; describe_plan shows the keys of a rule.', MAX_RULES)
 
 const PROBLEM = Type.Object({
   line: Type.Number(),
@@ -19,6 +19,21 @@ const PROBLEM = Type.Object({
   path: Type.String(),
   message: Type.String(),
 })
+
+/** Returns a fault by its name, or by a word that another tool or its texts have for it. */
+function faultFor(name: string) {
+  const word = name.toLowerCase()
+  // The tools that are nearest to a fault come first in its text.
+  const by = (textOf: (fault: (typeof FAULTS)[number]) => string, part = word) =>
+    FAULTS.map((fault) => ({ fault, at: textOf(fault).toLowerCase().indexOf(part) }))
+      .filter(({ at }) => at >= 0)
+      .toSorted((one, other) => one.at - other.at)[0]?.fault
+  return (
+    FAULTS.find((fault) => fault.name.toLowerCase() === word) ??
+    by(({ elsewhere }) => elsewhere, `\`${word}\``) ??
+    by(({ summary, meets }) => `${summary} ${meets}`)
+  )
+}
 
 /** Lists what is known about faults and rules without a sidecar. */
 export const REFERENCE_TOOLS: readonly ControlTool[] = [
@@ -28,15 +43,9 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     description:
       'Lists the faults with one sentence each, or shows one fault with its parameters and an example.',
     annotations: READ_ONLY,
-    input: closed({ name: maybeText('The name of a fault.', 256) }),
+    input: closed({ name: maybeText('A fault, or a word for one, such as latency.', 256) }),
     output: Type.Object({
-      faults: listOf({
-        name: Type.String(),
-        summary: Type.String(),
-        meets: maybeText('What clients see.'),
-        example: maybeText('A rule as YAML.'),
-        parameters: Type.Optional(Type.Object({}, { description: 'JSON Schema.' })),
-      }),
+      faults: Type.Array(Type.Object({ name: Type.String() })),
     }),
     run: async ({ name }) => {
       if (name === undefined) {
@@ -44,10 +53,10 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
         const lines = faults.map((fault) => `${fault.name}: ${fault.summary}`)
         return { text: lines.join('\n'), data: { faults } }
       }
-      const found = FAULTS.find((fault) => fault.name === name)
+      const found = faultFor(name)
       if (found === undefined) {
         const names = FAULTS.map((fault) => fault.name)
-        throw new DeniedError(`there is no such fault; use one of ${names.join(', ')}`)
+        throw new DeniedError(`name: there is no such fault; use one of ${names.join(', ')}`)
       }
       const { summary, meets, example, schema: parameters } = found
       const shown = { name: found.name, summary, meets, example, parameters }

@@ -148,7 +148,7 @@ async function approve(
     }
     const answer = acceptedContent(mcpReq.inputResponses, 'approve')
     if (answer?.['approve'] === true) return `a question of ${call.client}`
-    await control.proposals.take(proposal)
+    await control.proposals.take(proposal, 'was declined by a person')
     throw new DeniedError('a person declined the run; propose another experiment')
   }
   if (wanted === 'ask' && call.canAsk) {

@@ -31,3 +31,13 @@ export function shaped({ properties }: Type.TObject, value: object): Record<stri
   const all = value as Readonly<Record<string, unknown>>
   return Object.fromEntries(Object.keys(properties).map((key) => [key, all[key]]))
 }
+
+/** Returns the members of an object in words, without those that have no value. */
+export function wordsOf(value: object): string {
+  return Object.entries(value)
+    .filter(([, each]) => each !== null && each !== undefined)
+    .map(
+      ([key, each]) => `${key} ${typeof each === 'object' ? JSON.stringify(each) : String(each)}`,
+    )
+    .join(', ')
+}

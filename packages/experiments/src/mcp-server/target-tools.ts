@@ -8,15 +8,12 @@ import { listTools } from '../cli/list-tools.ts'
 import { type Control, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { adminUrl } from './open-sidecars.ts'
 import { DeniedError } from './denied-error.ts'
-import { closed, listOf, maybeText, text } from './shapes.ts'
+import { closed, listOf, maybeText, wordsOf } from './shapes.ts'
 
 const MAX_TOOLS = 100
 const MAX_NAME = 128
 const MAX_RULES = 50
 const DISARM_MS = 5_000
-
-const texts = (description: string) => Type.Array(Type.String(), { description })
-const problem = maybeText('Why it cannot be read.')
 
 export const LIST_TARGETS = defineTool({
   name: 'list_targets',
@@ -29,33 +26,11 @@ export const LIST_TARGETS = defineTool({
   }),
   output: Type.Object({
     note: Type.String(),
-    targets: texts('URLs that the policy allows.'),
-    environments: texts('Environments that the policy allows.'),
-    namespaces: texts('Namespaces whose pods plans may name.'),
-    sidecars: listOf({
-      admin: Type.String(),
-      rulesFile: Type.String(),
-      environment: Type.Optional(Type.String()),
-      armed: Type.Optional(Type.Boolean()),
-      reasons: Type.Optional(texts('Why no rule may act.')),
-      rules: Type.Optional(listOf({ name: Type.String(), phase: Type.String() })),
-      problem,
-    }),
-    servers: listOf({
-      url: Type.String(),
-      server: Type.Optional(Type.String()),
-      protocolVersion: Type.Optional(Type.String()),
-      matching: Type.Optional(Type.Number({ description: 'Number of matching tools.' })),
-      tools: Type.Optional(
-        listOf({
-          name: Type.String(),
-          untrustedDescription: Type.Optional(Type.String()),
-          hint: text('The effects, by the annotations.'),
-          forbidden: Type.Boolean({ description: 'True when the policy forbids the tool.' }),
-        }),
-      ),
-      problem,
-    }),
+    targets: Type.Array(Type.String()),
+    environments: Type.Array(Type.String()),
+    namespaces: Type.Array(Type.String()),
+    sidecars: Type.Array(Type.Object({})),
+    servers: Type.Array(Type.Object({})),
   }),
   run: async ({ tools: glob = '*' }, { control }) => {
     const policy = control.limits.read()
@@ -66,7 +41,15 @@ export const LIST_TARGETS = defineTool({
     const { targets, environments } = policy
     const { namespaces } = control.bounds
     const data = { note: FOREIGN, targets, environments, namespaces, sidecars, servers }
-    return { text: `${FOREIGN}\n${JSON.stringify(data, null, 1)}`, data }
+    const lines = [
+      wordsOf({ targets, environments, namespaces, policy: control.limits.digest }),
+      ...sidecars.map((each) => `sidecar: ${wordsOf(each)}`),
+      ...servers.flatMap(({ tools = [], ...server }) => [
+        `server: ${wordsOf(server)}`,
+        ...tools.map((tool) => `- ${wordsOf(tool)}`),
+      ]),
+    ]
+    return { text: [FOREIGN, ...lines].join('\n'), data }
   },
 })
 
@@ -95,7 +78,7 @@ async function serverTools(
   glob: string,
   { targets, neverTools = [] }: Policy,
   { access }: Control,
-): Promise<object> {
+): Promise<Readonly<Record<string, unknown>> & { readonly tools?: readonly object[] }> {
   const shown = shownUrl(url)
   if (!targets.some((target) => matchesGlob(target, shown))) {
     return { url: shown, problem: 'the policy does not allow this target' }

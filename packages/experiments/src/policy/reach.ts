@@ -20,7 +20,7 @@ const HARMLESS =
   /^(?:Read|Grep|Glob|LS|Task|Agent|Todo\w*|Web\w+|NotebookRead|BashOutput|KillShell|Skill)$/i
 /** Tools of `squall mcp` that inject nothing. */
 const SAFE =
-  /(?:^|__|:)(?:list_targets|observe|describe_\w+|agent_findings|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
+  /(?:^|__|:)(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
 const CHAOS = /squall|chaos|fault|toxi|litmus/i
 const CHAOS_KEY = /^(?:faults?|fault_?type|chaos|toxics?|abort_?on|blast_?radius)$/i
 const READING = /(?:^|_|:)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/

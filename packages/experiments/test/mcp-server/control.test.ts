@@ -51,7 +51,7 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
     // Approval and proposal are for one run.
     expect(await agent.call('run_experiment', asked)).toMatchObject({
       isError: true,
-      text: expect.stringContaining('no proposal of this id'),
+      text: expect.stringContaining('was used for a run'),
     })
     expect(await audited()).toContainEqual(
       expect.objectContaining({
@@ -83,7 +83,7 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
     expect(declined).toMatchObject({ isError: true })
     expect(declined.text).toContain('a person declined the run')
     expect(agent.questions).toHaveLength(1)
-    expect((await agent.call('run_experiment', asked)).text).toContain('no proposal of this id')
+    expect((await agent.call('run_experiment', asked)).text).toContain('was declined by a person')
     expect(await stage.rules()).toBe(BEFORE)
   })
 

@@ -107,7 +107,7 @@ it('an approval at a terminal is for this search alone', async () => {
   // It can be used once, with what was proposed.
   const { data: done } = await agent.call('find_limit', { id })
   expect(done).toMatchObject({ status: 'done', points: [{ magnitude: 1 }] })
-  expect(await refused('find_limit', { id })).toContain('no proposal of this id')
+  expect(await refused('find_limit', { id })).toContain('was used for a run')
 })
 
 it('a policy that a person changes ends a search before its next run', async () => {
