@@ -78,9 +78,10 @@ class ToolCell {
     const errors: Record<Origin, number> = noCounts()
     for (const { ends } of this.cells.filter(isCalled)) {
       ends.counts.forEach((count, end) => {
-        const { origin, isError } = ENDS[end]!
+        const { origin, outcome, isError } = ENDS[end]!
         calls[origin] += count
-        if (isError) errors[origin] += count
+        // A client that left, or a stop of Squall, is no error of the server.
+        if (isError && !(outcome === 'abandoned' && origin === 'real')) errors[origin] += count
       })
     }
     return {
