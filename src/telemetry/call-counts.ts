@@ -80,7 +80,7 @@ class ToolCell {
       ends.counts.forEach((count, end) => {
         const { origin, outcome, isError } = ENDS[end]!
         calls[origin] += count
-        // A client that left, or a stop of Squall, is no error of the server.
+        // The server did not fail calls that a client gave up, or that a stop of Squall cut.
         if (isError && !(outcome === 'abandoned' && origin === 'real')) errors[origin] += count
       })
     }

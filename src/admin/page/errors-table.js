@@ -17,13 +17,12 @@ export function createErrorsTable(filter) {
   let errors = { total: 0, dropped: 0, errors: [] }
   let askedAt = -Infinity
   let asked = 0
-  /** The samples of each kind, of which events have one. */
-  let samples = new Map()
+  let sampled = new Map()
   const show = () => {
     const { rule } = filter
     const kinds = errors.errors
       .filter((kind) => rule === undefined || kind.rule === rule)
-      .map((kind) => ({ ...kind, samples: samples.get(keyOf(kind)) ?? kind.samples }))
+      .map((kind) => ({ ...kind, samples: sampled.get(keyOf(kind)) ?? kind.samples }))
     table.show(kinds, SHOWN)
     setText(byId('errors-about'), about(kinds, errors))
   }
@@ -53,11 +52,9 @@ export function createErrorsTable(filter) {
       asked = total
       const response = await fetch('api/errors').catch(() => undefined)
       if (response?.ok !== true) return
-      /** @type {import('../contract/api.ts').Errors} */
       const found = await response.json()
-      samples = new Map(found.errors.map((kind) => [keyOf(kind), kind.samples]))
+      sampled = new Map(found.errors.map((kind) => [keyOf(kind), kind.samples]))
     },
-    // The counts are of the same moment as those of all other parts.
     show: (event) => {
       errors = event.errors ?? errors
       show()
@@ -80,7 +77,7 @@ function keyOf({ method, tool, outcome, origin, status, code, rule, fault }) {
 /** @param {import('../contract/api.ts').ErrorKind} kind */
 function createRow({ method, tool, outcome, origin, status, code, rule, fault }) {
   const number = status ?? code
-  // A call that its client gave up is no error of the server.
+  // The server did not fail a call that its client gave up.
   const hasLeft = outcome === 'abandoned' && origin === 'real'
   const kind = number === undefined ? outcome : `${outcome} ${number}`
   const by =
