@@ -78,9 +78,10 @@ class ToolCell {
     const errors: Record<Origin, number> = noCounts()
     for (const { ends } of this.cells.filter(isCalled)) {
       ends.counts.forEach((count, end) => {
-        const { origin, isError } = ENDS[end]!
+        const { origin, outcome, isError } = ENDS[end]!
         calls[origin] += count
-        if (isError) errors[origin] += count
+        // The server did not fail calls that a client gave up, or that a stop of Squall cut.
+        if (isError && !(outcome === 'abandoned' && origin === 'real')) errors[origin] += count
       })
     }
     return {

@@ -50,6 +50,31 @@ describe('the admin page in a browser', () => {
     await page.screenshot(`${PICTURES}light.png`)
   })
 
+  it('shows rules and tools on the first screen of a laptop', async () => {
+    await page.look(1366, 768, 'light')
+    await open()
+    busy.startCalls()
+    await page.reads('#rules-rows', /match: /)
+    await page.reads('#tools-rows', /query_db\s+\d/)
+    const bottom = `document.querySelector('#tools-rows tr').getBoundingClientRect().bottom`
+    expect(await page.evaluate<number>(bottom)).toBeLessThan(768)
+    await page.screenshot(`${PICTURES}laptop.png`, [1366, 768])
+  })
+
+  it('shows the same moment in all its parts', async () => {
+    await open()
+    busy.startCalls()
+    await page.reads('#errors-about', /^\d{2,} errors since the start/)
+    await page.click('#pause')
+    const total = parseInt((await page.text('#errors-about')).replaceAll(',', ''), 10)
+    const sum = await page.evaluate<number>(`[...document.querySelectorAll('#tools-rows tr')]
+      .flatMap(({ cells }) => [2, 3, 4, 5].map((i) => Number(cells[i].textContent)))
+      .reduce((a, b) => a + b, 0)`)
+    const left = await page.evaluate<number>(`[...document.querySelectorAll('[data-origin=client]')]
+      .reduce((all, { cells }) => all + Number(cells[3].textContent), 0)`)
+    expect(sum + left).toBe(total)
+  })
+
   it('shows what agents did after faults, and how their tasks ended', async () => {
     await open()
     await page.reads('#tasks-numbers', /Open\s+0/)

@@ -61,6 +61,17 @@ afterEach(async () => {
   expect(requests.filter((url) => !/^(file|data):/.test(url))).toEqual([])
 })
 
+it('says the essential on four screens of a phone, and folds the evidence', async () => {
+  const [width, height] = PHONE
+  await page.look(width, height, 'light')
+  await page.open(pathToFileURL(files.get('report')!).href)
+  await page.reads('.sentence', /^✗ Failed at 20\s%: [\d.]+\s% of calls succeeded, the minimum is/)
+  const evidence = `document.querySelector('.run > h2').getBoundingClientRect().bottom`
+  expect(await page.evaluate<number>(evidence)).toBeLessThan(4 * height)
+  expect(await page.evaluate<number>(`document.querySelectorAll('details[open]').length`)).toBe(0)
+  await page.screenshot(`${PICTURES}phone-light.png`)
+})
+
 it.each([
   ['report', 'light', WIDE],
   ['report', 'dark', PHONE],

@@ -39,6 +39,15 @@ describe('the calls by tool', () => {
     expect(filled(search!.upstreamSeconds)).toEqual({ '0.0025': 3 })
   })
 
+  it('count no client that left as an error of the server', () => {
+    const metrics = createMetrics({ version: '1' })
+    metrics.call({ ...CALL, outcome: 'abandoned' })
+    metrics.call({ ...CALL, outcome: 'abandoned', origin: 'injected' })
+    metrics.call({ ...CALL, outcome: 'timeout' })
+    const [search] = metrics.tools()
+    expect(search).toMatchObject({ calls: { real: 2 }, errors: { real: 1, injected: 1 } })
+  })
+
   it('of all other methods are together under no name', () => {
     const metrics = createMetrics({ version: '1' })
     metrics.call({ ...CALL, method: 'tools/list', name: undefined })

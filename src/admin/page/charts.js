@@ -32,8 +32,8 @@ const LATENCY = {
   about: 'Latency',
   series: [
     { column: 'p95', label: 'Client p95', color: '--client', dash: [], width: 2 },
-    { column: 'p50', label: 'Client p50', color: '--client', dash: [7, 4], width: 1.5 },
-    { column: 'upstreamP95', label: 'Upstream p95', color: '--upstream', dash: [], width: 1.5 },
+    { column: 'p50', label: 'Client p50', color: '--client', dash: [], width: 1 },
+    { column: 'upstreamP95', label: 'Upstream p95', color: '--upstream', dash: [7, 4], width: 2 },
     { column: 'upstreamP50', label: 'Upstream p50', color: '--upstream', dash: [2, 3], width: 1.5 },
   ],
 }

@@ -2,7 +2,7 @@ import { byId, make, setText } from './dom.js'
 import { count, foreign, many, moment } from './format.js'
 import { nameCell, note, Table } from './table.js'
 
-const SHOWN = 50
+const SHOWN = 30
 const AGAIN_MS = 2_000
 const ORIGINS = {
   real: 'Real',
@@ -16,9 +16,13 @@ export function createErrorsTable(filter) {
   /** @type {import('../contract/api.ts').Errors} */
   let errors = { total: 0, dropped: 0, errors: [] }
   let askedAt = -Infinity
+  let asked = 0
+  let sampled = new Map()
   const show = () => {
     const { rule } = filter
-    const kinds = errors.errors.filter((kind) => rule === undefined || kind.rule === rule)
+    const kinds = errors.errors
+      .filter((kind) => rule === undefined || kind.rule === rule)
+      .map((kind) => ({ ...kind, samples: sampled.get(keyOf(kind)) ?? kind.samples }))
     table.show(kinds, SHOWN)
     setText(byId('errors-about'), about(kinds, errors))
   }
@@ -37,18 +41,24 @@ export function createErrorsTable(filter) {
   })
   return {
     /**
-     * Asks for the errors when there are new ones, but not each time.
+     * Asks for more samples when there are new errors, but not each time.
      *
      * @param {import('../contract/api.ts').LiveEvent} event
      */
     take: async ({ errors: { total } = errors }) => {
       const now = performance.now()
-      if (total === errors.total || now - askedAt < AGAIN_MS) return
+      if (total === asked || now - askedAt < AGAIN_MS) return
       askedAt = now
+      asked = total
       const response = await fetch('api/errors').catch(() => undefined)
-      if (response?.ok === true) errors = await response.json()
+      if (response?.ok !== true) return
+      const found = await response.json()
+      sampled = new Map(found.errors.map((kind) => [keyOf(kind), kind.samples]))
     },
-    show,
+    show: (event) => {
+      errors = event.errors ?? errors
+      show()
+    },
   }
 }
 
@@ -67,6 +77,8 @@ function keyOf({ method, tool, outcome, origin, status, code, rule, fault }) {
 /** @param {import('../contract/api.ts').ErrorKind} kind */
 function createRow({ method, tool, outcome, origin, status, code, rule, fault }) {
   const number = status ?? code
+  // The server did not fail a call that its client gave up.
+  const hasLeft = outcome === 'abandoned' && origin === 'real'
   const kind = number === undefined ? outcome : `${outcome} ${number}`
   const by =
     rule === undefined ? [] : [make('small', {}, `${foreign(rule)} · ${foreign(fault, 40)}`)]
@@ -78,10 +90,19 @@ function createRow({ method, tool, outcome, origin, status, code, rule, fault })
   const number_ = make('td', { class: 'number' })
   const row = make(
     'tr',
-    { 'data-origin': origin },
+    { 'data-origin': hasLeft ? 'client' : origin },
     nameCell(foreign(tool ?? method), note(foreign(kind, 60))),
     make('td', {}, message, details),
-    make('td', {}, make('span', { class: 'origin' }, ORIGINS[origin] ?? foreign(origin)), ...by),
+    make(
+      'td',
+      {},
+      make(
+        'span',
+        { class: 'origin' },
+        hasLeft ? 'Client left' : (ORIGINS[origin] ?? foreign(origin)),
+      ),
+      ...by,
+    ),
     number_,
     make('td', { class: 'time' }, last),
   )

@@ -61,8 +61,8 @@ function take(event) {
   newest = event
   if (!traffic.add(event)) void askHistory()
   faultsTable.take(event)
+  void errorsTable.take(event)
   void tasksCard.take(event).then(() => !paused && tasksCard.show())
-  void errorsTable.take(event).then(() => !paused && errorsTable.show())
   if (!paused) show()
 }
 

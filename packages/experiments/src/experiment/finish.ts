@@ -77,7 +77,6 @@ function endedResult(context: Context, parts: Parts): Ended {
     gates: phaseGates(plan, before, stages.results),
     facts: timeline.facts({
       phases,
-      // A run that passed has nothing to detect.
       detectedAt: verdict === 'passed' ? undefined : later(steadiness.injectedAt, detectMs),
       recoveredAt: later(steadiness.injectedAt, recoverMs),
       rollbackMs: stages.rollbackMs,

@@ -4,7 +4,7 @@ import { htmlText } from '../report/foreign-text.ts'
 import { unbroken } from '../report/html-parts.ts'
 import type { ExperimentResult, PhaseGate } from './experiment-result.ts'
 import { METRICS, type Phase, phasesOf, valueText } from './experiment-tables.ts'
-import { limitText, nameOf, spaced } from './summary.ts'
+import { limitText, nameOf, spaced } from '../report/gate-words.ts'
 
 const text = (foreignText: string): string => unbroken(foreign(foreignText, 600))
 

@@ -1,6 +1,7 @@
-import { duration, gateValue, integerText, latency } from '#base'
+import { duration, integerText, latency } from '#base'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from '../report/endings.ts'
+import { gateWords, nameOf, spaced } from '../report/gate-words.ts'
 import type { EndCode, ExperimentResult, PhaseGate } from './experiment-result.ts'
 
 /** What a person reads first: the result with its cause in words and numbers, and what to do. */
@@ -67,37 +68,6 @@ function failedGate({ gates, stage, failedGate: ended, code }: Ended): PhaseGate
   if (ended === null) return own.find(({ ok }) => !ok)
   const found = own.find(({ gate }) => nameOf(gate) === ended.measure)
   return found && { ...found, measured: ended.measured }
-}
-
-/** What is measured, after a share. */
-const OF: Readonly<Record<string, string>> = {
-  errors: 'of calls failed',
-  success: 'of calls succeeded',
-  tcsr: 'of calls succeeded',
-  blast: 'of tasks failed',
-  silent: 'of tasks failed silently',
-  degraded: 'of tasks were degraded',
-  availability: 'of calls got a response',
-  correctness: 'of responses were correct',
-  deadline: 'of calls met their deadline',
-}
-
-/** Describes a gate in words: `11.3 % of tasks failed, the limit is 5 %`. */
-export function gateWords({ gate, measured }: Pick<PhaseGate, 'gate' | 'measured'>): string {
-  const name = nameOf(gate)
-  const value = gateValue(gate, measured)
-  const limit = `the ${gate.includes('>') ? 'minimum' : 'limit'} is ${limitText(gate)}`
-  return `${OF[name] === undefined ? `${name} is ${value}` : `${value} ${OF[name]}`}, ${limit}`
-}
-
-/** Returns the name of the measure of a gate. */
-export function nameOf(gate: string): string {
-  return /^[a-z][\w.-]*/i.exec(gate)?.[0].toLowerCase() ?? ''
-}
-
-/** Returns the limit of a gate as written, with its unit apart. */
-export function limitText(gate: string): string {
-  return spaced(/[<>]=?\s*(.+)$/.exec(gate)?.[1] ?? '')
 }
 
 function causeOf(
@@ -167,9 +137,4 @@ function sentences(...parts: readonly (string | undefined)[]): string {
 
 function upper(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-}
-
-/** Sets units apart from their numbers: `25 %`, `500 ms`. */
-export function spaced(text: string): string {
-  return text.replaceAll(/(\d)(%|ms|s|m|h)\b|(\d)%/g, (all) => all.replace(/^\d/, '$& '))
 }

@@ -62,8 +62,8 @@ function callsChart(result: LoadResult, id: string, top: number): ChartData {
     bars('Injected error', '--injected', points, ({ errors }) => errors.injected),
     bars('Real error', '--real', points, ({ errors }) => errors.real),
     bars('Other', '--unattributed', points, other),
-    { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true },
-    { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true },
+    { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true, dash: [7, 4] },
+    { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true, dash: [2, 3] },
   ]
   return barChart(result, id, top, series, 1)
 }

@@ -69,15 +69,18 @@ function verdictHtml({ title, about, result }: TitledRun, several: boolean): str
   const endings = endingsOf(result)
   const { calls } = result.counts
   const name = several ? `<h2>${htmlText(foreign(title))}</h2>` : ''
-  const more = [taskVerdict(result), gateVerdict(result)].filter((text) => text !== undefined)
+  const gates = gateVerdict(result) ?? ''
+  const tone = result.slo.some(({ ok }) => !ok) ? 'bad' : 'good'
+  const tasks = taskVerdict(result) ?? ''
   const early = result.run.complete
     ? ''
     : '<p class="bad">Ended early: the results are incomplete.</p>'
   return `<section class="card verdict"${several ? '' : ' aria-label="Verdict"'}>
 ${name}
 ${about === undefined ? '' : `<p class="muted">${htmlText(foreign(about, 300))}</p>`}
+${gates === '' ? '' : `<p class="more"><b class="${tone}">${unbroken(gates)}</b></p>`}
 <p class="sentence">${unbroken(verdictOf(result))}</p>
-${more.map((text) => `<p class="more">${unbroken(text)}</p>`).join('\n')}
+${tasks === '' ? '' : `<p class="more">${unbroken(tasks)}</p>`}
 ${early}
 ${calls === 0 ? '' : htmlBar(endings, 1, verdictOf(result)) + htmlLegend(endings, calls)}
 ${figures(result)}

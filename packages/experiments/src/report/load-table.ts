@@ -10,7 +10,7 @@ import {
   type Tone,
 } from '#base'
 import { comparedText, duplicatesText, tasksText, verdictsText } from './agent-text.ts'
-import { errorWords, leftOutWords, toolErrors } from './run-tables.ts'
+import { failedFirst, errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
 import { beyondText, marginText } from './margin-text.ts'
@@ -170,7 +170,7 @@ function timeOf(iso = ''): string {
 
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
-  const rows = slo.flatMap((each) => {
+  const rows = failedFirst(slo).flatMap((each) => {
     const { gate, measured, ok } = each
     const verdict = ok ? paint('good', 'passed') : paint('bad', 'failed')
     const beyond = beyondText(each)

@@ -42,7 +42,7 @@ export function reportMarkdown(runs: readonly TitledRun[], about: ReportAbout = 
 }
 
 function verdictBlocks({ title, about, result }: TitledRun, several: boolean): string[] {
-  const verdicts = [verdictOf(result), taskVerdict(result), gateVerdict(result)]
+  const verdicts = [gateVerdict(result), verdictOf(result), taskVerdict(result)]
   if (!result.run.complete) verdicts.push('Ended early: the results are incomplete.')
   const sentences = verdicts.filter((each) => each !== undefined).map(markdownText)
   const words = about === undefined ? '' : ` (${markdownText(foreign(about, 300))})`

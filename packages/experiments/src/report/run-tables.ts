@@ -201,8 +201,13 @@ export const GATE_COLUMNS = [
 
 /** Tabulates the gates. */
 export function gateTable({ slo }: LoadResult): ReportTable {
-  const rows = slo.map((verdict) => gateCells(verdict))
+  const rows = failedFirst(slo).map((verdict) => gateCells(verdict))
   return withoutEmpty({ title: 'Gates', columns: GATE_COLUMNS, rows })
+}
+
+/** Returns the gates with those that failed first. */
+export function failedFirst(gates: LoadResult['slo']): LoadResult['slo'] {
+  return gates.toSorted((a, b) => Number(a.ok) - Number(b.ok))
 }
 
 /** Returns the cells of a gate, under a longer name where its own does not say enough. */

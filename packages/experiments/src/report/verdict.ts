@@ -1,6 +1,7 @@
 import type { LoadResult } from '../load/results/result.ts'
 import { type Endings, endingsOf } from './endings.ts'
 import { integerText, percentage } from '#base'
+import { gateWords } from './gate-words.ts'
 
 /** Summarizes a run in one sentence. */
 export function verdictOf(result: LoadResult): string {
@@ -29,7 +30,7 @@ export function gateVerdict({ slo }: LoadResult): string | undefined {
   if (slo.length === 0) return undefined
   const failed = slo.filter(({ ok }) => !ok)
   if (failed.length === 0) return slo.length === 1 ? 'Its gate passed.' : 'All gates passed.'
-  return `Failed: ${failed.map(({ gate }) => gate).join(', ')}.`
+  return `Failed: ${failed.map((each) => gateWords(each)).join('; ')}.`
 }
 
 function failures(endings: Endings, calls: number): string[] {

@@ -77,7 +77,11 @@ test('an aborted stage says what the limit was, and that it was rolled back', as
 })
 
 test('a run that passed shows the tightest limit, and detects nothing', async () => {
-  const result = await stage.run({ load: { retries: 10 }, slo: { blast: '60%' } })
+  const result = await stage.run({
+    load: { retries: 10 },
+    abortOn: undefined,
+    slo: { blast: '60%' },
+  })
   expect(result.verdict, result.why).toBe('passed')
   expect(result.summary).toMatch(
     /^Passed the stage 20 %: 0 % of tasks failed, the limit is 60 %\. Retries hid \d+ of \d+ injected errors\.$/,
@@ -93,13 +97,14 @@ test('retries that were not enough, real errors and slow tools are told apart', 
   const retried = await stage.run({
     stages: ['90%'],
     load: { retries: 1 },
+    abortOn: undefined,
     slo: { success: '99%' },
   })
   expect(retried.summary).toMatch(
     /^Failed at 90 %: [\d.]+ % of calls succeeded, the minimum is 99 %\. \d+ retries did not save \d+ of \d+ calls of work\.$/,
   )
   const delay = [{ name: 'slow', match: { tool: 'work' }, faults: [{ delay: { fixed: '200ms' } }] }]
-  const slow = await stage.run({ rules: delay, slo: { p95: '100ms' } })
+  const slow = await stage.run({ rules: delay, abortOn: undefined, slo: { p95: '100ms' } })
   expect(slow.summary).toMatch(
     /^Failed at 20 %: p95 is \d+ ms, the limit is 100 ms\. work took \d+ ms at p95, and [\d.]+ ms before the faults\.$/,
   )

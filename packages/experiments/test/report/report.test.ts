@@ -132,6 +132,32 @@ describe('the numbers of a report', () => {
   })
 })
 
+describe('the gates of a report', () => {
+  it('that failed come first, in words and in colour', () => {
+    const passed = { gate: 'p99<2s', limit: 2000, measured: 12, ok: true }
+    const failed = { gate: 'blast<5%', limit: 0.05, measured: 0.275, ok: false }
+    const result = { ...samples.plain, slo: [passed, failed] }
+    const words = 'Failed: 27.5 % of tasks failed, the limit is 5 %.'
+    const html = writeReport([{ title: 'plain', result }]).replaceAll('\u00a0', ' ')
+    expect(html.indexOf(`<b class="bad">${words}</b>`)).toBeGreaterThan(0)
+    expect(html.indexOf(words)).toBeLessThan(html.indexOf('class="sentence"'))
+    expect(between(html, 'id="gates-0"', '</table>')).toMatch(/blast[^]*failed[^]*p99[^]*passed/)
+    const markdown = reportMarkdown([{ title: 'plain', result }])
+    expect(markdown.indexOf(words)).toBeLessThan(markdown.indexOf('calls succeeded'))
+  })
+
+  it('have curves that do not hide each other', () => {
+    const point = { ...samples.plain.timeline.points[0]!, retries: 5, dropped: 5 }
+    const result = { ...samples.plain, timeline: { intervalMs: 1000, points: [point, point] } }
+    const charts = data(writeReport([{ title: 'plain', result }]), 'charts') as readonly {
+      readonly id: string
+      readonly series: readonly { readonly line?: boolean; readonly dash?: readonly number[] }[]
+    }[]
+    const lines = charts.find(({ id }) => id === 'calls-0')!.series.filter(({ line }) => line)
+    expect(new Set(lines.map(({ dash }) => String(dash))).size).toBe(2)
+  })
+})
+
 describe('a report as a file', () => {
   it('lets a browser run what it holds, and nothing else', () => {
     const html = writeReport(runs)
@@ -177,9 +203,8 @@ describe('the report as Markdown', () => {
     expect(markdown).toMatch(/^# Before and after\n/)
     const { counts } = samples.plain
     const calls = integerText(counts.calls)
-    expect(markdown).toContain(
-      `**plain**: ${integerText(counts.success)} of ${calls} calls succeeded; `,
-    )
+    const head = `${integerText(counts.success)} of ${calls} calls succeeded; `
+    expect(markdown).toMatch(new RegExp(`\\*\\*plain\\*\\*: Failed: .*${head}`))
     expect(markdown).toContain(`(${integerText(counts.success)} / ${calls})`)
     expect(markdown).toContain('## retried\n\n### By tool\n')
     expect(markdown).toContain('| p99<2s |'.replace('<', '&lt;'))

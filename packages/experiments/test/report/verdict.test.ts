@@ -45,6 +45,8 @@ it('says whether the gates passed', () => {
   const gate = { gate: 'p99<2s', limit: 2000, measured: 12, ok: true }
   expect(gateVerdict(result({}))).toBe(undefined)
   expect(gateVerdict(result({}, [], [gate, gate]))).toBe('All gates passed.')
-  const failed = { ...gate, gate: 'blast<5%', ok: false }
-  expect(gateVerdict(result({}, [], [gate, failed]))).toBe('Failed: blast<5%.')
+  const failed = { ...gate, gate: 'blast<5%', measured: 0.275, ok: false }
+  expect(gateVerdict(result({}, [], [gate, failed]))).toBe(
+    'Failed: 27.5 % of tasks failed, the limit is 5 %.',
+  )
 })

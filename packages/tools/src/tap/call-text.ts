@@ -1,22 +1,25 @@
 import { isError, type TappedCall } from '#admin-api'
 import { latency, type Tone } from '#base'
-import { type Line, pad, span } from '#cli'
+import { fitLine, type Line, pad, span } from '#cli'
 
-const TIME = 12
-const NAME = 24
 const CLIENT = 18
 const SESSION = 8
 const LATENCY = 9
-const OUTCOME = 17
 /** The origin as one word: the last one of `injected_elsewhere`. */
 const ORIGIN = 9
-/** From this width on, client and session are columns; below, they follow where they are known. */
+/** From this width on, client and session are columns; below, they come last where they are known. */
 const WIDE = 120
+/** Below this width, times have no fractions, and names are shorter. */
+const NARROW = 110
+
+/** The widths of time, call and outcome. */
+const widths = (width: number): readonly number[] => (width < NARROW ? [8, 15, 14] : [12, 24, 17])
 
 /** Returns the names of the columns. */
 export function headText(width: number): Line {
-  const who = width < WIDE ? ['CLIENT SESSION'] : [pad('CLIENT', CLIENT), pad('SESSION', SESSION)]
-  return row(['TIME (UTC)', 'CALL', 'LATENCY', 'OUTCOME', 'ORIGIN'], [...who, 'FAULTS SIZE TRACE'])
+  const head = [width < NARROW ? 'UTC' : 'TIME (UTC)', 'CALL', 'LATENCY', 'OUTCOME', 'ORIGIN']
+  const who = [pad('CLIENT', CLIENT), pad('SESSION', SESSION), 'FAULTS SIZE TRACE']
+  return fitLine(row(head, width < WIDE ? ['FAULTS SIZE CLIENT'] : who, width), width - 1)
 }
 
 /** Formats a call as one line; `address` stands in front where there are several sidecars. */
@@ -30,21 +33,28 @@ export function callText(call: TappedCall, width: number, address?: string): Lin
     number === undefined ? outcome : `${outcome} ${number}`,
     origin,
   ]
-  const who =
+  const rest =
     width < WIDE
-      ? [client, session].filter((text) => text !== undefined)
-      : [pad(client ?? '-', CLIENT), pad(session ?? '-', SESSION)]
-  const line = row(cells, [...who, ...details(call)], toneOf(call))
-  return address === undefined ? line : [span(`${address}  `, 'quiet'), ...line]
+      ? [...details(call), client, session].filter((text) => text !== undefined)
+      : [pad(client ?? '-', CLIENT), pad(session ?? '-', SESSION), ...details(call)]
+  const line = row(cells, rest, width, toneOf(call))
+  // What does not fit is the end of a line, and no further line.
+  return fitLine(address === undefined ? line : [span(`${address}  `, 'quiet'), ...line], width - 1)
 }
 
-function row(cells: readonly string[], rest: readonly string[], tone: Tone = 'quiet'): Line {
+function row(
+  cells: readonly string[],
+  rest: readonly string[],
+  width: number,
+  tone: Tone = 'quiet',
+): Line {
+  const [timeWidth = 0, nameWidth = 0, outcomeWidth = 0] = widths(width)
   const [time = '', call = '', took = '', outcome = '', origin = ''] = cells
   return [
-    span(`${pad(time, TIME)}  `, 'quiet'),
-    span(`${pad(call, NAME)}  `, tone === 'quiet' ? tone : 'strong'),
+    span(`${pad(time.slice(0, timeWidth), timeWidth)}  `, 'quiet'),
+    span(`${pad(call, nameWidth)}  `, tone === 'quiet' ? tone : 'strong'),
     span(`${pad(took, LATENCY, 'right')}  `),
-    span(`${pad(outcome, OUTCOME)}  ${pad(origin.slice(-ORIGIN), ORIGIN)}  `, tone),
+    span(`${pad(outcome, outcomeWidth)}  ${pad(origin.slice(-ORIGIN), ORIGIN)}  `, tone),
     span(rest.join('  '), 'quiet'),
   ]
 }

@@ -137,6 +137,19 @@ it('makes no terminal obey what others send, and keeps columns together', async 
   expect(line.indexOf('ok')).toBe(head.indexOf('OUTCOME'))
 })
 
+it.each([80, 100])('fits a terminal of %i columns, with what was injected', async (columns) => {
+  const { squall, ask } = opened(await startSquall({ rules: RULES }))
+  const terminal = new FakeTerminal()
+  terminal.columns = columns
+  const tapped = begin(squall.running.admin!.port, { limit: 1 }, terminal)
+  await isOpen(squall)
+  await ask('bad')
+  await tapped.ended
+  const lines = tapped.written().trimEnd().split('\n')
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(columns)
+  expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d  bad .* injected +\S+\/\w/)
+})
+
 it('shows what a sidecar dropped, goes on after a loss, and trusts no other server', async () => {
   const parts = [
     'event: dropped\ndata: {"dropped":120}\n\n',
