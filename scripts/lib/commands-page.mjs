@@ -77,7 +77,7 @@ function section(command, homeOf) {
     ...elsewhere('[Flags of `squall run`](flags.md)', at('run')),
   )
   if (fromEnvironment) parts.push('[Environment variables](#variables) set these flags too.')
-  const lines = examples.map((example) => `npx squall ${example}`).join('\n')
+  const lines = examples.map((example) => `npx mcp-squall ${example}`).join('\n')
   const more = page.replace('docs/', '')
   parts.push(`Examples:\n\n\`\`\`sh\n${lines}\n\`\`\``, `More: [${more}](../${more})`)
   return parts.join('\n\n')

@@ -11,8 +11,8 @@ export async function importPage(built) {
 Convert the fault configuration of another tool into rules:
 
 \`\`\`sh
-npx squall import examples/import/mcp-chaos.yaml -o imported.yaml
-npx squall validate imported.yaml
+npx mcp-squall import examples/import/mcp-chaos.yaml -o imported.yaml
+npx mcp-squall validate imported.yaml
 \`\`\`
 
 With \`--as experiment\`, a scenario of mcp-chaos-monkey with \`expectedBehavior\` or \`assertions\` becomes a plan of \`squall experiment\`. A text such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`, any other text a comment that begins with \`# TODO\`. Addresses, environment and load are placeholders.

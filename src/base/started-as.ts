@@ -2,7 +2,7 @@ import { basename, delimiter, dirname } from 'node:path'
 
 /**
  * Returns the words that start this program again: `squall` where the shell finds it, else
- * `npx squall`.
+ * `npx mcp-squall`.
  */
 export function startWords(): string {
   const { env, argv } = process
@@ -10,7 +10,8 @@ export function startWords(): string {
   // npm puts its own directories into the path of the programs that it starts.
   const isByNpm = env['npm_command'] !== undefined
   const isInPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(path))
-  return basename(path) === 'squall' && isInPath && !isByNpm ? 'squall' : 'npx squall'
+  const isProgram = /^(?:mcp-)?squall$/.test(basename(path))
+  return isProgram && isInPath && !isByNpm ? basename(path) : 'npx mcp-squall'
 }
 
 /** Returns a text in which a reader can copy each command of Squall into the same shell. */

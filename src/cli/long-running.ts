@@ -17,7 +17,7 @@ export function surviveOwnErrors(logger: Logger, strict = false): void {
 const LOOK_MS = 500
 
 /**
- * Aborts at the first signal, which asks for a drain. The second ends the process. `npx squall` that
+ * Aborts at the first signal, which asks for a drain. The second ends the process. `npx mcp-squall` that
  * is killed leaves the process without a signal, which counts as one.
  */
 export function drainSignal(logger: Logger): AbortSignal {

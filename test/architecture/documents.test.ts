@@ -12,7 +12,7 @@ const REST = / (?:[|>&#]|2>|<\().*$/
 /** A word of a shell command: plain, or with quoted parts. */
 const WORD = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g
 /** A squall command within a line of code, complete enough to be typed. */
-const INLINE = /`(?:npx )?squall ([a-z][^`…[\n]*)`/g
+const INLINE = /`(?:npx mcp-)?squall ([a-z][^`…[\n]*)`/g
 const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'python', 'http']
 /** A script of npm, or one that a shell or Node runs. */
 const SCRIPT =
@@ -46,7 +46,7 @@ it('rules files of the documents are valid', () => {
 
 it('squall commands of the documents are understood', () => {
   const lines = commands.flatMap(({ page, command }) =>
-    [...command.matchAll(/(?:^|[;&|=] |' )(?:npx )?squall ([^;]*)/gm)].map(([, line]) => ({
+    [...command.matchAll(/(?:^|[;&|=] |' )(?:npx mcp-)?squall ([^;]*)/gm)].map(([, line]) => ({
       page,
       line: line!,
     })),
@@ -119,7 +119,7 @@ it('the README goes into a pod by the commands that a test runs in a cluster', (
   const missed = commands.filter(
     ({ page, command }) =>
       page === 'README.md' &&
-      /^(?:helm|kubectl|npx squall (?:apply|stop)) /.test(command) &&
+      /^(?:helm|kubectl|npx mcp-squall (?:apply|stop)) /.test(command) &&
       !here.some((each) => each.command === command),
   )
   expect(missed).toEqual([])

@@ -54,9 +54,9 @@ describe.skipIf(!hasBash)('bash', () => {
     expect(offered('run', '--max-b')).toEqual(['--max-body'])
   })
 
-  it('is offered the same after npx squall, and nothing after another program of npx', () => {
+  it('is offered the same after npx mcp-squall, and nothing after another program of npx', () => {
     expect(offeredFor('npx', 'squall', 'experiment', '')).toEqual(offered('experiment', ''))
-    expect(offeredFor('npx', 'squall', 'load', '--ra')).toEqual(['--rate', '--ramp'])
+    expect(offeredFor('npx', 'mcp-squall', 'load', '--ra')).toEqual(['--rate', '--ramp'])
     expect(offeredFor('npx', 'squ')).toEqual([])
     expect(offeredFor('npx', 'vitest', '')).toEqual([])
   })

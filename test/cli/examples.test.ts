@@ -34,7 +34,7 @@ test.each(EXAMPLES)('the example of %s is a valid command line: %s', (name, line
 })
 
 test.each(COMMANDS)('the help of $name ends with examples and its page', (command) => {
-  const lines = command.examples.map((line) => `  npx squall ${line}\n`).join('')
+  const lines = command.examples.map((line) => `  npx mcp-squall ${line}\n`).join('')
   const text = printed(...command.name.split(' '), '--help')
   expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${command.page}\n`)).toBe(true)
   expect(command.examples.length).toBeGreaterThan(1)
@@ -45,7 +45,7 @@ const PARENTS = Object.entries({ '': PROGRAM, ...FAMILIES })
 
 test.each(PARENTS)('the help of squall %s ends with examples and its page', (name, family) => {
   const parent = name === '' ? [] : [name]
-  const lines = family.examples.map((line) => `  npx squall ${line}\n`).join('')
+  const lines = family.examples.map((line) => `  npx mcp-squall ${line}\n`).join('')
   const text = printed(...parent, '--help')
   expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${family.page}\n`)).toBe(true)
   expect(existsSync(`${ROOT}${family.page}`)).toBe(true)

@@ -88,10 +88,10 @@ symlinkSync(fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url)), ins
 const path = `${directory}:${process.env['PATH']}`
 
 const LAUNCHES: readonly [string, string, string, Record<string, string>][] = [
-  ['node starts it, as in a clone', process.execPath, 'npx squall', {}],
-  ['npx starts it', installed, 'npx squall', { PATH: path, npm_command: 'exec' }],
+  ['node starts it, as in a clone', process.execPath, 'npx mcp-squall', {}],
+  ['npx starts it', installed, 'npx mcp-squall', { PATH: path, npm_command: 'exec' }],
   ['the shell finds it', installed, 'squall', { PATH: path }],
-  ['its directory is not in the path', installed, 'npx squall', {}],
+  ['its directory is not in the path', installed, 'npx mcp-squall', {}],
 ]
 
 /** Runs the program as a launch does. */

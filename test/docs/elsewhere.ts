@@ -41,24 +41,24 @@ export const RUN_LONG: readonly string[] = [
 
 /** Commands that are not run as part of a page: the first entry that matches counts. */
 export const ELSEWHERE: readonly Elsewhere[] = [
-  { command: /^npx squall try /, by: 'try-terminal.test.ts' },
+  { command: /^npx mcp-squall try /, by: 'try-terminal.test.ts' },
   {
-    command: /^npx squall tap|\/api\/tap/,
+    command: /^npx mcp-squall tap|\/api\/tap/,
     because: 'it prints nothing before a call comes; the tests of the tap read its lines',
   },
   {
     page: 'docs/guides/what-the-agent-did.md',
-    command: /^npx squall run --upstream/,
+    command: /^npx mcp-squall run --upstream/,
     because: 'it waits for agents; scripted ones call Squall with its flags in other tests',
   },
   {
     page: 'docs/guides/what-the-agent-did.md',
-    command: /^npx squall load /,
+    command: /^npx mcp-squall load /,
     because:
       'it needs a sidecar; a test in packages/experiments/test/load has one, and these gates',
   },
   {
-    command: /^npx squall agents/,
+    command: /^npx mcp-squall agents/,
     because: 'it needs an agent that reacts; its tests have one, and read the sentences',
   },
   {
@@ -68,7 +68,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   {
     page: 'docs/guides/stdio.md',
-    command: /^npx squall (?:stdio|explain)/,
+    command: /^npx mcp-squall (?:stdio|explain)/,
     because: 'the server is the reader’s own; tests of the command start real ones',
   },
   {
@@ -85,21 +85,21 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     by: 'agents-replay.test.ts',
   },
   {
-    command: /^npx squall experiment next /,
+    command: /^npx mcp-squall experiment next /,
     because: 'it needs a sidecar with traffic; tests of it have one, at other addresses',
   },
   {
-    command: /^npx squall experiment search /,
+    command: /^npx mcp-squall experiment search /,
     because: 'it takes half an hour; the tests of the search make shorter runs',
   },
   {
     page: 'docs/guides/simulate.md',
-    command: /^npx squall /,
+    command: /^npx mcp-squall /,
     because: 'packages/experiments/test/simulate measures and predicts with less of both',
   },
   {
     page: 'docs/guides/experiment',
-    command: /^npx squall experiment (?:run|list)/,
+    command: /^npx mcp-squall experiment (?:run|list)/,
     because: 'it takes four minutes; experiments.test.ts runs plans that are shorter',
   },
   {
@@ -162,7 +162,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'README.md', command: /^npm ci && npm run demo\b/, by: 'newcomer.test.ts' },
   {
     page: 'README.md',
-    command: /^(?:helm|kubectl|npx squall (?:apply|stop)) /,
+    command: /^(?:helm|kubectl|npx mcp-squall (?:apply|stop)) /,
     because: 'get-started/kubernetes.md has the same commands, and a test compares them',
   },
   {
@@ -184,7 +184,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'deploy/agents/plugin/', command: /./, by: 'agent-plugin.test.ts' },
   {
     page: 'deploy/',
-    command: /^(?:helm|kubectl|for pod|sed|npx squall (?:status|report merge)) /,
+    command: /^(?:helm|kubectl|for pod|sed|npx mcp-squall (?:status|report merge)) /,
     because: 'the cluster tests apply the same files, with images that exist',
   },
   {
@@ -216,5 +216,5 @@ export const FAILS: readonly {
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
   [/--tasks \d{3,}/, '--tasks 60'],
-  [/^npx squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
+  [/^npx mcp-squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
 ]

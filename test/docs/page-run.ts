@@ -32,7 +32,7 @@ export async function expectTrue(reader: Reader, page: string): Promise<void> {
   if (GUIDE.test(page)) {
     await reader.write('rules.yaml', 'rules: []\n')
     await reader.run('node examples/server.mjs --failing')
-    await reader.run('npx squall run --rules rules.yaml')
+    await reader.run('npx mcp-squall run --rules rules.yaml')
   }
   const { commands, wrong } = await follow(reader, page)
   expect(wrong).toEqual([])

@@ -12,7 +12,7 @@ const NAMED = ['3000', '3001', '5432', '8080', '9464', '15300', '15390', '15391'
 const PORTS = new RegExp(`\\b(?:${NAMED.join('|')})\\b`, 'g')
 /** Programs that run until they are stopped: a reader has a terminal for each. */
 const STAYS =
-  /^(?:npx squall (?:run|demo --stay|top(?! --once))|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
+  /^(?:npx mcp-squall (?:run|demo --stay|top(?! --once))|node (?:\S*\/)?examples\/server|npx supergateway|curl -sN)|&$/
 const IS_UP = /https?:\/\/|listening|^data: |\barmed\b/m
 const LIMIT = 120_000
 
@@ -121,7 +121,7 @@ async function shim(bin: string, modules = `${ROOT}node_modules`): Promise<void>
 name="$1"
 shift
 case "$name" in
-squall) exec '${node}' '${MAIN}' "$@" ;;
+mcp-squall) exec '${node}' '${MAIN}' "$@" ;;
 vitest) exec '${node}' '${ROOT}node_modules/vitest/vitest.mjs' "$@" ;;
 *) exec "${modules}/.bin/$(basename "$name")" "$@" ;;
 esac

@@ -71,7 +71,7 @@ it('the commands of skill and commands run', async () => {
   await reader.write('plan.yaml', PLAN)
   await reader.run('node examples/server.mjs')
   for (const command of ordered) {
-    const { code, text } = await reader.run(command.replace(/^squall run/, 'npx squall run'))
+    const { code, text } = await reader.run(command.replace(/^squall run/, 'npx mcp-squall run'))
     expect([0, null], `${command}\n${text}`).toContain(code)
   }
   expect(commands.length).toBeGreaterThan(8)

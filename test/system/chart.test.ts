@@ -273,8 +273,8 @@ describe.skipIf(missing !== undefined)('the chart', () => {
     const text = await notes(['-f', `${CHART}ci/${mode}.yaml`])
     expect(text).toContain(`kubectl -n ${NAMESPACE} rollout status deployment/squall`)
     expect(text).toContain(patch)
-    expect(text).toContain('npx squall apply -f rules.yaml -n NAMESPACE --for 15m\n')
-    expect(text).toContain('npx squall stop -n NAMESPACE')
+    expect(text).toContain('npx mcp-squall apply -f rules.yaml -n NAMESPACE --for 15m\n')
+    expect(text).toContain('npx mcp-squall stop -n NAMESPACE')
   })
 
   it('is what deploy/manifests/install.yaml was rendered from', async () => {

@@ -36,7 +36,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 }
 
 /** Commands of the pages that need no cluster: the tests of pages run them. */
-const ON_ONE_MACHINE = /^npx squall (?:check --target|explain --tool|top)/
+const ON_ONE_MACHINE = /^npx mcp-squall (?:check --target|explain --tool|top)/
 
 /** Calls as a client makes them; the page leaves them to the reader. */
 const CALLS = `for i in 1 2 3; do
@@ -71,10 +71,10 @@ describe.skipIf(missingForCluster() !== undefined)('the pages about clusters', (
     const [, , show] = lines('kubectl -n shop patch')
     expect(await run(show!)).toMatch(/mcp-server-\S+ +\{.*"mode":"\w+"/)
     await writeFile(join(home(), 'rules.yaml'), rules)
-    expect(await run(block('npx squall validate'))).toContain('active rules in 1 of 1 pods')
-    expect(await run(block('npx squall status'))).toMatch(/^shop +mcp-server-\S+ +\w+ +armed/m)
-    expect(await run(block('npx squall stop'))).toContain('confirmed by 1 of 1 pods')
-    expect(await run(block('npx squall resume'))).toContain('resumed')
+    expect(await run(block('npx mcp-squall validate'))).toContain('active rules in 1 of 1 pods')
+    expect(await run(block('npx mcp-squall status'))).toMatch(/^shop +mcp-server-\S+ +\w+ +armed/m)
+    expect(await run(block('npx mcp-squall stop'))).toContain('confirmed by 1 of 1 pods')
+    expect(await run(block('npx mcp-squall resume'))).toContain('resumed')
     note(`active rules by the page after ${since(begun)}`)
   }, 300_000)
 
@@ -111,7 +111,7 @@ describe.skipIf(missingForCluster() !== undefined)('the pages about clusters', (
     expect(await run(stopped!)).toContain('stopped: confirmed by 1 of 1 pods')
     await run(keyed!)
     expect(await run(status!)).toContain('disarmed')
-    expect(await run('npx squall resume -n shop')).toContain('resumed')
+    expect(await run('npx mcp-squall resume -n shop')).toContain('resumed')
     expect(await run(unkeyed!)).toContain('configmap/squall-rules patched')
     const [bind] = await shellBlocks('docs/guides/cluster-cli.md')
     expect(await run(bind!)).toContain('squall-stop created')
@@ -190,7 +190,7 @@ async function makeHome(): Promise<void> {
   const squall = join(home(), 'bin/squall')
   await writeFile(squall, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
   await chmod(squall, 0o755)
-  // The pages print `npx squall`; the home of this test is no clone.
+  // The pages print `npx mcp-squall`; the home of this test is no clone.
   const npx = join(home(), 'bin/npx')
   await writeFile(npx, '#!/bin/sh\nexec "$@"\n')
   await chmod(npx, 0o755)

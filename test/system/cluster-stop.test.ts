@@ -119,7 +119,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
     expect(await callAll()).toEqual(everywhere('ok'))
     const { ok, text } = await applyTo('shop')
     expect(ok, text).toBe(true)
-    expect(text).toContain('shop is stopped: no rule acts until npx squall resume -n shop')
+    expect(text).toContain('shop is stopped: no rule acts until npx mcp-squall resume -n shop')
     expect(await callAll()).toEqual(everywhere('ok'))
   })
 
@@ -151,7 +151,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
     expect(ok, text).toBe(true)
     expect(text).toContain('configmap squall-rules in yard: stopped')
     expect(text).toContain(`stopped: confirmed by ${PODS + 3} of ${PODS + 3} pods`)
-    expect(text).toContain('until: npx squall resume -A')
+    expect(text).toContain('until: npx mcp-squall resume -A')
     expect(await callAll()).toEqual(everywhere('ok'))
     const resumed = await stage.squall('resume', '-A')
     expect(resumed.ok, resumed.text).toBe(true)

@@ -50,7 +50,7 @@ describe('zsh', () => {
     ['squall exp', /^experiment +explain/m],
     ['squall experiment ', /(?=[^]*\bcatalog\b)[^]*\bvalidate\b/],
     ['squall load --ra', /^--ramp +--rate/m],
-    ['npx squall load --ra', /^--ramp +--rate/m],
+    ['npx mcp-squall load --ra', /^--ramp +--rate/m],
     ['squall validate ru', /^> squall validate rules\.yaml/m],
   ])('completes %j with the Tab key', async (line, wanted) => {
     await terminal.press(line)
@@ -76,7 +76,7 @@ describe('fish', () => {
   it.each([
     ['squall exp', ['experiment', 'explain']],
     ['squall load --ra', ['--ramp', '--rate']],
-    ['npx squall load --ra', ['--ramp', '--rate']],
+    ['npx mcp-squall load --ra', ['--ramp', '--rate']],
     ['squall validate ru', ['rules.yaml']],
     ['npx vitest --ra', []],
   ])('completes %j', (line, wanted) => {

@@ -78,11 +78,11 @@ it('shows injected and real errors in Prometheus', { timeout: 120_000 }, async (
       .replaceAll(/0\.0\.0\.0|\b(?:server|squall)(?=:\d)/g, '127.0.0.1')
       .replace('/etc/squall', rules)
   await reader.run(commandOf('server'))
-  await reader.run(`npx squall ${commandOf('squall')}`)
+  await reader.run(`npx mcp-squall ${commandOf('squall')}`)
   const prometheus = await scrapingAs(mounted('prometheus', '/etc/prometheus/prometheus.yml'))
   try {
     const load = commandOf('load').replace('5m', '20s')
-    const { code, text } = await reader.run(`npx squall ${load}`)
+    const { code, text } = await reader.run(`npx mcp-squall ${load}`)
     expect(code, text).toBe(0)
     await eventually(async () => {
       const series = await prometheus.instant('count by (tool, origin) (squall_errors_total > 0)')

@@ -46,7 +46,7 @@ async function commandsOn(page: string): Promise<readonly string[]> {
 /** Starts the example server and Squall in front of it. */
 async function startBoth(): Promise<void> {
   await reader.run('node examples/server.mjs')
-  await reader.run('npx squall run --rules rules.yaml')
+  await reader.run('npx mcp-squall run --rules rules.yaml')
 }
 
 it('the MCP Inspector lists the tools through Squall', async () => {
@@ -102,9 +102,9 @@ it('a server on stdio is reached through a bridge and Squall', async () => {
     bridge!.replace('npx @modelcontextprotocol/server-everything', EVERYTHING),
   )
   expect(up).toContain('[supergateway]')
-  await reader.run('npx squall run --rules rules.yaml')
+  await reader.run('npx mcp-squall run --rules rules.yaml')
   const { code, text } = await reader.run(
-    'npx squall load --target http://127.0.0.1:15300/mcp --tools echo --tasks 20 --json',
+    'npx mcp-squall load --target http://127.0.0.1:15300/mcp --tools echo --tasks 20 --json',
   )
   expect(code, text).toBe(0)
   expect(text).toContain('"tool":"echo"')
@@ -113,7 +113,7 @@ it('a server on stdio is reached through a bridge and Squall', async () => {
 it('top shows two sidecars, by the commands of docs/guides/top.md', async () => {
   await startBoth()
   await reader.run(
-    'npx squall run --rules rules.yaml --listen 127.0.0.1:8080 --admin 127.0.0.1:15391',
+    'npx mcp-squall run --rules rules.yaml --listen 127.0.0.1:8080 --admin 127.0.0.1:15391',
   )
   const commands = await commandsOn('docs/guides/top.md')
   expect(commands.length).toBeGreaterThan(2)

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => rm(clone, { recursive: true, force: true }))
 
 test(
-  'npx squall works in a clone that is not built, also twice at a time and below its root',
+  'npx mcp-squall works in a clone that is not built, also twice at a time and below its root',
   { timeout: LIMIT },
   async () => {
     const start = (): Promise<{ stdout: string; stderr: string }> =>

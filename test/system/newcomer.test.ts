@@ -46,7 +46,7 @@ async function walk(from: string, typed: (command: string) => string): Promise<v
   reader = await startTerminal({ reader: { directory, env: { HOME: process.env['HOME'] ?? '' } } })
   const blocks = await blocksOf(PAGE)
   const all = blocks.flatMap(commandsOf)
-  const load = all.findIndex((command) => command.startsWith('npx squall load'))
+  const load = all.findIndex((command) => command.startsWith('npx mcp-squall load'))
   const commands = all.slice(0, load + 1).filter((command) => !OPTIONAL.test(command))
   expect(commands.length).toBeGreaterThan(2)
   expect(commands.length).toBeLessThanOrEqual(MOST_COMMANDS)
@@ -109,7 +109,7 @@ it('from the tarball of npm pack', { timeout: 300_000 }, async () => {
   await walk('from the tarball', (command) =>
     command
       .replace('npm ci', install)
-      .replace('npm run demo', 'npx squall demo')
+      .replace('npm run demo', 'npx mcp-squall demo')
       .replace('node examples/', 'node node_modules/mcp-squall/examples/'),
   )
 })

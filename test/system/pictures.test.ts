@@ -43,13 +43,13 @@ beforeAll(async () => {
   reader = await startTerminal({ reader: {} })
   await reader.write('rules.yaml', RULES)
   await reader.run('node examples/server.mjs --failing')
-  await reader.run('npx squall run --rules rules.yaml --environment staging')
+  await reader.run('npx mcp-squall run --rules rules.yaml --environment staging')
   chromium = await startBrowser()
   page = await chromium.openTab()
   await page.look(...WINDOW, 'light')
   await page.open(`http://127.0.0.1:${reader.port(15390)}/`)
   load = reader.run(
-    `npx squall load --target http://127.0.0.1:15300/mcp --rate 20/s --duration ${SECONDS + 15}s --report report.html`,
+    `npx mcp-squall load --target http://127.0.0.1:15300/mcp --rate 20/s --duration ${SECONDS + 15}s --report report.html`,
   )
 })
 

@@ -113,7 +113,7 @@ test('in a new clone after npm ci, one command builds and shows the error', asyn
   execFileSync('git', ['clone', '--quiet', ROOT, clone])
   await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
   const server = ['env', 'PORT=0', 'node', 'examples/server.mjs']
-  const screen = await follow('', server, `cd ${clone} && npx squall`)
+  const screen = await follow('', server, `cd ${clone} && npx mcp-squall`)
   expect(screen).toMatch(/first start in this clone: building \(about 10 s\) +\d+ s/)
   await terminal.press('C-c')
   // A shell that sees npx end by Ctrl-C runs nothing after it.

@@ -1,5 +1,5 @@
 // Tests with faults for Go, with the URL of your MCP server in MCP_URL. They need Squall on PATH (or
-// SQUALL as a command, such as "npx squall"), and only the standard library.
+// SQUALL as a command, such as "npx mcp-squall"), and only the standard library.
 package tests
 
 import (

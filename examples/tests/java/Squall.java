@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
 
 /**
  * A running sidecar: {@code url} in the place of the server's, rules by {@link #setRules}. Needs Squall on
- * PATH (or SQUALL as a command, such as "npx squall"), and only the JDK, 17 or newer. Use it in
+ * PATH (or SQUALL as a command, such as "npx mcp-squall"), and only the JDK, 17 or newer. Use it in
  * try-with-resources, or in the extension of a test framework.
  */
 public final class Squall implements AutoCloseable {

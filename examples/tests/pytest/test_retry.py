@@ -1,5 +1,5 @@
 """A test with faults for pytest, with the URL of your MCP server in MCP_URL. It needs Node and Squall on PATH
-(or SQUALL as a command, such as "npx squall"), and nothing of PyPI but pytest."""
+(or SQUALL as a command, such as "npx mcp-squall"), and nothing of PyPI but pytest."""
 
 import json
 import os

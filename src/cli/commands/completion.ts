@@ -19,8 +19,8 @@ export function completionCommand(commands: () => Promise<readonly Command[]>): 
     page: 'docs/reference/commands.md',
     description: 'print a script that completes commands and options in bash, zsh or fish',
     note: `
-Completes npx squall, too. In a clone, load the script in the shell: source <(npx squall completion bash),
-also with zsh, or npx squall completion fish | source`,
+Completes npx mcp-squall, too. In a clone, load the script in the shell: source <(npx mcp-squall completion bash),
+also with zsh, or npx mcp-squall completion fish | source`,
     operands: { form: '[shell]', most: 1 },
     flags: {},
     fromEnvironment: false,
@@ -93,15 +93,16 @@ ${cases.join('')}      esac
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
-complete -o default -F _squall squall
+complete -o default -F _squall squall mcp-squall
 ${NPX_IN_BASH}${npxHasCompletion} || complete -o default -F _squall_npx npx
 `
 }
 
-/** Completes `npx squall` too. */
+/** Completes `npx mcp-squall` too. */
 const NPX_IN_BASH = `_squall_npx() {
   COMPREPLY=()
-  [ "\${COMP_WORDS[1]}" = squall ] && [ "$COMP_CWORD" -gt 1 ] || return 0
+  case "\${COMP_WORDS[1]}" in squall|mcp-squall) ;; *) return 0 ;; esac
+  [ "$COMP_CWORD" -gt 1 ] || return 0
   COMP_WORDS=("\${COMP_WORDS[@]:1}")
   COMP_CWORD=$((COMP_CWORD - 1))
   _squall
@@ -109,8 +110,8 @@ const NPX_IN_BASH = `_squall_npx() {
 `
 /** Completes the part of the line behind npx. */
 const NPX_IN_FISH =
-  "complete -c npx -n 'test (count (commandline -opc)) -gt 1; and test (commandline -opc)[2] = squall' -f " +
-  `-a '(complete -C (commandline -cp | string replace -r "^\\s*npx\\s+" ""))'\n`
+  "complete -c npx -n 'test (count (commandline -opc)) -gt 1; and string match -qr \"^(mcp-)?squall\\$\" -- (commandline -opc)[2]' -f " +
+  `-a '(complete -C (commandline -cp | string replace -r "^\\s*npx\\s+(mcp-)?" ""))'\n`
 
 function fishScript(commands: readonly Command[]): string {
   const lines: string[] = []

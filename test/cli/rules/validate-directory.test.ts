@@ -31,7 +31,7 @@ async function validate(options: Partial<ValidateOptions> = {}, path = directory
 
 /** A sidecar rejects the directory, as it reads every file in it. */
 const NOT_ONE_SET =
-  '.: valid file by file, and not as one set for npx squall run --rules; --together shows why\n'
+  '.: valid file by file, and not as one set for npx mcp-squall run --rules; --together shows why\n'
 const rule = (name: string): string => `rules: [{ name: ${name}, faults: [hang] }]\n`
 
 it('the shipped examples are valid, and each of them is checked', async () => {
@@ -84,7 +84,7 @@ it('files that are no rules files are skipped with the reason', async () => {
   }
   const skipped = Object.entries(reasons).map(([file, reason]) => ({ file, reason }))
   const lines = skipped.map(({ file, reason }) => {
-    const shown = reason.replace('squall exp', 'npx squall exp')
+    const shown = reason.replace('squall exp', 'npx mcp-squall exp')
     return `${file}: skipped, ${shown}\n`
   })
   expect(await validate()).toEqual({ code: 0, text: `a.yaml: ok\n${lines.join('')}${NOT_ONE_SET}` })

@@ -137,12 +137,12 @@ rules
     ${rules}:3:21: rules[0].faults[0].delay: must be an object; got "2s"; write \`- delay: { fixed: 2s }\`
       3 |     faults: [delay: 2s]
         |                     ^
-    npx squall validate ${rules} checks again
+    npx mcp-squall validate ${rules} checks again
 
 sidecar
 -------
 × the sidecar runs: ${gone}: connection refused
-    npx squall run starts one; --admin names another address
+    npx mcp-squall run starts one; --admin names another address
 √ the ports are free: 127.0.0.1:0 and ${gone}, for squall run
 
 2 of 4 checks failed.

@@ -38,7 +38,7 @@ it('writes rules that act on a read-only tool, and calls none', async () => {
   const out = join(directory, 'rules.yaml')
   const { code, stdout, stderr } = await squall('--target', server.url.href, '--out', out)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain(`npx squall run --upstream ${server.url.origin} --rules ${out}\n`)
+  expect(stdout).toContain(`npx mcp-squall run --upstream ${server.url.origin} --rules ${out}\n`)
   const text = await readFile(out, 'utf8')
   const parsed = parseRules(text)
   if (!parsed.ok) throw new Error('invalid')

@@ -1,7 +1,7 @@
 /** Commands that start `squall approve`, or may. */
 export const APPROVING = [
   'squall approve abc',
-  'npx squall approve abc',
+  'npx mcp-squall approve abc',
   "squall 'approve' abc",
   'squall "approve" abc',
   "squall app''rove abc",
@@ -56,7 +56,7 @@ export const APPROVING = [
 export const HARMLESS = [
   'ls',
   "git commit -m 'approve the design of squall'",
-  'npx squall status',
+  'npx mcp-squall status',
   'squall policy print',
   'cat src/squall.ts | grep approve',
   'echo "$HOME"',

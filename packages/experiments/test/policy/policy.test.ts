@@ -107,7 +107,7 @@ describe('squall hook', () => {
     [{ tool_input: {}, url: 'http://mcp.prod.svc' }, 'names production'],
     [{ tool_input: { faults: ['reset'] } }, 'no numeric gate'],
     [
-      { tool_input: { command: 'npx squall approve 3f9c1a07be' } },
+      { tool_input: { command: 'npx mcp-squall approve 3f9c1a07be' } },
       'only a person at a terminal may',
     ],
     [{ tool_name: 'x' }, 'it has no tool_input'],

@@ -50,7 +50,7 @@ const OTHERS = [
   'squall experiment validate plan.yaml',
   'squall apply --help',
   'squall policy validate squall-policy.yaml',
-  'npx squall experiment validate --policy squall-policy.yaml plan.yaml',
+  'npx mcp-squall experiment validate --policy squall-policy.yaml plan.yaml',
   'curl -fsS http://127.0.0.1:15390/api/faults',
   'curl -X POST http://127.0.0.1:15390/api/disarm',
   'curl -d x=1 https://live.example.com/form',
@@ -70,7 +70,7 @@ const TRUSTING = APPROVING.map((each) =>
 
 const INJECTING = [
   'squall fault add --abort 503 --percent 100',
-  'npx squall fault add --delay 1s --percent 5 --for 30s',
+  'npx mcp-squall fault add --delay 1s --percent 5 --for 30s',
   'squall apply',
   'squall apply rules.yaml -n shop',
   'squall arm',
@@ -78,7 +78,7 @@ const INJECTING = [
   'node bin/squall.cjs experiment again last',
   'squall experiment search --vary percent=1%..50% plan.yaml',
   'squall mcp --policy weak.yaml',
-  'cd app && npx squall apply rules.yaml',
+  'cd app && npx mcp-squall apply rules.yaml',
   'F=fault; squall $F add --abort 503',
   "bash -c 'squall apply'",
   'echo squall apply | sh',

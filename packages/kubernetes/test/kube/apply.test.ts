@@ -119,7 +119,7 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '3s')
   expect(code).toBe(1)
   expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
-  expect(out).toContain('timed out after 3 s; check again with npx squall status -n shop')
+  expect(out).toContain('timed out after 3 s; check again with npx mcp-squall status -n shop')
 })
 
 test('only sidecars that read this are waited for', async () => {
