@@ -91,7 +91,7 @@ describe('the admin port', () => {
 
   it('lists its paths at the root, and where a path is unknown', async () => {
     const { url } = await start()
-    const paths = ['/', '/livez', '/readyz', '/metrics']
+    const paths = ['/', '/livez', '/readyz', '/metrics', '/openapi.json']
     const index = await (await fetch(url)).text()
     for (const path of paths) expect(index).toMatch(new RegExp(`^${path} `, 'm'))
     const unknown = await fetch(`${url}/livez/`)

@@ -83,5 +83,5 @@ it('an ambiguous value, and one that no argument has, keep their headers', () =>
 
 it('`headers` is rejected where no request changes', () => {
   const [problem] = rejected(faultText('{ rewrite: { remove: /a, headers: keep } }'))
-  expect(problem?.message).toContain('`headers` goes with')
+  expect(problem?.message).toContain('`headers` requires `in: arguments`')
 })

@@ -209,7 +209,7 @@ it.each(['{ /result: id }', '{ /params: method }', '{ /error: /jsonrpc }'])(
   'renames nothing to the members by which a message is known: %s',
   (rename) => {
     const [problem] = rejected(faultText(`{ rewrite: { in: message, rename: ${rename} } }`))
-    expect(problem!.message).toContain('stay as they are')
+    expect(problem!.message).toContain('cannot be changed')
   },
 )
 

@@ -69,8 +69,8 @@ describe('a rule about certain pods', () => {
       { dimension: 'podLabels.app', wants: '"shop"', found: 'bank' },
     ])
     expect(failing(undefined)).toMatchObject([
-      { dimension: 'workload', found: expect.stringContaining('not known') },
-      { dimension: 'podLabels.app', found: expect.stringContaining('not known') },
+      { dimension: 'workload', found: expect.stringContaining('unknown: ') },
+      { dimension: 'podLabels.app', found: expect.stringContaining('unknown: ') },
     ])
   })
 

@@ -91,7 +91,9 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(out).toMatch(/^shop +target +attached +armed +3 /m)
       const again = await attach('10m')
       expect(again.ok).toBe(false)
-      expect(again.text).toContain('a sidecar is already attached; end it first: npx mcp-squall detach')
+      expect(again.text).toContain(
+        'a sidecar is already attached; end it first: npx mcp-squall detach',
+      )
     })
 
     test('is not restarted by its probe, although a rule names its path', async () => {

@@ -110,7 +110,7 @@ const NPX_IN_BASH = `_squall_npx() {
 `
 /** Completes the part of the line behind npx. */
 const NPX_IN_FISH =
-  "complete -c npx -n 'test (count (commandline -opc)) -gt 1; and string match -qr \"^(mcp-)?squall\\$\" -- (commandline -opc)[2]' -f " +
+  'complete -c npx -n \'test (count (commandline -opc)) -gt 1; and string match -qr "^(mcp-)?squall\\$" -- (commandline -opc)[2]\' -f ' +
   `-a '(complete -C (commandline -cp | string replace -r "^\\s*npx\\s+(mcp-)?" ""))'\n`
 
 function fishScript(commands: readonly Command[]): string {

@@ -55,7 +55,7 @@ function parseEndpoint(text: string): AdminEndpoint {
   if (parts === undefined || !isHost(parts.host))
     throw invalid(`${quoted(text)} is not an address`, FORM)
   if (isWildcard(parts.host)) {
-    throw invalid(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+    throw invalid(`${quoted(text)} is not a single host`, 'use 127.0.0.1 or [::1] instead')
   }
   const isOpen = parts.port === '' && !endpoint.endsWith(':')
   const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)

@@ -10,7 +10,7 @@ const SETTINGS =
 const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
 /** Programs that only read the files that they are given. */
 const READERS =
-  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|rg|sha\d*sum|shasum|sort|stat|tail|test|tr|uniq|wc)$|^git (?:add|blame|commit|diff|grep|log|show|status)$|^sed (?!.*(?:-\w*i|--in-place|\bw\b))|^squall$/
+  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|rg|sha\d*sum|shasum|sort|stat|tail|test|tr|uniq|wc)$|^git (?:add|blame|commit|diff|grep|log|show|status)$|^sed (?!.*(?:-\w*i|--in-place|\bw\b))|^(?:mcp-)?squall$/
 const LAUNCHER = /^(?:env|sudo|command|exec|time|nohup|npx|npm|--|--yes|-y|\w+=.*)$/
 const WRITTEN = /\d*(?:&>>?|>>?[|&]?|<>)\s*([^\s;&|<>()]+)/g
 
