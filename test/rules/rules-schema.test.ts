@@ -84,7 +84,9 @@ describe("the rules' schema", () => {
 describe('the reference pages', () => {
   const directory = new URL('../../docs/reference/', import.meta.url)
   const faults = readdirSync(new URL('faults/', directory)).map((name) => `faults/${name}`)
-  const texts = ['rules.md', ...faults].map((name) => readFileSync(new URL(name, directory), 'utf8'))
+  const texts = ['rules.md', ...faults].map((name) =>
+    readFileSync(new URL(name, directory), 'utf8'),
+  )
   const page = texts.join('\n').replace(/ +\|/g, ' |')
 
   it('has every key of the file, of rules, matches and faults', () => {

@@ -83,7 +83,10 @@ class LineSample {
   }
 
   #report(): void {
-    this.#logger.info({ leftOut: this.#leftOut }, 'injected faults exceed the log limit; further ones are counted only')
+    this.#logger.info(
+      { leftOut: this.#leftOut },
+      'injected faults exceed the log limit; further ones are counted only',
+    )
     this.#leftOut = 0
   }
 }
