@@ -11,6 +11,7 @@ var builds = path.join(root, 'build')
 // Holds the process that builds.
 var lock = path.join(builds, 'first-start')
 var HEAD_START_MS = 2000
+var LONGEST_MS = 300000
 
 if (fs.existsSync(program)) require(program)
 else begin()
@@ -69,19 +70,28 @@ function wait() {
   }, 200)
 }
 
-// A build that was started by npm has a directory with the number of its process.
+// A build that was started by npm has a directory with the number of its process. A number may
+// belong to another process by now, so that what is old counts for nothing.
 function isBuilding() {
-  var names = fs.readdirSync(builds)
-  return names.some(function (name) {
-    if (name !== 'first-start') return /^next-\d+$/.test(name) && isAlive(name.slice(5))
-    var pid = fs.existsSync(lock) ? fs.readFileSync(lock, 'utf8') : ''
-    if (pid === '' || isAlive(pid)) return true
-    fs.rmSync(lock, { force: true })
+  return fs.readdirSync(builds).some(function (name) {
+    var file = path.join(builds, name)
+    try {
+      var age = Date.now() - fs.statSync(file).mtimeMs
+      if (name !== 'first-start') {
+        return /^next-\d+$/.test(name) && age < LONGEST_MS && isAlive(name.slice(5))
+      }
+      var pid = fs.readFileSync(lock, 'utf8')
+      if (pid === '' ? age < HEAD_START_MS : age < LONGEST_MS && isAlive(pid)) return true
+      fs.rmSync(lock, { force: true })
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error
+    }
     return false
   })
 }
 
 function isAlive(pid) {
+  if (Number(pid) === process.pid) return false
   try {
     return process.kill(Number(pid), 0)
   } catch (error) {

@@ -137,7 +137,7 @@ export class AgentWatch {
       action.isRetry || (task.isFailing && latest?.name === name && latest?.method === method)
     if (!passive) {
       if (task.isShared && task.open > 0) this.#overlap(task)
-      if (isHandshake(method) && task.isFailing) task.conduct.restarts++
+      if (isHandshake(method) && task.isFailing) task.conduct.restarted(latest)
       task.seq = seq
       task.open++
       task.latest = action

@@ -1,8 +1,8 @@
+import { LruMap } from '../base/lru-map.ts'
 import type { ClientInfo } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownTask } from '../telemetry/shown-ids.ts'
-import { OTHER } from '../telemetry/tool-label.ts'
 import { isHandshake } from './action.ts'
 import type { FaultEvent } from './fault-event.ts'
 import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
@@ -43,7 +43,6 @@ interface Case extends ShownCall {
   readonly most?: number
 }
 
-/** Clients and tools beyond these are counted together. */
 const MAX_SUBJECTS = 500
 const MAX_CALLS = 5
 
@@ -75,7 +74,8 @@ interface Counted extends Subject {
 export class Findings {
   readonly #window: number
   readonly #maxRetries: number
-  readonly #subjects = new Map<string, Counted>()
+  /** Names are of clients: those that were seen last are kept. */
+  readonly #subjects = new LruMap<Counted>(MAX_SUBJECTS)
 
   constructor({ window, maxRetries }: { readonly window: number; readonly maxRetries: number }) {
     this.#window = window
@@ -97,20 +97,21 @@ export class Findings {
     const { conduct } = task
     const { client } = conduct
     if (isHandshake(method)) {
-      const { restarts: most } = conduct
-      // The first ones beyond the limit show that those before were of a loop.
-      const count = most > this.#maxRetries + 1 ? 1 : most > this.#maxRetries ? most : 0
-      if (count > 0) {
+      const { restarts: most, shownRestarts } = conduct
+      // The first one beyond the limit shows that those before were of a loop.
+      const count = most - shownRestarts
+      if (most > this.#maxRetries && count > 0) {
+        conduct.shownRestarts = most
         const one = { tool: method, at: now(), task, client, count, of: count, most }
         this.#add('session_loop', one)
       }
-    } else if (isOk) conduct.restarts = 0
-    if (others < STORM - 1) return
-    const all = task.calls + task.retries
-    const of = all - conduct.crowded
-    conduct.crowded = all
+    } else if (isOk && !method.endsWith('/list'))
+      Object.assign(conduct, { restarts: 0, shownRestarts: 0 })
+    // Many users may share what names a client.
+    if (others < STORM - 1 || task.kind === 'client') return
     const tool = name ?? method
-    this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of, most: others + 1 })
+    const most = others + 1
+    this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of: 1, most })
   }
 
   /** Returns what was counted since a time, also too few cases for a finding; the most harmful first. */
@@ -148,9 +149,6 @@ export class Findings {
     const id = `${client ?? ''}\n${taskKind}\n${tool}`
     const known = this.#subjects.get(id)
     if (known !== undefined) return known
-    const isFull = this.#subjects.size >= MAX_SUBJECTS
-    if (isFull && (tool !== OTHER || client !== OTHER))
-      return this.#subject({ client: OTHER, taskKind, tool: OTHER })
     const made = { ...subject, kinds: new Map<FindingKind, Cases>() }
     this.#subjects.set(id, made)
     return made

@@ -54,7 +54,8 @@ function retryHabits(
     see('no_back_off', waited < NO_PAUSE_MS, { waited })
   }
   if (action.isAgain) return
-  see('gave_up', verdict === 'gave_up' && retries === 0)
+  // A client that left a call may have been stopped by its user.
+  if (facts.outcome !== 'abandoned') see('gave_up', verdict === 'gave_up' && retries === 0)
   see('switched_tool', verdict === 'switched_tool')
   see('changed_arguments', verdict === 'retried_changed')
 }

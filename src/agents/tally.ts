@@ -1,4 +1,6 @@
 const MAX_SLOTS = 32
+/** The length of a new slot, in milliseconds. */
+const SLOT_MS = 1000
 
 interface Slot {
   /** Milliseconds since the epoch. */
@@ -8,16 +10,15 @@ interface Slot {
   of: number
 }
 
-/** Counts cases over time in few slots, which grow coarser with time. */
+/** Counts cases over time in few slots, which are longer the older they are. */
 export class Tally {
-  #slotMs = 1000
-  #slots: Slot[] = []
+  readonly #slots: Slot[] = []
 
   /** Counts cases and the chances for them. */
   add(at: number, count: number, of: number): void {
     let slot = this.#slots.at(-1)
-    if (slot === undefined || at - slot.from >= this.#slotMs) {
-      if (this.#slots.length >= MAX_SLOTS) this.#coarsen()
+    if (slot === undefined || at - slot.from >= SLOT_MS) {
+      if (this.#slots.length >= MAX_SLOTS) this.#join(at)
       this.#slots.push((slot = { from: at, last: at, count: 0, of: 0 }))
     }
     slot.last = Math.max(slot.last, at)
@@ -37,12 +38,16 @@ export class Tally {
     return { count, of }
   }
 
-  #coarsen(): void {
-    this.#slotMs *= 2
-    this.#slots = this.#slots.flatMap((slot, i, all) => {
-      if (i % 2 === 1) return []
-      const { last = slot.last, count = 0, of = 0 } = all[i + 1] ?? {}
-      return [{ from: slot.from, last, count: slot.count + count, of: slot.of + of }]
-    })
+  /** Joins the two neighbours whose length is the smallest part of their age. */
+  #join(now: number): void {
+    const slots = this.#slots
+    const part = (at: number): number =>
+      (slots[at + 1]!.last - slots[at]!.from) / (now - slots[at]!.from)
+    let best = 0
+    for (let i = 1; i < slots.length - 1; i++) if (part(i) < part(best)) best = i
+    const [older, newer] = slots.slice(best, best + 2) as [Slot, Slot]
+    const { count, of } = newer
+    const joined = { ...older, last: newer.last, count: older.count + count, of: older.of + of }
+    slots.splice(best, 2, joined)
   }
 }

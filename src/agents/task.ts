@@ -82,8 +82,14 @@ class Conduct {
   client: ClientInfo | undefined
   /** The sessions that were begun after errors since the last success. */
   restarts = 0
-  /** The calls of the task when many were open for the last time. */
-  crowded = 0
+  /** As many of them as a finding has counted. */
+  shownRestarts = 0
+
+  /** Takes the begin of a session after an error. */
+  restarted(after: Action | undefined): void {
+    // Clients ask for newer versions of the protocol first.
+    if (after?.method !== 'server/discover') this.restarts++
+  }
 }
 
 /** The calls of one user intent, as far as its key tells them from others. */

@@ -57,6 +57,11 @@ export class LruMap<V> {
     return true
   }
 
+  /** Returns the values, the one that was used last first. */
+  *values(): Iterable<V> {
+    for (let entry = this.#order.newest; entry; entry = entry.older) yield entry.value
+  }
+
   #evict(): void {
     const oldest = this.#order.oldest
     if (oldest === undefined) return

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { endpointText } from '../admin/contract/endpoint.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
 import type { ListenAddress } from '../http/address.ts'
@@ -13,16 +14,26 @@ export async function cannotListen(
   const isTaken = problem.endsWith('in use') && admin?.kind === 'tcp'
   const pid = isTaken ? await pidAt(admin) : undefined
   if (!isTaken || pid === undefined) return new UsageError('CANNOT_LISTEN', problem, remedy)
-  const found = `${problem}: a Squall runs with the pid ${pid} and the admin port ${endpointText(admin)}`
-  return new UsageError('CANNOT_LISTEN', found, `end it by kill ${pid}, or choose another address`)
+  const found = `${problem}: a Squall with the pid ${pid} has the admin port ${endpointText(admin)}`
+  const fix = `if it has this address too, end it by kill ${pid}, or choose another address`
+  return new UsageError('CANNOT_LISTEN', found, fix)
 }
 
+/** Returns the process behind an admin port, when it is a Squall of this machine. */
 async function pidAt(admin: Extract<ListenAddress, { kind: 'tcp' }>): Promise<string | undefined> {
   try {
     const url = `http://${endpointText(admin)}/livez`
     const { headers } = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) })
-    return /^\d+$/.exec(headers.get('x-squall-pid') ?? '')?.[0]
+    const pid = /^[1-9]\d{0,9}$/.exec(headers.get('x-squall-pid') ?? '')?.[0]
+    // A port that is forwarded leads to a process elsewhere, with a pid of that place.
+    return pid !== undefined && (await isSquall(pid)) ? pid : undefined
   } catch {
     return undefined
   }
+}
+
+async function isSquall(pid: string): Promise<boolean> {
+  process.kill(Number(pid), 0)
+  if (process.platform !== 'linux') return true
+  return /squall|cli\/main\.js/.test(await readFile(`/proc/${pid}/cmdline`, 'utf8'))
 }

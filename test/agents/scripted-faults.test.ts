@@ -112,8 +112,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     tasks: 1,
     does: (agent, tool) => Promise.all(Array.from({ length: 14 }, (_, i) => call(agent, tool, i))),
     kind: 'parallel_storm',
-    sentence:
-      /^[3-5] of 14 calls of slow storm began while 9 or more others .*, up to 1[2-4] at once\.$/,
+    sentence: /^[3-5] calls of slow storm began while 9 or more others .*, up to 1[2-4] at once\.$/,
   },
   'has no time limit': {
     tool: 'hung wait',
@@ -129,6 +128,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
       repeat(6, async () => {
         await call(agent, 'failed session')
         await agent.initialize()
+        await agent.ask('tools/list', {})
       }),
     kind: 'session_loop',
     sentence: /^A new session was begun 6 times after errors .*, up to 6 in a row\.$/,

@@ -59,7 +59,6 @@ const LINES: readonly (readonly [line: string, form: string | RegExp])[] = [
   ['load --target http://a/mcp --duration 30', 'such as 300ms, 1.5s, 10m, 1h or 2d'],
   ['load --target http://a/mcp --rate fast', /write/],
   ['fault add', /--delay 2s|--admin-token-file|SQUALL_ADMIN_TOKEN/],
-  ['fault add --percent 0.3', 'write 30 for that share of 1, or 0.3% if it is meant'],
   ['fault add --latency 2s', 'did you mean --delay?'],
   ['fault add --status 503', 'did you mean --abort?'],
   ['fault add --error 503', 'did you mean --abort?'],

@@ -86,7 +86,7 @@ export async function runAction(
   }
 }
 
-/** Evaluates the conditions that the action uses: `always()`, and an output that is not empty. */
+/** Evaluates the conditions that the action uses: `always()`, and whether an output is empty. */
 function isDue(
   condition: string | undefined,
   failed: boolean,
@@ -96,8 +96,8 @@ function isDue(
   return terms.every((term) => {
     if (term === 'always()') return true
     if (term === 'success()') return !failed
-    const [, name] = /^([\w.-]+) != ''$/.exec(term) ?? []
+    const [, name, operator] = /^([\w.-]+) (==|!=) ''$/.exec(term) ?? []
     if (name === undefined) throw new Error(`the runner does not know the condition ${term}`)
-    return (values.get(name) ?? '') !== ''
+    return ((values.get(name) ?? '') === '') === (operator === '==')
   })
 }

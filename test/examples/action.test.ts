@@ -95,6 +95,17 @@ it('Squall stays for later steps where the action runs nothing', async () => {
   process.kill(Number(pid))
 })
 
+it.each([
+  ['gates without a load', { gates: 'success>99%', test: 'true' }, 'gates need the input load'],
+  ['a quote that does not close', { load: '--tasks 5 --slo "success>99%' }, 'unmatched'],
+  ['an output in the URL', { upstream: 'http://127.0.0.1:1/mcp\npid=1' }, 'upstream is not a URL'],
+])('%s fails the job, and Squall ends', async (_, inputs, message) => {
+  const { failed, log } = await run(inputs)
+  expect(failed).toBe(true)
+  expect(log).toContain(message)
+  await expect(fetch(`http://${admin}/livez`)).rejects.toThrow()
+})
+
 it('a project without Squall is told what to do', async () => {
   const { failed, log } = await run({ squall: 'no-such-program' })
   expect(failed).toBe(true)

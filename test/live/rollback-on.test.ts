@@ -40,7 +40,9 @@ describe('real errors', () => {
     expect(await squall.metric('squall_armed')).toBe(0)
     expect(await squall.metric('squall_disarmed_reason', { reason: 'rollback-on' })).toBe(1)
     expect(await squall.metric('squall_guard_trips_total', { reason: 'real_errors' })).toBe(1)
-    const reason = expect.stringMatching(/^real-errors>20% for 400ms: \d+ of \d+ calls failed for/)
+    const reason = expect.stringMatching(
+      /^real-errors>20% for 400ms: \d+ of \d+ calls had real errors/,
+    )
     expect(await squall.logged(RELEASED)).toMatchObject({ level: 'warn', reason })
     const state = (await (await fetch(`${squall.admin}/api/state`)).json()) as object
     expect(state).toMatchObject({ armed: false, reasons: [{ by: 'rollback-on', reason }] })

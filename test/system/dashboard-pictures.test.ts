@@ -107,8 +107,8 @@ function mean(values: readonly number[]): number {
 
 describe.each([
   'Errors: injected and real',
-  'Errors by tool: injected against real',
-  'Errors by kind: injected against real',
+  'Errors by tool: injected and real',
+  'Errors by kind: injected and real',
 ])('%s', (title) => {
   const of = (kind: string): readonly Line[] =>
     linesOf('Squall / Overview', title).filter(({ name }) => name.startsWith(kind))

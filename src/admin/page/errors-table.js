@@ -49,9 +49,9 @@ export function createErrorsTable(filter) {
       const now = performance.now()
       if (total === asked || now - askedAt < AGAIN_MS) return
       askedAt = now
-      asked = total
       const response = await fetch('api/errors').catch(() => undefined)
       if (response?.ok !== true) return
+      asked = total
       const found = await response.json()
       sampled = new Map(found.errors.map((kind) => [keyOf(kind), kind.samples]))
     },

@@ -132,10 +132,6 @@ export function parseCount(given: Given, range: Range): number {
 /** Parses a share in percent: `20%`, `12.5%` or `20`. */
 export function parsePercent(given: Given, range: Range): number {
   const value = readPercent(given.text)
-  if (value !== undefined && value > 0 && value < 1 && !given.text.endsWith('%')) {
-    const meant = `write ${Number((value * 100).toPrecision(6))} for that share of 1`
-    throw invalidValue(given, 'is less than 1 %', `${meant}, or ${value}% if it is meant`)
-  }
   if (value !== undefined) return inRange(value, given, range, (share) => `${share}%`)
   throw invalidValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
 }

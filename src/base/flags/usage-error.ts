@@ -35,7 +35,7 @@ export class UsageError extends Error {
 export function allOf(errors: readonly UsageError[]): UsageError {
   return errors.reduce((all, { message }) => {
     const isLong = all.message.length + message.length > MAX_TOGETHER
-    return isLong ? all : new UsageError(all.code, all.message, message)
+    return isLong ? all : new UsageError(all.code, all.message, `also ${message}`)
   })
 }
 

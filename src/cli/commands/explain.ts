@@ -112,7 +112,7 @@ export const EXPLAIN = defineCommand({
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
     if (file === undefined) throw missingFile('explain')
-    if (/^[\w*-]+$/.test(file) && !existsSync(file)) {
+    if (file !== '-' && /^[\w*-]+$/.test(file) && !existsSync(file)) {
       const form = `squall explain rules.yaml --tool ${file} explains a tool`
       throw invalidFile(`there is no file ${quoted(file)}`, form)
     }

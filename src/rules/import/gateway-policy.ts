@@ -41,7 +41,7 @@ const FAULT = shape('`faultInjection`', {
 const DELAY = shape('`delay`', { fixedDelay: to('`fixed`'), percentage: PERCENTAGE })
 const ABORT = shape('`abort`', {
   httpStatus: to('`status`'),
-  grpcStatus: leftOut('there is no gRPC'),
+  grpcStatus: leftOut('gRPC is not supported'),
   percentage: PERCENTAGE,
 })
 const RATE = shape('`responseRateLimit`', { kbitsPerSecond: to('`rate`'), percentage: PERCENTAGE })

@@ -296,3 +296,9 @@ describe('a recorded request', () => {
     expect(() => parseCommandLine(args, {}, '0')).toThrow(UsageError)
   })
 })
+
+it('reads rules from standard input, and takes the name of a tool for none', () => {
+  const line = (file: string) => asked(['explain', file, '--tool', 'search'])
+  expect(() => line('-')).not.toThrow()
+  expect(() => line('search')).toThrow('squall explain rules.yaml --tool search')
+})

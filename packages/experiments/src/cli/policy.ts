@@ -67,24 +67,36 @@ const SETTINGS = {
 export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>): Promise<number> {
   const shipped = await readFile(deployFile('agents/squall-policy.yaml'), 'utf8')
   const text = shipped.replace(/^# yaml-language-server.*\n/, schemaLine('policy', '.'))
-  const isNew = await writeFile(path, text, { flag: 'wx' }).then(
-    () => true,
-    () => false,
-  )
   const [from, to] = SETTINGS[agent]
   const wanted: unknown = JSON.parse(await readFile(deployFile(`agents/${from}`), 'utf8'))
-  const before = existsSync(to) ? await textOf(to) : '{}'
+  const before = settingsIn(to, existsSync(to) ? await textOf(to) : '{}')
+  const isNew = await writeNew(path, text)
   await mkdir(dirname(to), { recursive: true })
-  await writeText(
-    to,
-    'policy init',
-    `${JSON.stringify(merged(JSON.parse(before), wanted), null, 2)}\n`,
-  )
+  await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'is written' : 'exists already, and is kept'
   await print(
     `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} policy trust ${path}\n`,
   )
   return 0
+}
+
+function settingsIn(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalidFile(`${quoted(path)} is not valid JSON`, 'remove comments, and run this again')
+  }
+}
+
+/** Writes a file unless it exists; returns true when it was written. */
+async function writeNew(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
 }
 
 /** Adds members and elements that are missing. */

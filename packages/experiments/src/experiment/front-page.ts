@@ -99,7 +99,8 @@ function panelHtml(
   phases: readonly Phase[],
   of: { readonly shown: (phase: Phase) => string; readonly parts: (phase: Phase) => Parts },
 ): string {
-  const [gate] = gates
+  // Of several limits on one measure, the one that failed.
+  const gate = gates.find(({ ok }) => !ok) ?? gates[0]
   const columns = phases.map(of.parts)
   const most = Math.max(...columns.map((parts) => parts.reduce((sum, [, value]) => sum + value, 0)))
   // A limit that is far above all values would flatten them.

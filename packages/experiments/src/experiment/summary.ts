@@ -61,6 +61,9 @@ const ADVICE: Readonly<Partial<Record<EndCode, string>>> = {
   INTERRUPTED: 'Run the plan to its end.',
 }
 
+/** The measures that failed calls explain. */
+const FAILURES = new Set(['errors', 'success', 'tcsr', 'blast', 'availability'])
+
 /** Returns the gate that ended a stage, with the value that ended it. */
 function failedGate({ gates, stage, failedGate: ended, code }: Ended): PhaseGate | undefined {
   const from = code === 'SLO' ? 'slo' : 'abortOn'
@@ -76,7 +79,9 @@ function causeOf(
   before: LoadResult | undefined,
 ): Summary | undefined {
   const { agents } = load
-  if (/^(p\d|mean$|max$)/.test(nameOf(gate.gate))) return slowness(load, before)
+  const measure = nameOf(gate.gate)
+  if (/^(p\d|mean$|max$)/.test(measure)) return slowness(load, before, measure)
+  if (!FAILURES.has(measure)) return undefined
   const tools = load.tools.map((tool) => ({ ...tool, ...toolEndings(tool) }))
   const worst = tools.toSorted((a, b) => b.calls - b.ok - (a.calls - a.ok))[0]
   if (worst === undefined || worst.calls === worst.ok) return undefined
@@ -103,13 +108,23 @@ function causeOf(
 }
 
 /** Describes the slowest tool. */
-function slowness({ tools }: LoadResult, before: LoadResult | undefined): Summary | undefined {
-  const p95 = (all: LoadResult['tools'], name: string): number =>
-    all.find(({ tool }) => tool === name)?.latency.summary.p95 ?? 0
-  const slowest = tools.map(({ tool }) => tool).toSorted((a, b) => p95(tools, b) - p95(tools, a))[0]
-  if (slowest === undefined) return undefined
+function slowness(
+  { tools }: LoadResult,
+  before: LoadResult | undefined,
+  measure: string,
+): Summary | undefined {
+  const took = (all: LoadResult['tools'] | undefined, name: string): number => {
+    const summary = all?.find(({ tool }) => tool === name)?.latency.summary
+    return summary?.[measure as keyof typeof summary] ?? 0
+  }
+  const slowest = tools
+    .map(({ tool }) => tool)
+    .toSorted((a, b) => took(tools, b) - took(tools, a))[0]
+  if (slowest === undefined || took(tools, slowest) === 0) return undefined
+  const old = took(before?.tools, slowest)
+  const earlier = old === 0 ? '' : `, and ${latency(old)} before the faults`
   return {
-    summary: `${slowest} took ${latency(p95(tools, slowest))} at p95, and ${latency(p95(before?.tools ?? [], slowest))} before the faults`,
+    summary: `${measure} of ${slowest} was ${latency(took(tools, slowest))}${earlier}`,
     advice: `Give ${slowest} a timeout below the limit, and let tasks finish without it.`,
   }
 }

@@ -17,6 +17,7 @@ const OF: Readonly<Record<string, string>> = {
 /** Describes a gate in words: `11.3 % of tasks failed, the limit is 5 %`. */
 export function gateWords({ gate, measured }: Pick<SloVerdict, 'gate' | 'measured'>): string {
   const name = nameOf(gate)
+  if (measured === null) return `${name} was not measured`
   const value = gateValue(gate, measured)
   const limit = `the ${gate.includes('>') ? 'minimum' : 'limit'} is ${limitText(gate)}`
   return `${OF[name] === undefined ? `${name} is ${value}` : `${value} ${OF[name]}`}, ${limit}`
@@ -34,5 +35,5 @@ export function limitText(gate: string): string {
 
 /** Sets units apart from their numbers: `25 %`, `500 ms`. */
 export function spaced(text: string): string {
-  return text.replaceAll(/(\d)(%|ms|s|m|h)\b|(\d)%/g, (all) => all.replace(/^\d/, '$& '))
+  return text.replaceAll(/(?<![a-z\d])(\d+)(%|ms|s|m|h)(?!\w)/g, '$1 $2')
 }

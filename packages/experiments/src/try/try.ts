@@ -144,7 +144,10 @@ async function playFault(
   const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
   const { listeners, ...sidecar } = await assemble(parseRunOptions(raw, process.env), ERRORS)
   closers.push(() => sidecar.close())
-  const url = new URL(upstream.pathname, `http://127.0.0.1:${listeners[0]!.port}`)
+  const url = new URL(
+    `${upstream.pathname}${upstream.search}`,
+    `http://127.0.0.1:${listeners[0]!.port}`,
+  )
   const endpoint = await openEndpoint({ url, client: 'lean', headers }, readVersion())
   closers.push(() => endpoint.close())
   const { call, first, again } = await callFirst(endpoint, tool)

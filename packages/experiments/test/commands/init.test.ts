@@ -64,7 +64,9 @@ it('names the schema by a path that every clone of a project has, or not at all'
   } finally {
     await rm(clone, { recursive: true, force: true })
   }
-  expect(await named(join(directory, 'other'))).toBeUndefined()
+  const other = join(directory, 'other')
+  await mkdir(join(other, '.git'), { recursive: true })
+  expect(await named(other)).toBeUndefined()
 })
 
 it('replaces no file without --force', async () => {

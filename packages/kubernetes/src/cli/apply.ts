@@ -225,11 +225,11 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   const next = signal.aborted
     ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
     : countOf(progress, 'rejected') > 0
-      ? 'the sidecars keep their previous rules; fix the file and apply it again'
+      ? 'the sidecars keep their previous rules; fix the file and apply it again\n'
       : isWaiting && isEnough(progress, min)
         ? `enough pods have the rules (--min ${min}%)\n`
         : isWaiting
-          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs -n ${namespace} POD -c squall`
+          ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs -n ${namespace} POD -c squall\n`
           : ''
   return `${head}${openPodLines(progress, 'applied', all, ({ name }) => name)}${next}`
 }

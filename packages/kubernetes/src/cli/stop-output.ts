@@ -127,20 +127,20 @@ const TEXTS: Readonly<Record<StopChange, string>> = {
 }
 
 const DRY_RUN = 'nothing was changed: --dry-run\n'
-const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing else is changed'
+const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing else is changed\n'
 
 const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
-const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown'
+const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown\n'
 const UNTIL_NO_PRODUCTION =
   'until: squall resume, which is rejected while the namespace is production\n'
 
 const NOTHING_DONE = {
-  stop: 'NOT stopped: the pods with a sidecar are unknown; run the command again',
-  resume: 'not resumed: the pods with a sidecar are unknown; run the command again',
+  stop: 'NOT stopped: the pods with a sidecar are unknown; run the command again\n',
+  resume: 'not resumed: the pods with a sidecar are unknown; run the command again\n',
 } as const
 
 const UNCOVERED =
-  'not covered: namespaces without sidecars, and ConfigMaps that no sidecar reads now'
+  'not covered: namespaces without sidecars, and ConfigMaps that no sidecar reads now\n'
 
 function selectorText({ cluster: { selector } }: StopRequest): string {
   return selector === undefined ? '' : ` -l '${selector}'`
@@ -149,6 +149,6 @@ function selectorText({ cluster: { selector } }: StopRequest): string {
 function notDone({ action }: StopRequest, failed: number, all: number): string {
   const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`
   return action === 'stop'
-    ? `NOT stopped: ${of} not written, and sidecars that read ${all === 1 ? 'it' : 'them'} continue; run the command again`
+    ? `NOT stopped: ${of} not written, and sidecars that read ${all === 1 ? 'it' : 'them'} continue; run the command again\n`
     : `not resumed: ${of} not written; run the command again\n`
 }

@@ -144,7 +144,7 @@ async function startRedirect({ plan, apiServer, dryRun, nft }: RedirectRequest):
   const { applyRules } = await import('../redirect/nft.ts')
   await applyRules(rules, nft)
   process.stdout.write(
-    typeof plan === 'string' ? 'the redirect is removed' : `redirecting ${planText(plan)}\n`,
+    typeof plan === 'string' ? 'the redirect is removed\n' : `redirecting ${planText(plan)}\n`,
   )
   return 0
 }

@@ -27,7 +27,7 @@ export function statusText(status: Status, namespace: string | undefined): strin
   const { reports } = status
   if (reports.length === 0) {
     const where = namespace === undefined ? 'any namespace' : namespace
-    return `no pod in ${where} has or requests a sidecar; add the annotation squall.dev/inject: "true" to a pod template`
+    return `no pod in ${where} has or requests a sidecar; add the annotation squall.dev/inject: "true" to a pod template\n`
   }
   const table = alignedLines([HEAD, ...reports.map(rowOf)])
   const notes = statusNotes(status)

@@ -109,7 +109,7 @@ test('a sidecar that refuses the rules is named with line and column', async () 
   expect(out).toMatch(
     / {2}shop-2: rejected, the rules are invalid\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
   )
-  expect(out).toContain('keep their last good rules')
+  expect(out).toContain('keep their previous rules')
 })
 
 test('a pod that hears of nothing lets the wait end with the next step', async () => {
@@ -137,7 +137,7 @@ test('only sidecars that read this are waited for', async () => {
   const { code, out } = await shop.apply('-f', await write(failing('first')), '-n', 'shop')
   expect(code).toBe(0)
   expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
-  expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
+  expect(out).toMatch(/shop-2: skipped, its sidecar does not run yet/)
   expect(out).toMatch(/shop-4: skipped, reads another key/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({
@@ -216,7 +216,7 @@ test('status shows armed sidecars, different rules, and rules that sampled no ca
   expect(rows[4]!.slice(1, 4)).toEqual(['shop-4', '?', 'absent'])
   expect(out).toContain('shop/shop-1: sampled no call: never (on)')
   expect(out).toContain('shop/shop-3: disarmed by environment')
-  expect(out).toContain('shop/shop-4: it asks for a sidecar and has none')
+  expect(out).toContain('shop/shop-4: it requests a sidecar but has none')
   const all = JSON.parse((await shop.status('-A', '--json')).out) as {
     pods: { pod: string; sampled: number; digestIs: string }[]
   }

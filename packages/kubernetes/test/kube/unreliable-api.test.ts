@@ -68,7 +68,7 @@ test('squall stop -A has written what it listed when the list does not go on', a
   const { code, out, err } = await shop.stop('-A', '--timeout', '1s')
   expect(shop.rules()).toHaveProperty('squall-stop')
   expect(out).toContain('configmap squall-rules in shop: stopped')
-  expect(err).toContain('pods with a sidecar are not known')
+  expect(err).toContain('pods with a sidecar are unknown')
   expect(code).toBe(1)
 })
 
@@ -153,7 +153,7 @@ test('squall stop writes the key of the default ConfigMap before it lists pods',
   const { code, out, err } = await shop.stop('-n', 'shop', '--timeout', '1s')
   expect(shop.rules()).toHaveProperty('squall-stop')
   expect(out).toContain('configmap squall-rules in shop: stopped')
-  expect(err).toContain('pods with a sidecar are not known')
+  expect(err).toContain('pods with a sidecar are unknown')
   expect(code).toBe(1)
 })
 

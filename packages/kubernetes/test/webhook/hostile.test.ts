@@ -137,7 +137,7 @@ test('a pod that asks and is none is denied, and one that does not ask passes wi
   for (const object of [null, 1, 'pod', []]) {
     const verdict = await judge(staged.port, object)
     expect(verdict.allowed).toBe(false)
-    expect(verdict.status!.message).toContain('holds no pod')
+    expect(verdict.status!.message).toContain('contains no pod')
   }
 })
 

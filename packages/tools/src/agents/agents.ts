@@ -93,6 +93,10 @@ function joined(answers: readonly Agents[]): Agents {
     answers.reduce((total, each) => total + of(each), 0)
   return {
     ...first!,
+    since: answers.reduce(
+      (min, { since }) => ((since ?? '') < (min ?? '') ? since : min),
+      first!.since,
+    ),
     waiting: sum(({ waiting }) => waiting),
     total: sum(({ total }) => total),
     findings: answers

@@ -34,13 +34,13 @@ export function compare(saved: Agents, agents: Agents): readonly Difference[] {
     const key = keyOf(finding)
     const [then, later] = [before.get(key) ?? NONE, now.get(key) ?? NONE]
     const chance = then.of === 0 || later.of === 0 ? null : fisher(then, later)
-    const change = !known.has(key)
-      ? 'new'
-      : found.has(key)
-        ? changeOf(then, later, chance)
-        : later.of === 0
-          ? 'untested'
-          : 'gone'
+    const isKnown = known.has(key)
+    const changed = changeOf(then, later, chance)
+    const change = ((): Difference['change'] => {
+      if (!isKnown) return then.count === 0 || changed === 'worse' ? 'new' : changed
+      if (found.has(key)) return changed
+      return later.of === 0 ? 'untested' : changed === 'better' ? 'gone' : 'same'
+    })()
     return { change, finding, before: then, now: later, chance }
   })
   return differences.sort((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change))
@@ -62,7 +62,7 @@ function sharesOf({ findings, rest }: Agents): ReadonlyMap<string, Share> {
 
 /** Versions of one client are compared with each other. */
 function keyOf({ kind, client = '', taskKind, tool }: Habit): string {
-  return JSON.stringify([kind, client.replace(/ \S+$/, ''), taskKind, tool])
+  return JSON.stringify([kind, client.replace(/ v?\d\S*$/, ''), taskKind, tool])
 }
 
 /** Returns the two-sided probability of Fisher's exact test. */

@@ -52,3 +52,15 @@ it('tells new, worse, untested, same, better and gone findings apart, by name of
     ['new', 'worse', 'untested', 'same', 'better', 'gone'].map((each) => [each, each]),
   )
 })
+
+it('calls nothing new or gone that chance explains', () => {
+  const before = agents([finding('rare', 3, 3)], [finding('noise', 2, 200)])
+  const differences = compare(before, agents([finding('noise', 3, 200)], [finding('rare', 2, 2)]))
+  expect(differences.map(({ change }) => change)).toEqual(['same', 'same'])
+})
+
+it('compares versions of a client, and clients whose names have several words', () => {
+  const before = agents([finding('a', 50, 100, 'My Agent')])
+  const [one, other] = compare(before, agents([finding('a', 50, 100, 'My Tester')]))
+  expect([one?.change, other?.change]).toEqual(['new', 'untested'])
+})
