@@ -33,32 +33,25 @@ export function showAgents({ watch, findings, ids }: AgentSource, query: URLSear
     findings: sorted
       .slice(0, isAll ? MAX_FINDINGS : SHOWN)
       .map((each) => showFinding(each, isLoad(each) ? 'load' : 'agent', ids)),
-    rest: rest.slice(0, MAX_FINDINGS).map(({ kind, client, taskKind, tool, count, of }) => ({
-      kind,
-      client,
-      taskKind,
-      tool: foreign(tool, MAX_NAME),
-      count,
-      of,
-    })),
+    rest: rest.slice(0, MAX_FINDINGS).map(showHabit),
   }
 }
 
+function showHabit({ kind, client, taskKind, tool, count, of }: Finding) {
+  const named = client !== undefined && { client }
+  return { kind, ...named, taskKind, tool: foreign(tool, MAX_NAME), count, of }
+}
+
 function showFinding(finding: Finding, source: Shown['source'], ids: AgentSource['ids']): Shown {
-  const { kind, client, taskKind, count, of, calls } = finding
+  const { kind, calls } = finding
   const about: { severity: Shown['severity']; advice: string; cure?: string } = FINDING_KINDS[kind]
   const { severity, advice, cure } = about
-  const tool = foreign(finding.tool, MAX_NAME)
+  const habit = showHabit(finding)
   return {
-    kind,
+    ...habit,
     severity,
     source,
-    ...(client !== undefined && { client }),
-    taskKind,
-    tool,
-    count,
-    of,
-    sentence: sentenceOf(kind, { ...finding, tool }),
+    sentence: sentenceOf(kind, { ...finding, tool: habit.tool }),
     advice,
     ...(cure !== undefined && { cure: { name: cure, page: `docs/guides/cures.md#${cure}` } }),
     calls: calls.map((call) => ({

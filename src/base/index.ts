@@ -44,6 +44,7 @@ export {
   plainNumber,
 } from './text/shown-numbers.ts'
 export { shownUrl } from './text/shown-url.ts'
+export { wrapped } from './text/wrapped.ts'
 export { CLEAR_LINE, type LineOutput, redraw, redraws } from './text/status-line.ts'
 export {
   durationText,

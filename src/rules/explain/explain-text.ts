@@ -5,6 +5,7 @@ import type { ResponseOutlook } from './fault-outlook.ts'
 import type { ResponseKind } from './response-kind.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { plain } from '../../base/text/foreign-text.ts'
+import { wrapped } from '../../base/text/wrapped.ts'
 
 const WIDTH = 80
 const DEEPER = '  '
@@ -16,7 +17,7 @@ type Noun = 'call' | 'connection'
 export function explainText(explanation: Explanation, noun: Noun = 'call'): string {
   const { disarmed, rules } = explanation
   const lines: string[] = []
-  if (disarmed !== undefined) lines.push(...wrapped(`Faults are disarmed: ${disarmed}.`), '')
+  if (disarmed !== undefined) lines.push(...inLines(`Faults are disarmed: ${disarmed}.`), '')
   if (rules.length === 0) lines.push(`There are no rules for this ${noun}.`)
   for (const rule of rules) lines.push(...linesOf(rule, noun))
   lines.push(...legend(rules))
@@ -27,16 +28,16 @@ function linesOf(rule: RuleOutlook, noun: Noun): string[] {
   if (!rule.matches) {
     const isDisabled = rule.result === 'disabled'
     return [
-      ...wrapped(
+      ...inLines(
         `${rule.rule}: does not match${isDisabled ? ', and is disabled in the file' : ''}`,
       ),
       ...rule.failing.flatMap(({ dimension, wants, found }) =>
-        wrapped(`${dimension}: expected ${wants}, got ${found}`, '  '),
+        inLines(`${dimension}: expected ${wants}, got ${found}`, '  '),
       ),
     ]
   }
   return [
-    ...wrapped(`${rule.rule}: matches, ${saysResult(rule, noun)}`),
+    ...inLines(`${rule.rule}: matches, ${saysResult(rule, noun)}`),
     ...timeLines(rule),
     ...sampleLines(rule.forecast, noun),
     ...rule.faults.flatMap(faultLines),
@@ -69,7 +70,7 @@ function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook, noun: N
 function timeLines({ appliedAt, until }: RuleOutlook): string[] {
   if (until === undefined) return []
   const from = appliedAt === undefined ? 'if the sidecar starts now' : `applied ${appliedAt}`
-  return wrapped(`ends ${until}, ${from}`, '  ')
+  return inLines(`ends ${until}, ${from}`, '  ')
 }
 
 function sampleLines(forecast: Forecast | undefined, noun: Noun): string[] {
@@ -81,7 +82,7 @@ function sampleLines(forecast: Forecast | undefined, noun: Noun): string[] {
   }
   if (share < 1) {
     const compared = `sample ${short(sample)}, must be below ${short(share)}`
-    lines.push(...wrapped(`${noun} ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
+    lines.push(...inLines(`${noun} ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
   }
   return lines
 }
@@ -105,7 +106,7 @@ const RESPONSES: Readonly<Record<ResponseKind, string>> = {
 
 /** Kinds of responses with the same outlook share a line, those that the call can get first. */
 function faultLines({ fault, config, responses }: FaultOutlook): string[] {
-  const lines = wrapped(faultText(fault, config), '  ')
+  const lines = inLines(faultText(fault, config), '  ')
   for (const here of [true, false]) {
     const byText = new Map<string, string[]>()
     for (const each of responses.filter((response) => response.here === here)) {
@@ -114,7 +115,7 @@ function faultLines({ fault, config, responses }: FaultOutlook): string[] {
     }
     for (const [text, names] of byText) {
       const line = `${names.join(', ')}: ${text}`
-      lines.push(...wrapped(here ? line : `(${line})`, '    '))
+      lines.push(...inLines(here ? line : `(${line})`, '    '))
     }
   }
   return lines
@@ -131,7 +132,7 @@ function responseText({ acts, does, needs, reason, behind }: ResponseOutlook): s
 function legend(rules: readonly RuleOutlook[]): string[] {
   const responses = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.responses))
   const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))
-  const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
+  const lines = [...reasons].flatMap((reason) => inLines(`${reason}: ${NOT_APPLICABLE[reason]}`))
   if (responses.some(({ here }) => !here))
     lines.push('In brackets: kinds of response that this call does not get.')
   return lines.length === 0 ? [] : ['', ...lines]
@@ -141,25 +142,6 @@ function short(value: number): string {
   return String(Number(value.toFixed(4)))
 }
 
-/** A text in lines that fit a terminal, without control characters. Long words are broken. */
-function wrapped(text: string, indent = ''): string[] {
-  const lines: string[] = []
-  let line = ''
-  const room = (): number => WIDTH - indent.length - (lines.length > 0 ? DEEPER.length : 0)
-  const flush = (): void => {
-    lines.push(`${indent}${lines.length > 0 ? DEEPER : ''}${line}`)
-    line = ''
-  }
-  for (const word of plain(text).split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > room()) flush()
-    line = line === '' ? word : `${line} ${word}`
-    while (line.length > room()) {
-      const rest = line.slice(room())
-      line = line.slice(0, room())
-      flush()
-      line = rest
-    }
-  }
-  flush()
-  return lines
+function inLines(text: string, indent?: string): string[] {
+  return wrapped(plain(text), WIDTH, indent, DEEPER)
 }

@@ -1,5 +1,5 @@
 import type { Agents, Finding } from '#admin-api'
-import { htmlText, integerText, markdownText, moment, type Tone } from '#base'
+import { htmlText, integerText, markdownText, moment, type Tone, wrapped } from '#base'
 import { type Line, span } from '#cli'
 import type { Difference } from './compare.ts'
 
@@ -125,18 +125,4 @@ export function agentsHtml(report: AgentsReport): string {
 </body>
 </html>
 `
-}
-
-/** Breaks a text into lines of a width at blanks; longer words are cut. */
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = ''
-    }
-    line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line]
 }

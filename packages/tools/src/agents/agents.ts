@@ -54,7 +54,8 @@ export async function agents(
   const saved = against === undefined ? undefined : await readSaved(against)
   const found = await askAll(request, all || save !== undefined || saved !== undefined, problems)
   if (found === undefined) return 1
-  if (save !== undefined) await writeText(save, '--save', `${JSON.stringify(savedForm(found))}\n`)
+  if (save !== undefined)
+    await writeText(save, '--save', `${JSON.stringify({ schema: SCHEMA, ...found })}\n`)
   const differences = saved && compare(saved, found)
   const shown = all ? found : { ...found, findings: found.findings.slice(0, SHOWN), rest: [] }
   await writeText(out, '--out', written(request, { agents: shown, differences }))
@@ -106,10 +107,6 @@ function joined(answers: readonly Agents[]): Agents {
   }
 }
 
-function savedForm(found: Agents): object {
-  return { schema: SCHEMA, ...found }
-}
-
 async function readSaved(path: string): Promise<Agents> {
   const label = `--against: ${quoted(path)}`
   const text = await readText(path, MAX_FILE, label)
@@ -125,7 +122,7 @@ async function readSaved(path: string): Promise<Agents> {
 function written({ form, colours, out }: AgentsRequest, report: AgentsReport): string {
   const { agents: found, differences } = report
   if (form === 'json') {
-    return `${JSON.stringify({ ...savedForm(found), ...(differences && { differences }) })}\n`
+    return `${JSON.stringify({ schema: SCHEMA, ...found, ...(differences && { differences }) })}\n`
   }
   if (form === 'markdown') return agentsMarkdown(report)
   if (form === 'html') return agentsHtml(report)

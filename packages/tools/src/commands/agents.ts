@@ -97,12 +97,6 @@ function found(flags: Values<typeof FLAGS>, context: Context) {
   }
   const given = { client, since, json, limit: undefined, adminReadTokenFile }
   const form = markdown ? 'markdown' : html ? 'html' : json ? 'json' : 'text'
-  const { endpoints, readToken, query, colours } = followed(
-    given,
-    context,
-    parseAgentsFilter,
-    'agents',
-  )
-  const shown = { form, all, save, against, out } as const
-  return { endpoints, readToken, query, colours, ...shown, follows: false } as const
+  const asked = followed(given, context, parseAgentsFilter, 'agents')
+  return { ...asked, form, all, save, against, out, follows: false } as const
 }
