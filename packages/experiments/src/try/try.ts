@@ -103,11 +103,16 @@ async function endpointAt(address: string, headers: Headers): Promise<URL | unde
   const named = new URL(address.replace(/0\.0\.0\.0|\[::\]/, 'localhost'))
   for (const path of new Set([named.pathname, '/mcp', '/'])) {
     const url = new URL(path, named)
-    try {
-      await (await openEndpoint({ url, client: 'lean', headers }, readVersion())).close()
-      return url
-    } catch (error) {
-      if (!(error instanceof LoadError) || error.code === 'NEEDS_AUTH') throw error
+    // Other programs print ports, too: only a server that asks for credentials gets them.
+    for (const shown of [{}, headers]) {
+      try {
+        await (await openEndpoint({ url, client: 'lean', headers: shown }, readVersion())).close()
+        return url
+      } catch (error) {
+        if (!(error instanceof LoadError)) throw error
+        if (error.code !== 'NEEDS_AUTH') break
+        if (shown === headers) throw error
+      }
     }
   }
   return undefined
