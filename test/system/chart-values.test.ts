@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
   it('an annotation cannot be required before Kubernetes 1.30, and the error names the alternative', async () => {
     const { ok, error } = await template(['-f', `${CHART}ci/default.yaml`], '1.29.9')
     expect(ok).toBe(false)
-    expect(error).toContain('webhook.matchBy=annotation needs Kubernetes 1.30')
+    expect(error).toContain('webhook.matchBy=annotation requires Kubernetes 1.30')
     expect(error).toContain('set webhook.matchBy=label')
   })
 
