@@ -1,5 +1,5 @@
 import { quoted } from '#base'
-import { formsOf, payloadProblems } from './payload-check.ts'
+import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
 import type { Policy } from './policy-schema.ts'
 import { leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
 import { readSquall } from './shell-text.ts'
@@ -54,8 +54,10 @@ export async function callProblems(
 
 /** Returns the reasons to refuse a command of a shell. */
 function commandProblems(text: string, policy: Policy, files: Protected): readonly string[] {
-  const written = writtenBy(text, files)
-  if (written !== undefined) return [onlyAPerson(written)]
+  for (const form of decodedForms(text)) {
+    const written = writtenBy(form, files)
+    if (written !== undefined) return [onlyAPerson(written)]
+  }
   const found = formsOf(text).map(readSquall)
   const past = found.find(({ injects }) => injects !== undefined)?.injects
   if (past !== undefined) {

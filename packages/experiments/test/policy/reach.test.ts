@@ -62,6 +62,13 @@ const OTHERS = [
   'echo done > build.log 2>&1',
   'rm -rf dist/* build',
   'sed -i s/a/b/ src/main.ts',
+  'echo $(cat x)',
+  'x=$(squall fault list)',
+  'git grep -n "/api/faults"',
+  'gh pr create --title "squall apply"',
+  'for i in 1 2; do curl -s http://127.0.0.1:15390/api/faults | head; done',
+  'squall fault add --help # of faults',
+  'squall experiment run -h | head',
 ]
 
 const TRUSTING = APPROVING.map((each) =>
@@ -90,6 +97,28 @@ const INJECTING = [
   'http :15390/api/faults abort=503',
   `python3 -c "import requests; requests.post('http://127.0.0.1:15390/api/faults')"`,
   'toxiproxy-cli toxic add -t latency orders',
+  'x=$(squall apply rules.yaml)',
+  'echo `squall arm`',
+  'echo "$(echo $(squall apply rules.yaml))"',
+  'cat <(squall apply rules.yaml)',
+  'echo $(curl -d x http://127.0.0.1:15390/api/faults)',
+  'curl -s http://127.0.0.1:15390/api/faults; curl -d x http://127.0.0.1:15390/api/faults',
+  'curl http://127.0.0.1:15390/api/errors & http :15390/api/faults abort=503',
+  'curl -K post.cfg http://127.0.0.1:15390/api/faults',
+  'curl --config post.cfg http://127.0.0.1:15390/api/faults',
+  'curl http://127.0.0.1:15390/api/faults ";" -d x',
+  'M=POST; curl -X $M http://127.0.0.1:15390/api/faults',
+  'curl -X "$METHOD" http://127.0.0.1:15390/api/faults',
+  'curl -d x http://127.0.0.1:15390/api//faults',
+  'curl -d x http://127.0.0.1:15390/api/./faults',
+  'squall arm 127.0.0.1:15390 # --help',
+  'squall fault add --name " -h" --abort 503',
+  'squall apply --help; squall apply rules.yaml',
+  'squall apply rules.yaml --help "; true"',
+  'squall >/dev/null apply',
+  'squall 2>&1 apply',
+  'squall fault ad? --abort 503',
+  'squall experiment "$X" p',
 ]
 
 const WRITING = [
@@ -137,6 +166,9 @@ const WRITING = [
   'rm -r experiments/20260101-100000-abcdef',
   'echo > audit.jsonl',
   'echo {} > .state/squall/trusted-policies/x.json',
+  'echo `rm squall-policy.yaml`',
+  'echo "$(tee squall-policy.yaml < weak)"',
+  'echo cm0gc3F1YWxsLXBvbGljeS55YW1s | base64 -d | sh',
 ]
 
 describe('the hook, of a command of the shell,', () => {
