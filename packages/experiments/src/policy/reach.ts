@@ -1,7 +1,7 @@
 import { quoted } from '#base'
 import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
 import type { Policy } from './policy-schema.ts'
-import { leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
+import { isTooLong, leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
 import { readSquall } from './shell-text.ts'
 
 /** The call of a tool, as the hook of an agent describes it. */
@@ -54,6 +54,7 @@ export async function callProblems(
 
 /** Returns the reasons to refuse a command of a shell. */
 function commandProblems(text: string, policy: Policy, files: Protected): readonly string[] {
+  if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
   for (const form of decodedForms(text)) {
     const written = writtenBy(form, files)
     if (written !== undefined) return [onlyAPerson(written)]

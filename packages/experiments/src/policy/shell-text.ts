@@ -8,7 +8,8 @@ const VARIABLE =
 /** A command that a shell runs to write its output there: the innermost ones. */
 const SUBSTITUTION = /[$<>]\(([^()`]*)\)|`([^`]*)`/g
 const MAX_SUBSTITUTIONS = 16
-const GLOB = /[*?]|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
+const MAX_TEXTS = 64
+const GLOB = /[*?]+|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
 /** The program, with the flags before its command. */
 const SQUALL = String.raw`(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S{0,64})?|main\.js)\s+`
 const FLAGS = String.raw`(?:-\S*\s+(?:[^-\s]\S*\s+)?){0,20}`
@@ -38,11 +39,14 @@ const READS_HTTP =
   /^\s*(?:(?:if|while|until|!|then|do|else|time|watch|sudo|\w+=\S*)\s+)*(?:curl|wget)\b(?!.*(?:\s-\w*[dFTKe]|\s--(?:da|js|fo|up|po|bo|ex|conf)|-X\s*\uE000|--req\w*[\s=]\uE000|p(?:os|u)t\b|patch\b|P(?:OS|U)T\b|PATCH\b))/s
 /** Commands whose arguments are only data, joined by pipes. */
 const DATA_WORD = String.raw`(?:'[^']*'|"[^"$\`\\]*"|[^\s;&|()<>$\`'"\\])`
-const DATA = String.raw`(?:[ef]?grep|rg|ls|cat|head|tail|wc|sort|uniq|echo|printf|diff|git\s+(?:add|blame|commit|diff|grep|log|show|status)|gh\s+(?:issue|pr))(?:\s+(?:\d?>{1,2}&?\s*)?${DATA_WORD}{1,4096}){0,200}`
+const DATA = String.raw`(?:[ef]?grep|rg|ls|cat|head|tail|wc|sort|uniq|echo|printf|diff|git\s+(?:add|blame|commit|diff|grep|log|show|status)|gh\s+(?:issue|pr))(?:[ \t]+(?:\d?>{1,2}&?[ \t]*)?(?!#)${DATA_WORD}{1,4096}){0,200}`
 const DATA_LINE = new RegExp(
-  String.raw`(^|[;\n]|&&|\|\|)\s*${DATA}(?:\s*\|\s*${DATA}){0,20}(?=\s*(?:$|[;\n]|&&|\|\|))`,
+  String.raw`(^|[;\n]|&&|\|\|)[ \t]{0,99}${DATA}(?:[ \t]*\|\s{0,99}${DATA}){0,20}(?=[ \t]*(?:$|[;\n]|&&|\|\|))`,
   'g',
 )
+/** Commands with texts that nothing runs. */
+export const TEXT_LINE =
+  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk(?=[^']{0,99}'(?:(?!system)[^'>|`])*'))(?: (?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
 const INDIRECT =
   /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b|--(?:pre[\s=]|compress-p|open-f)|\sgrep\s+-O/i
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\./gs
@@ -86,17 +90,17 @@ export function readShell(text: string): {
 
 /** Returns a text, and the commands that are substituted in it, the innermost first. */
 export function withSubstituted(text: string): readonly string[] {
-  const found: string[] = []
+  const found = new Set<string>()
   let rest = text
-  for (let i = 0; i < MAX_SUBSTITUTIONS; i++) {
-    const before = rest
-    rest = rest.replaceAll(SUBSTITUTION, (_, body?: string, quoted?: string) => {
-      found.push(body ?? quoted ?? '')
+  for (let i = 0, before = ''; i < MAX_SUBSTITUTIONS && rest !== before; i++) {
+    before = rest
+    rest = rest.replaceAll(SUBSTITUTION, (_, body: string | undefined, quoted = '') => {
+      found.add(body ?? quoted)
       return UNKNOWN
     })
-    if (rest === before) break
   }
-  return [text, ...found, ...(found.length > 0 ? [rest.replaceAll(UNKNOWN, '')] : [])]
+  if (found.size > 0) found.add(rest.replaceAll(UNKNOWN, ''))
+  return [text, ...(found.size > MAX_TEXTS ? [[...found].join('\n')] : found)]
 }
 
 /**

@@ -63,6 +63,24 @@ const OTHERS = [
   'rm -rf dist/* build',
   'sed -i s/a/b/ src/main.ts',
   'echo $(cat x)',
+  "yq '.targets' squall-policy.yaml",
+  "awk '/targets/ { print $1 }' squall-policy.yaml",
+  'tree -L 1 squall-policy.yaml',
+  'find . -name squall-policy.yaml',
+  'cp squall-policy.yaml /tmp/b.yaml',
+  'git -C . log squall-policy.yaml',
+  'sed -n 1,5p squall-policy.yaml',
+  'node bin/squall.cjs policy validate squall-policy.yaml',
+  'npx mcp-squall policy validate squall-policy.yaml',
+  'npx --yes mcp-squall@0.1.0 policy validate squall-policy.yaml',
+  'git checkout -b experiments',
+  'npm run experiments',
+  'chmod +x *',
+  'prettier --write *',
+  'git commit -m "change the policy (squall-policy.yaml)"',
+  'sort squall-policy.yaml | uniq -c',
+  'rm -rf ./build ../other',
+  'mv a.txt b.txt',
   'x=$(squall fault list)',
   'git grep -n "/api/faults"',
   'gh pr create --title "squall apply"',
@@ -98,6 +116,8 @@ const INJECTING = [
   `python3 -c "import requests; requests.post('http://127.0.0.1:15390/api/faults')"`,
   'toxiproxy-cli toxic add -t latency orders',
   'x=$(squall apply rules.yaml)',
+  'ls\nsquall apply rules.yaml',
+  "echo a # it's\nsquall apply rules.yaml\necho # that's",
   'echo `squall arm`',
   'echo "$(echo $(squall apply rules.yaml))"',
   'cat <(squall apply rules.yaml)',
@@ -167,6 +187,37 @@ const WRITING = [
   'echo > audit.jsonl',
   'echo {} > .state/squall/trusted-policies/x.json',
   'echo `rm squall-policy.yaml`',
+  'rm -r $PWD',
+  'bash -c "rm -r ../squall-*"',
+  'rm -r .',
+  'rsync -a --delete weak/ .',
+  'git checkout .',
+  'git restore -- .',
+  'mv . ../other',
+  'rm -rf ~/.claude',
+  'rm -rf "$HOME/.claude"',
+  'rm -rf .state',
+  'rm .claude/*',
+  'rm *',
+  'tee .claude/plugins/squall/hooks/hooks.json < weak',
+  'sort -uo squall-policy.yaml x',
+  'sort -osquall-policy.yaml x',
+  'sort --output=squall-policy.yaml x',
+  'uniq x squall-policy.yaml',
+  'less -O squall-policy.yaml x',
+  'rg --pre tee x squall-policy.yaml',
+  'cd -- .claude && tee settings.json',
+  'tee squall-{policy,x}.yaml',
+  'tee squall-polic[y].yaml',
+  'cp weak/squall-policy.yaml .',
+  'cp -t . weak/squall-policy.yaml',
+  'yq -i .maxPercent=100 squall-policy.yaml',
+  'awk -i inplace 1 squall-policy.yaml',
+  'awk \'BEGIN { system("rm squall-policy.yaml") }\'',
+  'find . -name squall-policy.yaml -delete',
+  'git log --output=squall-policy.yaml',
+  'git commit -m "x y" && rm squall-policy.yaml',
+  'git commit -m "x; y" > "squall-policy.yaml"',
   'echo "$(tee squall-policy.yaml < weak)"',
   'echo cm0gc3F1YWxsLXBvbGljeS55YW1s | base64 -d | sh',
 ]
@@ -201,6 +252,20 @@ describe('the hook, of a command of the shell,', () => {
       readSquall(piece.repeat(50_000))
     }
     expect((process.cpuUsage().user - began) / 1000).toBeLessThan(10_000)
+  })
+
+  it.each(['1', 'a', '/', '>', '[', '\n', '`', '*', '${a:-', 'a=', 'cd a;', 'rg;', '`a`'])(
+    'reads 200 kB of %j in time',
+    async (piece) => {
+      const began = process.cpuUsage().user
+      await bash(piece.repeat(Math.ceil(200_000 / piece.length)))
+      expect((process.cpuUsage().user - began) / 1000).toBeLessThan(10_000)
+    },
+  )
+
+  it('refuses a command that is too long to be checked', async () => {
+    expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
+    expect(await bash(`echo ${'a '.repeat(10_000)}`)).toBe('')
   })
 })
 
