@@ -279,6 +279,15 @@ describe('the hook, of a tool,', () => {
     ['mcp__filesystem__write_file', { path: 'squall-policy.yaml', content: 'x' }],
     ['mcp__filesystem__move_file', { source: 'weak.yaml', destination: 'squall-policy.yaml' }],
     ['mcp__shell__run', { command: 'rm squall-policy.yaml' }],
+    ['ApplyPatch', { patch: '*** Update File: squall-policy.yaml\n-a\n+b\n' }],
+    ['apply_patch', { input: '*** Begin Patch\n*** Delete File: squall-policy.yaml\n' }],
+    ['mcp__files__patch', { patch: '--- a/squall-policy.yaml\n+++ b/squall-policy.yaml\n' }],
+    ['mcp__files__remove', { name: 'squall-policy.yaml' }],
+    ['mcp__files__put', { url: 'file:///x/squall-policy.yaml' }],
+    ['mcp__get_x__write_file', { path: 'squall-policy.yaml' }],
+    ['mcp__files__find_and_replace', { path: 'squall-policy.yaml' }],
+    ['mcp__tmux__send', { keys: 'rm squall-policy.yaml' }],
+    ['mcp__node__run', { source: 'fs.rmSync("squall-policy.yaml")' }],
   ])('%s refuses to change what guards the agent: %j', async (tool, input) => {
     expect(await of(tool, input)).toContain('which only a person may')
   })
@@ -293,6 +302,10 @@ describe('the hook, of a tool,', () => {
     ['mcp__squall__validate_rules', { rules: 'rules: [{ name: a, faults: [reset] }]' }],
     ['mcp__squall__explain_rules', { rules: 'rules: [{ name: a, faults: [reset] }]', tool: 'x' }],
     ['mcp__squall__stop_experiment', {}],
+    ['mcp__plugin_squall_squall__stop_experiment', { reason: 'prod' }],
+    ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'GET' }],
+    ['mcp__github__create_issue', { name: 'experiments', body: 'see /api/faults' }],
+    ['ApplyPatch', { patch: '*** Update File: docs/live.md\n+squall apply in production\n' }],
     ['mcp__squall__disarm', { reason: 'production is affected' }],
   ])('%s passes: %j', async (tool, input) => {
     expect(await of(tool, input)).toBe('')
@@ -303,8 +316,21 @@ describe('the hook, of a tool,', () => {
     ['mcp__my-chaos__inject', { service: 'search', fault_type: 'latency' }],
     ['mcp__resilience__start', { faults: ['reset'], namespace: 'shop' }],
     ['inject_fault', { namespace: 'prod' }],
+    ['mcp__chaos__observe', { namespace: 'prod' }],
+    ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'POST' }],
+    ['mcp__http__send', { url: 'http://127.0.0.1:15390/api/faults', body: { abort: 503 } }],
+    [
+      'mcp__browser__evaluate',
+      { function: "() => fetch(':15390/api/faults', { method: 'POST' })" },
+    ],
   ])('%s is checked: %j', async (tool, input) => {
     expect(await of(tool, input)).not.toBe('')
+  })
+
+  it('passes for a tool of squall mcp that an agent names without its server', async () => {
+    const reason = { reason: 'production is affected' }
+    expect(await of('disarm', reason, 'npx -y mcp-squall mcp --policy squall-policy.yaml')).toBe('')
+    expect(await of('disarm', reason, 'npx other-squall-chaos')).not.toBe('')
   })
 
   it('is refused while the policy is another than a person trusted', async () => {
