@@ -11,11 +11,11 @@ const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
 const NAMES = /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl/i
 /** Programs that only read the files that they are given. */
 const READERS =
-  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|uniq|wc|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?)(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|\bw\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*inplace)|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
+  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|uniq|wc|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?)(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep(?!.* -(?:O|-op))|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|\bw\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*inplace)|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
 /** Readers whose option -o is not a file. */
 const NO_OUTPUT = /^(?:[ef]?grep|rg|ls|find)$/
 const LAUNCHER =
-  /^(?:env|sudo|command|exec|time|nohup|npx|npm|--|--yes|-y|\w+=.*|node(?=\s\S*squall\.cjs\s))\s+/
+  /^(?:env|sudo|command|exec|time|nohup|npx|(?:npm|pnpm|yarn) run \S+|npm|--|--yes|-y|\w+=\S*|node(?=\s\S*squall\.cjs\s))(?:\s+|$)/
 /** Programs that change each file of a directory or a pattern. */
 const REMOVERS = /(?:^|[ /])(?:rm|mv|rsync|shred|git (?:checkout|restore|reset|stash|clean))(?: |$)/
 const ANY_FILE = /(?:^|\/)\*+$/
@@ -65,18 +65,18 @@ function writtenIn(segment: string, files: Protected): string | undefined {
     if (!/^\d*<(?!>)/.test(all) && isProtected(path, files)) return path
   }
   let rest = segment.replaceAll(REDIRECTIONS, ' ').trim().replaceAll(/\s+/g, ' ')
-  rest = rest
-    .replace(/^(?:npm|pnpm|yarn) run \S+ ?/, '')
-    .replace(/^git (?:-C \S+ |-P |--no-pager )+/, 'git ')
   for (let i = 0; i < 20 && LAUNCHER.test(rest); i++) rest = rest.replace(LAUNCHER, '')
-  const line = rest.replace(/^\S*\//, '')
-  const isRemoved = REMOVERS.test(line)
-  const isOverwritten = OVERWRITERS.test(line)
-  return givenTo(line, files)
+  const [all, path = '.'] = /^git (?:-C (\S+) |-P |--no-pager )+/.exec(rest) ?? ['']
+  const line = (all === '' ? rest : `git ${rest.slice(all.length)}`).replace(/^\S*\//, '')
+  const guarded = { ...files, directory: absolute(path, files.directory) }
+  // A directory that files are moved to keeps its own.
+  const kept = /^mv (?!.*-(?:\w*t|-t))/.test(line) ? line.replace(/^.* /, '') : ''
+  return givenTo(line, guarded)
     .flatMap((word) => word.split(/[=,:"']/))
     .find((each) => {
-      if (ANY_FILE.test(each) && !isOverwritten) return false
-      return isProtected(each, files) || (isRemoved && isParent(each, files))
+      if (ANY_FILE.test(each) && !OVERWRITERS.test(line)) return false
+      const isRemoved = each !== kept && REMOVERS.test(line)
+      return isProtected(each, guarded) || (isRemoved && isParent(each, guarded))
     })
 }
 
@@ -89,12 +89,7 @@ function givenTo(line: string, files: Protected): readonly string[] {
   if (name === 'cp' && !/ -(?:\w*[tls]|-(?:link|sym|target))/.test(line)) {
     return isParent(last, files) ? words : [last]
   }
-  if (name === 'git')
-    return line
-      .replace(/ -[bBcC] \S+/, '')
-      .split(' ')
-      .filter(() => !READERS.test(line) || / -\w*o|--o/.test(line))
-  if (!READERS.test(line)) return words
+  if (!READERS.test(line)) return name === 'git' ? line.split(/ (?:-[bBcC] \S+)?/) : words
   if (NO_OUTPUT.test(name)) return []
   if (name === 'uniq' && operands.length > 1) return [last]
   return words.flatMap((word, at) => {
@@ -107,7 +102,9 @@ function givenTo(line: string, files: Protected): readonly string[] {
 function withoutTexts(command: string): string {
   return command.replaceAll(TEXT_LINE, (line) =>
     line.replaceAll(/(>\s*)?('[^']*'|"[^"$`\\]*")/g, (all, redirection?: string) =>
-      redirection === undefined && /[\s;&|()<>{}]/.test(all) ? 'text' : all,
+      redirection === undefined && !/awk.*(?:system|[>|])/s.test(line) && /[\s;&|()<>{}]/.test(all)
+        ? 'text'
+        : all,
     ),
   )
 }

@@ -46,7 +46,7 @@ const DATA_LINE = new RegExp(
 )
 /** Commands with texts that nothing runs. */
 export const TEXT_LINE =
-  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk(?=[^']{0,99}'(?:(?!system)[^'>|`])*'))(?: (?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
+  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep(?!.{0,4096} -(?:O|-op))|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk)(?: (?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
 const INDIRECT =
   /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b|--(?:pre[\s=]|compress-p|open-f)|\sgrep\s+-O/i
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\./gs
