@@ -143,11 +143,8 @@ function where(path: string): string {
 
 /** Returns a text as written, and as it reads without percent and Base64 encoding and quotes. */
 export function formsOf(text: string): readonly string[] {
-  const { words } = readShell(text)
-  return [
-    ...decodedForms(text),
-    words.replaceAll(SPELLED, (letters) => letters.replaceAll(/[-._ ]/g, '')),
-  ]
+  const words = readShell(text).words.replaceAll(SPELLED, (each) => each.replaceAll(/[-._ ]/g, ''))
+  return [...decodedForms(text), words]
 }
 
 /** Returns a text without percent and Base64 encoding, and the commands that are substituted in it. */

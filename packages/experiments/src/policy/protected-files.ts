@@ -128,9 +128,8 @@ export function isProtected(path: string, { policy, state, directory }: Protecte
 function isParent(path: string, { policy, state, directory }: Protected): boolean {
   if (path === '' || path.length > MAX_PATH) return false
   const full = absolute(path, directory)
-  return [policy, state, join(homedir(), '.claude/settings.json')].some((each) =>
-    each.startsWith(full === '/' ? full : `${full}/`),
-  )
+  const inside = [policy, state, join(homedir(), '.claude/settings.json')]
+  return inside.some((each) => each.startsWith(full === '/' ? full : `${full}/`))
 }
 
 /** Returns true for a path that leads to a protected file, also by a symbolic link. */

@@ -72,9 +72,7 @@ function commandProblems(text: string, policy: Policy, files: Protected): readon
   }
   const found = formsOf(text).map(readSquall)
   const past = found.find(({ injects }) => injects !== undefined)?.injects
-  if (past !== undefined) {
-    return [pastPlans(past)]
-  }
+  if (past !== undefined) return [pastPlans(past)]
   if (!found.some(({ reaches }) => reaches)) return []
   return checked({ command: found[0]!.commands }, policy, files)
 }

@@ -46,7 +46,7 @@ const DATA_LINE = new RegExp(
 )
 /** Commands with texts that nothing runs. */
 export const TEXT_LINE =
-  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep(?!.{0,4096} -(?:O|-op))|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk)(?: (?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
+  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep(?!.{0,4096} -(?:O|-op))|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk)(?: (?!#)(?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
 const INDIRECT =
   /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b|--(?:pre[\s=]|compress-p|open-f)|\sgrep\s+-O/i
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\./gs
@@ -69,14 +69,9 @@ export function readShell(text: string): {
       ),
     )
     .replaceAll(QUOTES, '$1')
-  const values = new Map([
-    ['HOME', '~'],
-    ['PWD', '.'],
-  ])
-  for (const [, name = '', value = ''] of [plain, text].flatMap((each) => [
-    ...each.matchAll(ASSIGNED),
-  ])) {
-    values.set(name, value.replaceAll(QUOTES, '$1'))
+  const values = new Map(Object.entries({ HOME: '~', PWD: '.' }))
+  for (const each of [...plain.matchAll(ASSIGNED), ...text.matchAll(ASSIGNED)]) {
+    values.set(each[1]!, each[2]!.replaceAll(QUOTES, '$1'))
   }
   const valueOf = (_: string, name = '', other = UNKNOWN): string => values.get(name) ?? other
   const read = plain.replaceAll(VARIABLE, valueOf)

@@ -196,6 +196,7 @@ const WRITING = [
   'bash -c "rm -r ../squall-*"',
   'rm -r .',
   'A=1 rm -r .',
+  "git commit -m x # it's\nrm squall-policy.yaml\n# that's",
   'mv -t /tmp .',
   'git -C .. checkout squall-policy.yaml',
   'git -C . checkout -- .',
