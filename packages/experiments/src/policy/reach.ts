@@ -30,6 +30,7 @@ const READING = /(?:^|_)(?:read|get|list|search|view|find|show|stat|describe)(?:
 const CHANGING = /write|edit|replace|delete|move/i
 const PATH_KEY = /path|file|target|dest|uri|source|^(?:name|url)$/i
 const COMMAND_KEY = /^(?:command|cmd|script|code|args|input|keys|function|source)$/i
+const PATCH_KEY = /^(?:patch|diff|input)?$/i
 const PATCH =
   /^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:\+\+\+|---) (?:[ab]\/)?)(\S.*)$/gm
 /** The parts of a request that changes something, in the JSON of the input of a tool. */
@@ -46,7 +47,8 @@ export async function callProblems(
   const isOwn = tool === name ? STARTS_SQUALL.test(command ?? '') : SQUALL_SERVER.test(tool)
   if (HARMLESS.test(tool) || (isOwn && SAFE.test(name))) return []
   const strings = [...stringsIn(input, '')]
-  if (!READING.test(name) || CHANGING.test(name)) {
+  const isReading = READING.test(name) && !CHANGING.test(name)
+  if (!isReading) {
     for (const path of strings.flatMap(pathsIn)) {
       if (await leadsToProtected(path, files)) return [onlyAPerson(path)]
     }
@@ -54,7 +56,10 @@ export async function callProblems(
     if (request !== undefined && SENDS.test(JSON.stringify(input))) return [pastPlans(request)]
   }
   if (WRITER.test(tool)) return []
-  const commands = strings.filter(({ key }) => COMMAND_KEY.test(key) || SHELL.test(tool))
+  const commands = strings.filter(
+    ({ key, text }) =>
+      SHELL.test(tool) || (COMMAND_KEY.test(key) && (!isReading || /\s/.test(text))),
+  )
   const found = commands.flatMap(({ text }) => commandProblems(text, policy, files))
   const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
   if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
@@ -92,7 +97,8 @@ function pastPlans(command: string): string {
 
 /** Returns what may be paths: values by their keys, and the files of a patch. */
 function pathsIn({ key, text }: { key: string; text: string }): readonly string[] {
-  const patched = [...text.matchAll(PATCH)].map(([, path = '']) => path.trim())
+  const patch = PATCH_KEY.test(key) ? text : ''
+  const patched = [...patch.matchAll(PATCH)].map(([, path = '']) => path.trim())
   const isPath = PATH_KEY.test(key) && (key !== 'name' || /[./]/.test(text))
   return isPath ? [text.replace(/^file:\/\//, ''), ...patched] : patched
 }

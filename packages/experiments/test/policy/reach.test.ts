@@ -300,6 +300,8 @@ describe('the hook, of a tool,', () => {
     ['mcp__get_x__write_file', { path: 'squall-policy.yaml' }],
     ['mcp__files__find_and_replace', { path: 'squall-policy.yaml' }],
     ['mcp__tmux__send', { keys: 'rm squall-policy.yaml' }],
+    ['apply_patch', '*** Begin Patch\n*** Update File: squall-policy.yaml\n'],
+    ['mcp__shell__get_output', { command: 'rm squall-policy.yaml' }],
     ['mcp__node__run', { source: 'fs.rmSync("squall-policy.yaml")' }],
   ])('%s refuses to change what guards the agent: %j', async (tool, input) => {
     expect(await of(tool, input)).toContain('which only a person may')
@@ -310,6 +312,8 @@ describe('the hook, of a tool,', () => {
     ['Write', { file_path: 'docs/live.md', content: 'production: [live]' }],
     ['Read', { file_path: 'squall-policy.yaml' }],
     ['mcp__filesystem__read_file', { path: 'squall-policy.yaml' }],
+    ['mcp__files__read_file', { source: 'squall-policy.yaml' }],
+    ['Edit', { file_path: 'docs/a.md', new_string: '--- a/squall-policy.yaml' }],
     ['mcp__github__list_issues', { query: 'production is down' }],
     ['mcp__github__create_issue', { body: 'percent: 100 in production' }],
     ['mcp__squall__validate_rules', { rules: 'rules: [{ name: a, faults: [reset] }]' }],
