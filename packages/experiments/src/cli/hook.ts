@@ -39,12 +39,8 @@ function refuse(problems: readonly string[]): number {
 
 /** Reads an event. Some agents write the input of the tool as text. */
 function eventOf(text: string): ToolCall & { readonly directory: string } {
-  let event: unknown
-  try {
-    event = JSON.parse(text)
-  } catch {
-    throw noEvent('it is not JSON')
-  }
+  const event = asJson(text)
+  if (event === text) throw noEvent('it is not JSON')
   const { tool_name: tool, tool_input: given, url, command, cwd } = fieldsOf(event)
   // A shell hook of Cursor has the command alone.
   const isShell = given === undefined && typeof command === 'string'

@@ -83,8 +83,7 @@ function writtenIn(segment: string, files: Protected): string | undefined {
 /** Returns the words of a command that may be files that it writes. */
 function givenTo(line: string, files: Protected): readonly string[] {
   const words = line.split(' ')
-  const [name = ''] = words
-  const operands = words.slice(1).filter((word) => !word.startsWith('-'))
+  const [name = '', ...operands] = words.filter((word) => !word.startsWith('-'))
   const last = operands.at(-1) ?? ''
   if (name === 'cp' && !/ -(?:\w*[tls]|-(?:link|sym|target))/.test(line)) {
     return isParent(last, files) ? words : [last]
