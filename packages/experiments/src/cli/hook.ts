@@ -27,7 +27,7 @@ export async function checkHook({ path, state }: RequestOf<typeof HOOK>): Promis
     return problems.length === 0 ? ALLOWED : refuse(problems)
   } catch (error) {
     // Agents make the call after any other exit code.
-    return refuse((error instanceof Error ? error.message : String(error)).split('\n'))
+    return refuse((error instanceof Error ? error.message : String(error)).trim().split('\n'))
   }
 }
 
