@@ -40,6 +40,11 @@ it.each(['claude-settings.json', `${PLUGIN}hooks/hooks.json`])(
   },
 )
 
+it('the hook of Claude Code reads the policy of the project from any directory', async () => {
+  const [{ hooks }] = (await shipped<Settings>('claude-settings.json')).hooks.PreToolUse
+  expect(hooks[0]?.command).toBe('squall hook --policy "$CLAUDE_PROJECT_DIR"/squall-policy.yaml')
+})
+
 it('the settings of Claude Code deny edits of what guards it', async () => {
   const { permissions } = await shipped<Settings>('claude-settings.json')
   for (const file of ['squall-policy.yaml', '.claude/settings.json', '.mcp.json']) {

@@ -1,11 +1,10 @@
 import { fieldsOf, plain } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
 import type { HOOK } from '../commands/policy.ts'
-import { MAX_POLICY_BYTES } from '../policy/read-policy.ts'
+import { freezePolicy } from '../mcp-server/frozen-policy.ts'
 import { callProblems, type ToolCall } from '../policy/reach.ts'
-import { policyDigest, realPath, trustedDigest } from '../policy/trust.ts'
+import { realPath } from '../policy/trust.ts'
 import { readText, UsageError } from '#cli'
-import { readPolicyFile } from './policy.ts'
 
 /** Limits the size of an event. */
 const MAX_EVENT_BYTES = 1024 * 1024
@@ -14,23 +13,21 @@ const ALLOWED = 0
 const REFUSED = 2
 
 /**
- * Checks the hook event on standard input; returns the exit code. An event that cannot be read is
- * refused.
+ * Checks the hook event on standard input; returns the exit code. An event that cannot be read, or
+ * checked, is refused.
  */
 export async function checkHook({ path, state }: RequestOf<typeof HOOK>): Promise<number> {
   try {
-    const policy = await readPolicyFile(path)
+    const frozen = await freezePolicy({ policy: path, trust: state })
+    const policy = frozen.read()
     const event = eventOf(await readText('-', MAX_EVENT_BYTES, 'the event'))
-    const trusted = await trustedDigest(state, path)
-    const now = policyDigest(await readText(path, MAX_POLICY_BYTES, 'the policy'))
-    const isChanged = trusted !== undefined && trusted !== now
+    const { isChanged } = frozen
     const files = { policy: await realPath(path), state, isChanged, directory: event.directory }
     const problems = await callProblems(event, policy, files)
-    if (problems.length === 0) return ALLOWED
-    return refuse(problems)
+    return problems.length === 0 ? ALLOWED : refuse(problems)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    return refuse([error.message])
+    // Agents make the call after any other exit code.
+    return refuse((error instanceof Error ? error.message : String(error)).trim().split('\n'))
   }
 }
 
@@ -42,12 +39,8 @@ function refuse(problems: readonly string[]): number {
 
 /** Reads an event. Some agents write the input of the tool as text. */
 function eventOf(text: string): ToolCall & { readonly directory: string } {
-  let event: unknown
-  try {
-    event = JSON.parse(text)
-  } catch {
-    throw noEvent('it is not JSON')
-  }
+  const event = asJson(text)
+  if (event === text) throw noEvent('it is not JSON')
   const { tool_name: tool, tool_input: given, url, command, cwd } = fieldsOf(event)
   // A shell hook of Cursor has the command alone.
   const isShell = given === undefined && typeof command === 'string'

@@ -9,6 +9,8 @@ import { DeniedError } from './denied-error.ts'
 export interface FrozenPolicy {
   /** The digest for the audit log; `unreadable` without a file. */
   readonly digest: string
+  /** True when a person trusts another content. */
+  readonly isChanged: boolean
   /** Returns the policy. Throws a `DeniedError` for an invalid one. */
   read(): Policy
   /** Returns the policy for experiments. Throws a `DeniedError` for one that no person trusts. */
@@ -31,21 +33,21 @@ export async function freezePolicy({
     const deny = (): never => {
       throw new DeniedError((error as Error).message)
     }
-    return { digest: 'unreadable', read: deny, trusted: deny }
+    return { digest: 'unreadable', isChanged: false, read: deny, trusted: deny }
   }
   const found = readPolicy(text)
   const digest = policyDigest(text)
-  const isTrusted = (await trustedDigest(trust, path)) === digest
+  const kept = await trustedDigest(trust, path)
   const read = (): Policy => {
     if (found.ok) return found.policy
     throw new DeniedError(problemLines({ file: path, problems: found.problems }))
   }
   const trusted = (): Policy => {
     const policy = read()
-    if (isTrusted) return policy
+    if (kept === digest) return policy
     throw new DeniedError(
       `no person trusts this policy (${digest}); ask a person to run squall policy trust ${path} in a terminal`,
     )
   }
-  return { digest, read, trusted }
+  return { digest, isChanged: kept !== undefined && kept !== digest, read, trusted }
 }

@@ -1,7 +1,7 @@
 import { isRecord, plain, quoted } from '#base'
 import { productionPattern, readYaml } from '#rules'
 import { stageRejections } from '../experiment/plan-rejections.ts'
-import { readShell } from './shell-text.ts'
+import { readShell, withSubstituted } from './shell-text.ts'
 import type { Policy } from './policy-schema.ts'
 
 /** The limits of a payload: a larger one is rejected without a look at the rest. */
@@ -127,7 +127,7 @@ class PayloadLook {
     if (known[0]! > firstStage) {
       this.#found.add(`${where(path)} begins with ${known[0]}%, above firstStage: ${firstStage}%`)
     }
-    const highest = Math.max(...known)
+    const highest = highestOf(known)
     if (highest > maxPercent) {
       this.#found.add(`${where(path)} reaches ${highest}%, above maxPercent: ${maxPercent}%`)
     }
@@ -141,8 +141,14 @@ function where(path: string): string {
   return path === '' ? 'it' : quoted(plain(path))
 }
 
-/** Returns a text as written, and as it reads without percent and Base64 encoding. */
+/** Returns a text as written, and as it reads without percent and Base64 encoding and quotes. */
 export function formsOf(text: string): readonly string[] {
+  const words = readShell(text).words.replaceAll(SPELLED, (each) => each.replaceAll(/[-._ ]/g, ''))
+  return [...decodedForms(text), words]
+}
+
+/** Returns a text without percent and Base64 encoding, and the commands that are substituted in it. */
+export function decodedForms(text: string): readonly string[] {
   const forms = [text]
   if (/%[0-9a-f]{2}/i.test(text)) {
     forms.push(text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => charOf(hex)))
@@ -151,8 +157,7 @@ export function formsOf(text: string): readonly string[] {
     const read = Buffer.from(word, 'base64').toString('latin1')
     if (/^[\t\n\r -~]+$/.test(read)) forms.push(read)
   }
-  const { words } = readShell(text)
-  return [...forms, words.replaceAll(SPELLED, (letters) => letters.replaceAll(/[-._ ]/g, ''))]
+  return forms.flatMap(withSubstituted)
 }
 
 function charOf(hex: string): string {
@@ -174,11 +179,15 @@ function hasBound(value: unknown, name: string, depth: number): boolean {
 /** Returns a share in percent: `25`, `25%`, a fraction up to 1, or the largest in a list. */
 function shareOf(value: unknown, depth = 0): number | undefined {
   if (typeof value === 'object' && value !== null && depth < 8) {
-    const highest = Math.max(...Object.values(value).map((each) => shareOf(each, depth + 1) ?? -1))
+    const highest = highestOf(Object.values(value).map((each) => shareOf(each, depth + 1) ?? -1))
     return highest < 0 ? undefined : highest
   }
   const share =
     typeof value === 'string' && /\d/.test(value) ? Number(value.replace('%', '')) : value
   if (typeof share !== 'number' || !(share >= 0 && share < Infinity)) return undefined
   return typeof value === 'number' && share <= 1 ? share * 100 : share
+}
+
+function highestOf(shares: readonly number[]): number {
+  return shares.reduce((highest, each) => Math.max(highest, each), -1)
 }

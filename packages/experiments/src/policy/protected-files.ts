@@ -1,18 +1,29 @@
 import { homedir } from 'node:os'
-import { basename, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { isGlob, matchesGlob } from '#base'
 import { realPath } from './trust.ts'
-import { readShell } from './shell-text.ts'
+import { readShell, REDIRECTIONS, TEXT_LINE } from './shell-text.ts'
 
 /** Settings that start the hook and `squall mcp`, and what they write. */
 const SETTINGS =
-  /(?:^|\/)(?:\.claude\/settings(?:\.local)?\.json|\.claude\.json|\.(?:cursor|vscode)\/(?:mcp|hooks)\.json|\.mcp\.json|experiments\/(?:history\.jsonl|\d{8}-\d{6}-[\da-f]{6}(?:\/.*)?)|audit\.jsonl)$/i
+  /(?:^|\/)(?:\.claude\/(?:settings(?:\.local)?\.json|plugins(?:\/.*)?)|\.claude\.json|\.(?:cursor|vscode)\/(?:mcp|hooks)\.json|\.mcp\.json|experiments\/(?:history\.jsonl|\d{8}-\d{6}-[\da-f]{6}(?:\/.*)?)|audit\.jsonl)$/i
 const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
+const NAMES = /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl/i
 /** Programs that only read the files that they are given. */
 const READERS =
-  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|rg|sha\d*sum|shasum|sort|stat|tail|test|tr|uniq|wc)$|^git (?:add|blame|commit|diff|grep|log|show|status)$|^sed (?!.*(?:-\w*i|--in-place|\bw\b))|^(?:mcp-)?squall$/
-const LAUNCHER = /^(?:env|sudo|command|exec|time|nohup|npx|npm|--|--yes|-y|\w+=.*)$/
-const WRITTEN = /\d*(?:&>>?|>>?[|&]?|<>)\s*([^\s;&|<>()]+)/g
+  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|uniq|wc|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?)(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep(?!.* -(?:O|-op))|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|\bw\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*inplace)|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
+/** Readers whose option -o is not a file. */
+const NO_OUTPUT = /^(?:[ef]?grep|rg|ls|find)$/
+const LAUNCHER =
+  /^(?:env|sudo|command|exec|time|nohup|npx|(?:npm|pnpm|yarn) run \S+|npm|--|--yes|-y|\w+=\S*|node(?=\s\S*squall\.cjs\s))(?:\s+|$)/
+/** Programs that change each file of a directory or a pattern. */
+const REMOVERS = /(?:^|[ /])(?:rm|mv|rsync|shred|git (?:checkout|restore|reset|stash|clean))(?: |$)/
+const ANY_FILE = /(?:^|\/)\*+$/
+const OVERWRITERS = /(?:^|[ /])(?:rm|mv|tee|rsync|shred|truncate|sed)(?: |$)/
+const BRACES = /\{[^{}\s]{0,200}(?:,|\.\.)[^{}\s]{0,200}\}|\[[^\]\s]{1,200}\]/g
+/** Longer commands are not checked when they name what is protected, nor longer paths. */
+const MAX_COMMAND = 16_384
+const MAX_PATH = 4096
 
 /** The files that only a person changes: the policy, settings of agents, history and trust. */
 export interface Protected {
@@ -26,43 +37,98 @@ export interface Protected {
   readonly directory: string
 }
 
+/** Returns true for a command that is too long to be checked, and names what is protected. */
+export function isTooLong(command: string, { policy }: Protected): boolean {
+  if (command.length <= MAX_COMMAND) return false
+  const plain = command.replaceAll(/["'\\]|\\\n/g, '')
+  return NAMES.test(plain) || plain.includes(basename(policy))
+}
+
 /** Returns the first protected file that a command may write. */
 export function writtenBy(command: string, files: Protected): string | undefined {
-  let { directory } = files
-  for (const segment of readShell(command).words.split(/[;&|\n`(){}]+(?!>)/)) {
-    const found = [...segment.matchAll(WRITTEN)].map(([, path = '']) => path)
-    const words = segment.replaceAll(WRITTEN, ' ').trim().split(/\s+/)
-    while (LAUNCHER.test(words[0] ?? '')) words.shift()
-    const [program = '', first = ''] = words
-    const name = basename(program)
-    const isReader =
-      READERS.test(name) ||
-      (name === 'git' && READERS.test(`git ${first}`)) ||
-      (name === 'sed' && READERS.test(words.join(' ')))
-    const isOption = (at: number): boolean => /^--?o/.test(words[at - 1] ?? '')
-    const given = words.flatMap((word, at) => {
-      if (isReader && !(isOption(at) || /^--?o\S*=/.test(word))) return []
-      return word.split(/[=,:"']/)
-    })
-    const hit = [...found, ...given].find((each) => isProtected(each, { ...files, directory }))
-    if (hit !== undefined) return hit
-    if (name === 'cd') directory = absolute(first, directory)
+  const { words } = readShell(withoutTexts(command))
+  for (const text of new Set([words, words.replaceAll(BRACES, '*')])) {
+    let { directory } = files
+    for (const segment of text.split(/[;&|\n`(){}]+(?!>)/)) {
+      const hit = writtenIn(segment, { ...files, directory })
+      if (hit !== undefined) return hit
+      const to = /^\s*(?:cd|pushd)\s+(?:-\S*\s+){0,9}([^-\s]\S*)/.exec(segment)?.[1]
+      if (to !== undefined) directory = absolute(to, directory)
+      if (directory.length > MAX_PATH) return to
+    }
   }
   return undefined
 }
 
+function writtenIn(segment: string, files: Protected): string | undefined {
+  for (const [all, path = ''] of segment.matchAll(REDIRECTIONS)) {
+    if (!/^\d*<(?!>)/.test(all) && isProtected(path, files)) return path
+  }
+  let rest = segment.replaceAll(REDIRECTIONS, ' ').trim().replaceAll(/\s+/g, ' ')
+  for (let i = 0; i < 20 && LAUNCHER.test(rest); i++) rest = rest.replace(LAUNCHER, '')
+  const [all, path = '.'] = /^git (?:-C (\S+) |-P |--no-pager )+/.exec(rest) ?? ['']
+  const line = (all === '' ? rest : `git ${rest.slice(all.length)}`).replace(/^\S*\//, '')
+  const guarded = { ...files, directory: absolute(path, files.directory) }
+  // A directory that files are moved to keeps its own.
+  const kept = /^mv (?!.*-(?:\w*t|-t))/.test(line) ? line.replace(/^.* /, '') : ''
+  return givenTo(line, guarded)
+    .flatMap((word) => word.split(/[=,:"']/))
+    .find((each) => {
+      if (ANY_FILE.test(each) && !OVERWRITERS.test(line)) return false
+      const isRemoved = each !== kept && REMOVERS.test(line)
+      return isProtected(each, guarded) || (isRemoved && isParent(each, guarded))
+    })
+}
+
+/** Returns the words of a command that may be files that it writes. */
+function givenTo(line: string, files: Protected): readonly string[] {
+  const words = line.split(' ')
+  const [name = '', ...operands] = words.filter((word) => !word.startsWith('-'))
+  const last = operands.at(-1) ?? ''
+  if (name === 'cp' && !/ -(?:\w*[tls]|-(?:link|sym|target))/.test(line)) {
+    return isParent(last, files) ? words : [last]
+  }
+  if (!READERS.test(line)) return name === 'git' ? line.split(/ (?:-[bBcC] \S+)?/) : words
+  if (NO_OUTPUT.test(name)) return []
+  if (name === 'uniq' && operands.length > 1) return [last]
+  return words.flatMap((word, at) => {
+    if (/^-(?:\w*o|-o\w*)$/i.test(words[at - 1] ?? '')) return [word]
+    return /^-(?:\w*o|-o)/i.test(word) ? [word.replace(/^-\w*?o/i, '')] : []
+  })
+}
+
+/** Leaves out quoted texts of programs that do not run them: messages, titles and patterns. */
+function withoutTexts(command: string): string {
+  return command.replaceAll(TEXT_LINE, (line) =>
+    line.replaceAll(/(>\s*)?('[^']*'|"[^"$`\\]*")/g, (all, redirection?: string) =>
+      redirection === undefined && !/awk.*(?:system|[>|])/s.test(line) && /[\s;&|()<>{}]/.test(all)
+        ? 'text'
+        : all,
+    ),
+  )
+}
+
 /** Returns true for a path, or for a glob that matches one, of a protected file. */
 export function isProtected(path: string, { policy, state, directory }: Protected): boolean {
-  if (path === '' || path.length > 4096) return false
+  if (path === '' || path.length > MAX_PATH) return false
   const full = absolute(path, directory).toLowerCase()
   const wanted = policy.toLowerCase()
+  const named = isGlob(full) ? dirname(full) : full
   if (isGlob(full) && matchesGlob(full, wanted)) return true
-  if (DIRECTORIES.some((each) => full === resolve(directory, each).toLowerCase())) return true
+  if (DIRECTORIES.some((each) => named === join(directory, each).toLowerCase())) return true
   return (
     basename(full) === basename(wanted) ||
     `${full}/`.startsWith(`${state.toLowerCase()}/`) ||
     SETTINGS.test(full)
   )
+}
+
+/** Returns true for a directory with a protected file in it. */
+function isParent(path: string, { policy, state, directory }: Protected): boolean {
+  if (path === '' || path.length > MAX_PATH) return false
+  const full = absolute(path, directory)
+  const inside = [policy, state, join(homedir(), '.claude/settings.json')]
+  return inside.some((each) => each.startsWith(full === '/' ? full : `${full}/`))
 }
 
 /** Returns true for a path that leads to a protected file, also by a symbolic link. */

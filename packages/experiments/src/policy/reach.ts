@@ -1,8 +1,8 @@
 import { quoted } from '#base'
-import { formsOf, payloadProblems } from './payload-check.ts'
+import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
 import type { Policy } from './policy-schema.ts'
-import { leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
-import { readSquall } from './shell-text.ts'
+import { isTooLong, leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
+import { API, readSquall } from './shell-text.ts'
 
 /** The call of a tool, as the hook of an agent describes it. */
 export interface ToolCall {
@@ -15,17 +15,26 @@ export interface ToolCall {
 }
 
 const SHELL = /^(?:Bash|Shell|PowerShell|Terminal)$/i
-const WRITER = /^(?:Edit|Write|MultiEdit|NotebookEdit|Delete)$/i
+const WRITER = /^(?:Edit|Write|MultiEdit|NotebookEdit|Delete|apply_?patch)$/i
 const HARMLESS =
   /^(?:Read|Grep|Glob|LS|Task|Agent|Todo\w*|Web\w+|NotebookRead|BashOutput|KillShell|Skill)$/i
+/** The server `squall`, also of the plugin, and how an agent starts it. */
+const SQUALL_SERVER = /^(?:mcp__|MCP:)(?:plugin_squall_)?squall(?:__|:)/i
+const STARTS_SQUALL = /(?:^|[\s/])(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?\s+mcp(?:\s|$)/
 /** Tools of `squall mcp` that inject nothing. */
 const SAFE =
-  /(?:^|__|:)(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
+  /^(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
 const CHAOS = /squall|chaos|fault|toxi|litmus/i
 const CHAOS_KEY = /^(?:faults?|fault_?type|chaos|toxics?|abort_?on|blast_?radius)$/i
-const READING = /(?:^|_|:)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/
-const PATH_KEY = /path|file|target|dest|uri|source/i
-const COMMAND_KEY = /^(?:command|cmd|script|code|args)$/i
+const READING = /(?:^|_)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/
+const CHANGING = /write|edit|replace|delete|move/i
+const PATH_KEY = /path|file|target|dest|uri|source|^(?:name|url)$/i
+const COMMAND_KEY = /^(?:command|cmd|script|code|args|input|keys|function|source)$/i
+const PATCH_KEY = /^(?:patch|diff|input)?$/i
+const PATCH =
+  /^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:\+\+\+|---) (?:[ab]\/)?)(\S.*)$/gm
+/** The parts of a request that changes something, in the JSON of the input of a tool. */
+const SENDS = /"(?:method|verb)":"(?:post|put|patch)|"(?:body|data|json|payload|form)":/i
 
 /** Returns the reasons for which a policy refuses a call; none for what does not reach Squall. */
 export async function callProblems(
@@ -34,16 +43,23 @@ export async function callProblems(
   files: Protected,
 ): Promise<readonly string[]> {
   const isChaos = CHAOS.test(`${tool} ${url} ${command}`)
-  if (HARMLESS.test(tool) || (isChaos && SAFE.test(tool))) return []
+  const name = tool.replace(/^.*(?:__|:)/s, '')
+  const isOwn = tool === name ? STARTS_SQUALL.test(command ?? '') : SQUALL_SERVER.test(tool)
+  if (HARMLESS.test(tool) || (isOwn && SAFE.test(name))) return []
   const strings = [...stringsIn(input, '')]
-  if (!READING.test(tool)) {
-    const paths = strings.filter(({ key }) => PATH_KEY.test(key))
-    for (const { text } of paths) {
-      if (await leadsToProtected(text, files)) return [onlyAPerson(text)]
+  const isReading = READING.test(name) && !CHANGING.test(name)
+  if (!isReading) {
+    for (const path of strings.flatMap(pathsIn)) {
+      if (await leadsToProtected(path, files)) return [onlyAPerson(path)]
     }
+    const request = strings.find(({ text }) => /^\S+$/.test(text) && API.test(text))?.text
+    if (request !== undefined && SENDS.test(JSON.stringify(input))) return [pastPlans(request)]
   }
   if (WRITER.test(tool)) return []
-  const commands = strings.filter(({ key }) => COMMAND_KEY.test(key) || SHELL.test(tool))
+  const commands = strings.filter(
+    ({ key, text }) =>
+      SHELL.test(tool) || (COMMAND_KEY.test(key) && (!isReading || /\s/.test(text))),
+  )
   const found = commands.flatMap(({ text }) => commandProblems(text, policy, files))
   const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
   if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
@@ -54,15 +70,14 @@ export async function callProblems(
 
 /** Returns the reasons to refuse a command of a shell. */
 function commandProblems(text: string, policy: Policy, files: Protected): readonly string[] {
-  const written = writtenBy(text, files)
-  if (written !== undefined) return [onlyAPerson(written)]
+  if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
+  for (const form of decodedForms(text)) {
+    const written = writtenBy(form, files)
+    if (written !== undefined) return [onlyAPerson(written)]
+  }
   const found = formsOf(text).map(readSquall)
   const past = found.find(({ injects }) => injects !== undefined)?.injects
-  if (past !== undefined) {
-    return [
-      `${quoted(past)} changes faults without a plan, its gates and its approval; call propose_experiment, or ask a person to run it`,
-    ]
-  }
+  if (past !== undefined) return [pastPlans(past)]
   if (!found.some(({ reaches }) => reaches)) return []
   return checked({ command: found[0]!.commands }, policy, files)
 }
@@ -74,6 +89,18 @@ function checked(payload: unknown, policy: Policy, files: Protected): readonly s
 
 function onlyAPerson(path: string): string {
   return `it may change ${quoted(path)}, which only a person may; ask one`
+}
+
+function pastPlans(command: string): string {
+  return `${quoted(command)} changes faults without a plan, its gates and its approval; call propose_experiment, or ask a person to run it`
+}
+
+/** Returns what may be paths: values by their keys, and the files of a patch. */
+function pathsIn({ key, text }: { key: string; text: string }): readonly string[] {
+  const patch = PATCH_KEY.test(key) ? text : ''
+  const patched = [...patch.matchAll(PATCH)].map(([, path = '']) => path.trim())
+  const isPath = PATH_KEY.test(key) && (key !== 'name' || /[./]/.test(text))
+  return isPath ? [text.replace(/^file:\/\//, ''), ...patched] : patched
 }
 
 function* stringsIn(

@@ -5,39 +5,62 @@ const ASSIGNED = /(?<![\w$-])([a-z_]\w*)=((?:'[^']*'|"[^"]*"|[^\s;&|)'"])*)/gi
 const QUOTES = /\\(.)|["']/g
 const VARIABLE =
   /\$(?:\{?([a-z_]\w*)(?::?[-=+]([^}]{0,200}))?\}?|\([^()]*\)|[^\w\s])|\$\d|`[^`]*`/gi
-const GLOB = /[*?]|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
+/** A command that a shell runs to write its output there: the innermost ones. */
+const SUBSTITUTION = /[$<>]\(([^()`]*)\)|`([^`]*)`/g
+const MAX_SUBSTITUTIONS = 16
+const MAX_TEXTS = 64
+const GLOB = /[*?]+|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
 /** The program, with the flags before its command. */
-const SQUALL = String.raw`(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S*)?|main\.js)\s+`
+const SQUALL = String.raw`(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S{0,64})?|main\.js)\s+`
 const FLAGS = String.raw`(?:-\S*\s+(?:[^-\s]\S*\s+)?){0,20}`
 const PERSONAL = String.raw`(?:mcp\s+)?(?:approve|policy\s+trust)\b`
 const APPROVE = new RegExp(
   String.raw`${SQUALL}${FLAGS}(?:${PERSONAL}|(?:(?:mcp\s+)?policy\s+)?\S*\uE000)|\uE000\S{0,200}\s+${PERSONAL}`,
   'i',
 )
-/** Commands that bring faults into calls past `squall mcp`, or serve it to the agent itself. */
+/** Redirections, with the files that they read or write. */
+export const REDIRECTIONS =
+  /(?:(?<!\d)\d{1,3})?(?:&>>?|>>?[|&]?|<>|(?<!<)<(?![<(]))[ \t]{0,99}([^\s;&|<>()]+)/g
+/**
+ * Commands that bring faults into calls past `squall mcp`, or serve it to the agent itself. Their
+ * help does neither.
+ */
 const INJECTS = new RegExp(
-  String.raw`${SQUALL}${FLAGS}(fault\s+(?:add|\S*\uE000)|apply|arm|resume|experiment\s+(?:run|again|search|\S*\uE000)|mcp(?!\s+(?:approve|hook|policy)))\b(?![^;&|\n]*\s(?:--help|-h)\b)`,
+  String.raw`${SQUALL}${FLAGS}(fault\s+${FLAGS}(?:add\b|\S{0,200}\uE000)|apply\b|arm\b|resume\b|experiment\s+${FLAGS}(?:run\b|again\b|search\b|\S{0,200}\uE000)|mcp\b(?!\s+(?:approve|hook|policy)))(?!\s+(?:--help|-h)[ \t]*(?:\s#[^\n]*)?(?:$|[;&|)\n]))`,
   'i',
 )
-const REACHES = new RegExp(String.raw`${SQUALL}[-a-z\uE000]|\b(?:kubectl|helm)\b[^\n]*squall`, 'i')
+const REACHES = new RegExp(String.raw`${SQUALL}[-a-z\uE000]`, 'i')
+const CLUSTER = /\b(?:kubectl|helm)\b/i
 /** Requests to the admin port, and to other proxies that inject faults. */
-const API = /\S*\/api\/(?:faults|arm)\b|\S*\/toxics\b|\btoxiproxy-cli\s+toxic\s+(?:add|update)/i
+export const API =
+  /\/api\/(?:[\w.]{0,64}\/){0,8}(?:faults|arm)\b|\/toxics\b|\btoxiproxy-cli\s+toxic\s+(?:add|update)/i
+/** One command that only reads by HTTP. */
 const READS_HTTP =
-  /\b(?:curl|wget)\b(?![^\n]*(?:\s-\w*[dFT]|\s--(?:data|json|form|upload|post)|POST|PUT|PATCH))/
+  /^\s*(?:(?:if|while|until|!|then|do|else|time|watch|sudo|\w+=\S*)\s+)*(?:curl|wget)\b(?!.*(?:\s-\w*[dFTKe]|\s--(?:da|js|fo|up|po|bo|ex|conf)|-X\s*\uE000|--req\w*[\s=]\uE000|p(?:os|u)t\b|patch\b|P(?:OS|U)T\b|PATCH\b))/s
 /** Commands whose arguments are only data, joined by pipes. */
 const DATA_WORD = String.raw`(?:'[^']*'|"[^"$\`\\]*"|[^\s;&|()<>$\`'"\\])`
-const DATA = String.raw`(?:[ef]?grep|rg(?!.*--pre)|ls|cat|head|tail|wc|sort|uniq|echo|printf|diff|git\s+(?:add|blame|commit|diff|log|show|status))(?:\s+(?:\d?>{1,2}&?\s*)?${DATA_WORD}{1,4096}){0,200}`
+const DATA = String.raw`(?:[ef]?grep|rg|ls|cat|head|tail|wc|sort|uniq|echo|printf|diff|git\s+(?:add|blame|commit|diff|grep|log|show|status)|gh\s+(?:issue|pr))(?:[ \t]+(?:\d?>{1,2}&?[ \t]*)?(?!#)${DATA_WORD}{1,4096}){0,200}`
 const DATA_LINE = new RegExp(
-  String.raw`(^|[;\n]|&&|\|\|)\s*${DATA}(?:\s*\|\s*${DATA}){0,20}(?=\s*(?:$|[;\n]|&&|\|\|))`,
+  String.raw`(^|[;\n]|&&|\|\|)[ \t]{0,99}${DATA}(?:[ \t]*\|\s{0,99}${DATA}){0,20}(?=[ \t]*(?:$|[;\n]|&&|\|\|))`,
   'g',
 )
-const INDIRECT = /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b/i
+/** Commands with texts that nothing runs. */
+export const TEXT_LINE =
+  /(?<=^|[;&|\n]\s?)(?:git (?:-C \S{1,99} )?commit|git log|git grep(?!.{0,4096} -(?:O|-op))|gh (?:issue|pr)|[ef]?grep|rg|jq|yq|[gm]?awk)(?: (?!#)(?:'[^']*'|"[^"$`\\]*"|[^\s;&|'"$`\\<]|\\.)+)+/g
+const INDIRECT =
+  /\b(?:xargs|eval|alias|source|(?:ba|da|z|k)?sh|exec|parallel)\b|--(?:pre[\s=]|compress-p|open-f)|\sgrep\s+-O/i
+const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\./gs
 
 /**
  * Reads a command as the shell does, without quotes and escapes, and with known variables. The
  * words leave unknown parts out, which may start `squall approve` or `squall policy trust`.
  */
-export function readShell(text: string): { readonly words: string; readonly approves: boolean } {
+export function readShell(text: string): {
+  readonly words: string
+  /** The words without redirections, with a mark for each unknown part. */
+  readonly marked: string
+  readonly approves: boolean
+} {
   const plain = text
     .replaceAll(/\\\r?\n/g, '')
     .replaceAll(/\$'((?:[^'\\]|\\.)*)'/g, (_, quoted: string) =>
@@ -46,18 +69,33 @@ export function readShell(text: string): { readonly words: string; readonly appr
       ),
     )
     .replaceAll(QUOTES, '$1')
-  const values = new Map(
-    [...plain.matchAll(ASSIGNED), ...text.matchAll(ASSIGNED)].map(([, name, value = '']) => [
-      name,
-      value.replaceAll(QUOTES, '$1'),
-    ]),
-  )
-  const valueOf = (_: string, name?: string, other = UNKNOWN): string => values.get(name) ?? other
+  const values = new Map(Object.entries({ HOME: '~', PWD: '.' }))
+  for (const each of [...plain.matchAll(ASSIGNED), ...text.matchAll(ASSIGNED)]) {
+    values.set(each[1]!, each[2]!.replaceAll(QUOTES, '$1'))
+  }
+  const valueOf = (_: string, name = '', other = UNKNOWN): string => values.get(name) ?? other
   const read = plain.replaceAll(VARIABLE, valueOf)
   const isIndirect =
     INDIRECT.test(read) && /squall/i.test(read) && /\b(?:approve|trust)\b/i.test(read)
-  const approves = isIndirect || APPROVE.test(read.replaceAll(GLOB, UNKNOWN))
-  return { words: read.replaceAll(UNKNOWN, ''), approves }
+  const unknown = read.replaceAll(GLOB, UNKNOWN)
+  const marked = unknown.replaceAll(REDIRECTIONS, ' ')
+  const approves = isIndirect || APPROVE.test(unknown) || APPROVE.test(marked)
+  return { words: read.replaceAll(UNKNOWN, ''), marked, approves }
+}
+
+/** Returns a text, and the commands that are substituted in it, the innermost first. */
+export function withSubstituted(text: string): readonly string[] {
+  const found = new Set<string>()
+  let rest = text
+  for (let i = 0, before = ''; i < MAX_SUBSTITUTIONS && rest !== before; i++) {
+    before = rest
+    rest = rest.replaceAll(SUBSTITUTION, (_, body: string | undefined, quoted = '') => {
+      found.add(body ?? quoted)
+      return UNKNOWN
+    })
+  }
+  if (found.size > 0) found.add(rest.replaceAll(UNKNOWN, ''))
+  return [text, ...(found.size > MAX_TEXTS ? [[...found].join('\n')] : found)]
 }
 
 /**
@@ -70,9 +108,18 @@ export function readSquall(text: string): {
   /** The text without them. */
   readonly commands: string
 } {
-  const commands = INDIRECT.test(text) ? text : text.replaceAll(DATA_LINE, '$1')
-  const { words, approves } = readShell(commands)
-  const isRequest = API.test(words) && !READS_HTTP.test(words)
-  const injects = INJECTS.exec(words)?.[1] ?? (isRequest ? API.exec(words)?.[0] : undefined)
-  return { reaches: approves || isRequest || REACHES.test(words), injects, commands }
+  const isData = !INDIRECT.test(text.replaceAll(QUOTES, '$1'))
+  const commands = isData ? text.replaceAll(DATA_LINE, '$1') : text
+  // What is quoted does not end a command, but a shell that is given it may.
+  const joined = commands.replaceAll(QUOTED, (each) => each.replaceAll(/[;&|\n]/g, ' '))
+  const { words, marked, approves } = readShell(commands)
+  const request = [marked, readShell(joined).marked]
+    .flatMap((each) => each.split(/[;&|\n]/))
+    .map((each) => (READS_HTTP.test(each) ? null : API.exec(each.replaceAll(UNKNOWN, ''))))
+    .find((each) => each !== null)?.[0]
+  const plain = words.replaceAll(REDIRECTIONS, ' ')
+  const injects = INJECTS.exec(marked)?.[1] ?? INJECTS.exec(plain)?.[1] ?? request
+  const reaches =
+    REACHES.test(words) || REACHES.test(plain) || (CLUSTER.test(words) && /squall/i.test(words))
+  return { reaches: approves || injects !== undefined || reaches, injects, commands }
 }

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fieldsOf } from '#base'
+import { fieldsOf, sha256Of } from '#base'
 
 /** Returns the digest by which a policy is trusted. */
 export function policyDigest(text: string): string {
-  return `sha256:${digestOf(text)}`
+  return `sha256:${sha256Of(text)}`
 }
 
 /** Returns the digest of the policy at a path that a person trusts; undefined without one. */
@@ -35,11 +34,7 @@ export async function trustPolicy(
 const TRUSTED = 'trusted-policies'
 
 function trustFile(directory: string, real: string): string {
-  return join(directory, TRUSTED, `${digestOf(real)}.json`)
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return join(directory, TRUSTED, `${sha256Of(real)}.json`)
 }
 
 /** Returns the path without symbolic links, also for a missing file. */

@@ -122,5 +122,9 @@ describe('the payload of a tool call', () => {
     for (let i = 0; i < 1000; i++) deep = { a: deep }
     expect(problems(deep)).toContainEqual(expect.stringContaining('too large'))
     expect(problems(Array.from({ length: 50_000 }, () => 1))).toHaveLength(1)
+    const percent = Array.from({ length: 400_000 }, () => 1)
+    expect(problems({ percent, stages: percent })).toContainEqual(
+      expect.stringContaining('too large'),
+    )
   })
 })

@@ -138,5 +138,7 @@ describe('squall hook', () => {
     expect(await hook('no json')).toMatchObject({ code: 2 })
     expect(await hook(`{"tool_input":"${'x'.repeat(1024 * 1024)}"}`)).toMatchObject({ code: 2 })
     expect(await hook('{"tool_input":{}}', join(directory, 'none.yaml'))).toMatchObject({ code: 2 })
+    const percent = Array.from({ length: 400_000 }, () => 1)
+    expect(await hook(JSON.stringify({ tool_input: { percent } }))).toMatchObject({ code: 2 })
   })
 })

@@ -62,6 +62,36 @@ const OTHERS = [
   'echo done > build.log 2>&1',
   'rm -rf dist/* build',
   'sed -i s/a/b/ src/main.ts',
+  'echo $(cat x)',
+  "yq '.targets' squall-policy.yaml",
+  "awk '/targets/ { print $1 }' squall-policy.yaml",
+  'tree -L 1 squall-policy.yaml',
+  'find . -name squall-policy.yaml',
+  'cp squall-policy.yaml /tmp/b.yaml',
+  'git -C . log squall-policy.yaml',
+  'sed -n 1,5p squall-policy.yaml',
+  'node bin/squall.cjs policy validate squall-policy.yaml',
+  'npx mcp-squall policy validate squall-policy.yaml',
+  'npx --yes mcp-squall@0.1.0 policy validate squall-policy.yaml',
+  'git checkout -b experiments',
+  'npm run experiments',
+  'chmod +x *',
+  'prettier --write *',
+  'git commit -m "change the policy (squall-policy.yaml)"',
+  'sort squall-policy.yaml | uniq -c',
+  'rm -rf ./build ../other',
+  'mv a.txt b.txt',
+  'mv sub/a.txt .',
+  'A=1 cat squall-policy.yaml',
+  'npm run build',
+  'git checkout main',
+  'cp a.txt .',
+  'x=$(squall fault list)',
+  'git grep -n "/api/faults"',
+  'gh pr create --title "squall apply"',
+  'for i in 1 2; do curl -s http://127.0.0.1:15390/api/faults | head; done',
+  'squall fault add --help # of faults',
+  'squall experiment run -h | head',
 ]
 
 const TRUSTING = APPROVING.map((each) =>
@@ -90,6 +120,30 @@ const INJECTING = [
   'http :15390/api/faults abort=503',
   `python3 -c "import requests; requests.post('http://127.0.0.1:15390/api/faults')"`,
   'toxiproxy-cli toxic add -t latency orders',
+  'x=$(squall apply rules.yaml)',
+  'ls\nsquall apply rules.yaml',
+  "echo a # it's\nsquall apply rules.yaml\necho # that's",
+  'echo `squall arm`',
+  'echo "$(echo $(squall apply rules.yaml))"',
+  'cat <(squall apply rules.yaml)',
+  'echo $(curl -d x http://127.0.0.1:15390/api/faults)',
+  'curl -s http://127.0.0.1:15390/api/faults; curl -d x http://127.0.0.1:15390/api/faults',
+  'curl http://127.0.0.1:15390/api/errors & http :15390/api/faults abort=503',
+  'curl -K post.cfg http://127.0.0.1:15390/api/faults',
+  'curl --config post.cfg http://127.0.0.1:15390/api/faults',
+  'curl http://127.0.0.1:15390/api/faults ";" -d x',
+  'M=POST; curl -X $M http://127.0.0.1:15390/api/faults',
+  'curl -X "$METHOD" http://127.0.0.1:15390/api/faults',
+  'curl -d x http://127.0.0.1:15390/api//faults',
+  'curl -d x http://127.0.0.1:15390/api/./faults',
+  'squall arm 127.0.0.1:15390 # --help',
+  'squall fault add --name " -h" --abort 503',
+  'squall apply --help; squall apply rules.yaml',
+  'squall apply rules.yaml --help "; true"',
+  'squall >/dev/null apply',
+  'squall 2>&1 apply',
+  'squall fault ad? --abort 503',
+  'squall experiment "$X" p',
 ]
 
 const WRITING = [
@@ -137,6 +191,48 @@ const WRITING = [
   'rm -r experiments/20260101-100000-abcdef',
   'echo > audit.jsonl',
   'echo {} > .state/squall/trusted-policies/x.json',
+  'echo `rm squall-policy.yaml`',
+  'rm -r $PWD',
+  'bash -c "rm -r ../squall-*"',
+  'rm -r .',
+  'A=1 rm -r .',
+  "git commit -m x # it's\nrm squall-policy.yaml\n# that's",
+  'mv -t /tmp .',
+  'git -C .. checkout squall-policy.yaml',
+  'git -C . checkout -- .',
+  "awk -v x='a' 'BEGIN { system(\"rm squall-policy.yaml\") }'",
+  'awk \'{ print > "squall-policy.yaml" }\' x',
+  'git grep -O"rm squall-policy.yaml; true" x',
+  'rsync -a --delete weak/ .',
+  'git checkout .',
+  'git restore -- .',
+  'mv . ../other',
+  'rm -rf ~/.claude',
+  'rm -rf "$HOME/.claude"',
+  'rm -rf .state',
+  'rm .claude/*',
+  'rm *',
+  'tee .claude/plugins/squall/hooks/hooks.json < weak',
+  'sort -uo squall-policy.yaml x',
+  'sort -osquall-policy.yaml x',
+  'sort --output=squall-policy.yaml x',
+  'uniq x squall-policy.yaml',
+  'less -O squall-policy.yaml x',
+  'rg --pre tee x squall-policy.yaml',
+  'cd -- .claude && tee settings.json',
+  'tee squall-{policy,x}.yaml',
+  'tee squall-polic[y].yaml',
+  'cp weak/squall-policy.yaml .',
+  'cp -t . weak/squall-policy.yaml',
+  'yq -i .maxPercent=100 squall-policy.yaml',
+  'awk -i inplace 1 squall-policy.yaml',
+  'awk \'BEGIN { system("rm squall-policy.yaml") }\'',
+  'find . -name squall-policy.yaml -delete',
+  'git log --output=squall-policy.yaml',
+  'git commit -m "x y" && rm squall-policy.yaml',
+  'git commit -m "x; y" > "squall-policy.yaml"',
+  'echo "$(tee squall-policy.yaml < weak)"',
+  'echo cm0gc3F1YWxsLXBvbGljeS55YW1s | base64 -d | sh',
 ]
 
 describe('the hook, of a command of the shell,', () => {
@@ -170,6 +266,20 @@ describe('the hook, of a command of the shell,', () => {
     }
     expect((process.cpuUsage().user - began) / 1000).toBeLessThan(10_000)
   })
+
+  it.each(['1', 'a', '/', '>', '[', '\n', '`', '*', '${a:-', 'a=', 'cd a;', 'rg;', '`a`'])(
+    'reads 200 kB of %j in time',
+    async (piece) => {
+      const began = process.cpuUsage().user
+      await bash(piece.repeat(Math.ceil(200_000 / piece.length)))
+      expect((process.cpuUsage().user - began) / 1000).toBeLessThan(10_000)
+    },
+  )
+
+  it('refuses a command that is too long to be checked', async () => {
+    expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
+    expect(await bash(`echo ${'a '.repeat(10_000)}`)).toBe('')
+  })
 })
 
 describe('the hook, of a tool,', () => {
@@ -182,6 +292,17 @@ describe('the hook, of a tool,', () => {
     ['mcp__filesystem__write_file', { path: 'squall-policy.yaml', content: 'x' }],
     ['mcp__filesystem__move_file', { source: 'weak.yaml', destination: 'squall-policy.yaml' }],
     ['mcp__shell__run', { command: 'rm squall-policy.yaml' }],
+    ['ApplyPatch', { patch: '*** Update File: squall-policy.yaml\n-a\n+b\n' }],
+    ['apply_patch', { input: '*** Begin Patch\n*** Delete File: squall-policy.yaml\n' }],
+    ['mcp__files__patch', { patch: '--- a/squall-policy.yaml\n+++ b/squall-policy.yaml\n' }],
+    ['mcp__files__remove', { name: 'squall-policy.yaml' }],
+    ['mcp__files__put', { url: 'file:///x/squall-policy.yaml' }],
+    ['mcp__get_x__write_file', { path: 'squall-policy.yaml' }],
+    ['mcp__files__find_and_replace', { path: 'squall-policy.yaml' }],
+    ['mcp__tmux__send', { keys: 'rm squall-policy.yaml' }],
+    ['apply_patch', '*** Begin Patch\n*** Update File: squall-policy.yaml\n'],
+    ['mcp__shell__get_output', { command: 'rm squall-policy.yaml' }],
+    ['mcp__node__run', { source: 'fs.rmSync("squall-policy.yaml")' }],
   ])('%s refuses to change what guards the agent: %j', async (tool, input) => {
     expect(await of(tool, input)).toContain('which only a person may')
   })
@@ -191,11 +312,17 @@ describe('the hook, of a tool,', () => {
     ['Write', { file_path: 'docs/live.md', content: 'production: [live]' }],
     ['Read', { file_path: 'squall-policy.yaml' }],
     ['mcp__filesystem__read_file', { path: 'squall-policy.yaml' }],
+    ['mcp__files__read_file', { source: 'squall-policy.yaml' }],
+    ['Edit', { file_path: 'docs/a.md', new_string: '--- a/squall-policy.yaml' }],
     ['mcp__github__list_issues', { query: 'production is down' }],
     ['mcp__github__create_issue', { body: 'percent: 100 in production' }],
     ['mcp__squall__validate_rules', { rules: 'rules: [{ name: a, faults: [reset] }]' }],
     ['mcp__squall__explain_rules', { rules: 'rules: [{ name: a, faults: [reset] }]', tool: 'x' }],
     ['mcp__squall__stop_experiment', {}],
+    ['mcp__plugin_squall_squall__stop_experiment', { reason: 'prod' }],
+    ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'GET' }],
+    ['mcp__github__create_issue', { name: 'experiments', body: 'see /api/faults' }],
+    ['ApplyPatch', { patch: '*** Update File: docs/live.md\n+squall apply in production\n' }],
     ['mcp__squall__disarm', { reason: 'production is affected' }],
   ])('%s passes: %j', async (tool, input) => {
     expect(await of(tool, input)).toBe('')
@@ -206,8 +333,21 @@ describe('the hook, of a tool,', () => {
     ['mcp__my-chaos__inject', { service: 'search', fault_type: 'latency' }],
     ['mcp__resilience__start', { faults: ['reset'], namespace: 'shop' }],
     ['inject_fault', { namespace: 'prod' }],
+    ['mcp__chaos__observe', { namespace: 'prod' }],
+    ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'POST' }],
+    ['mcp__http__send', { url: 'http://127.0.0.1:15390/api/faults', body: { abort: 503 } }],
+    [
+      'mcp__browser__evaluate',
+      { function: "() => fetch(':15390/api/faults', { method: 'POST' })" },
+    ],
   ])('%s is checked: %j', async (tool, input) => {
     expect(await of(tool, input)).not.toBe('')
+  })
+
+  it('passes for a tool of squall mcp that an agent names without its server', async () => {
+    const reason = { reason: 'production is affected' }
+    expect(await of('disarm', reason, 'npx -y mcp-squall mcp --policy squall-policy.yaml')).toBe('')
+    expect(await of('disarm', reason, 'npx other-squall-chaos')).not.toBe('')
   })
 
   it('is refused while the policy is another than a person trusted', async () => {
