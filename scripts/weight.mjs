@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8584 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8612 },
   { name: 'filters', directories: ['src/filters'], budget: 5798 },
-  { name: 'rules', directories: ['src/rules'], budget: 12534 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4672 },
+  { name: 'rules', directories: ['src/rules'], budget: 12516 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4682 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 15946 },
-  { name: 'admin', directories: ['src/admin'], budget: 7178 },
+  { name: 'listener', directories: ['src/listener'], budget: 15949 },
+  { name: 'admin', directories: ['src/admin'], budget: 7171 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2533 },
-  { name: 'cli', directories: ['src/cli'], budget: 3129 },
+  { name: 'cli', directories: ['src/cli'], budget: 3140 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14090 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28713 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2622 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28887 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2603 },
 ]
 
 function filesBelow(directory) {

@@ -23,7 +23,6 @@ interface Operation {
 type Content = Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
 
 /** The part of an OpenAPI document that the tests read. */
-// oxlint-disable-next-line typescript/consistent-type-definitions -- the validator wants an index
 type OpenApi = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
 
 const opened = closers()

@@ -39,12 +39,10 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   for (const part of played) showPart(screen, part)
   screen.line()
   if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
-  if (!facts.stays)
-    screen.line(
-      asStarted(' next      squall demo --stay   its page, load, and rules for you to edit'),
-    )
-  const run = 'squall run --upstream http://127.0.0.1:3000 --rules rules.yaml'
-  screen.line(asStarted(` try it    ${run}`))
+  if (!facts.stays) {
+    screen.line(asStarted(' next      squall demo --stay   its page, load, and rules to edit'))
+  }
+  screen.line(asStarted(' try it    squall try --url http://127.0.0.1:3000/mcp'))
   screen.line(
     screen.paint(
       'quiet',
