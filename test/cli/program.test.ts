@@ -166,7 +166,7 @@ test.each([
   const flags = ['--admin', `127.0.0.1:${admin}`, flag, `127.0.0.1:${taken}`]
   const { code, stderr } = await startProgram([command, ...flags, ...rest]).finished()
   expect(stderr).toContain(
-    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall runs with the pid ${first.child.pid} and the admin port 127.0.0.1:${admin}; end it by kill ${first.child.pid}, or choose another address\n`,
+    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall with the pid ${first.child.pid} has the admin port 127.0.0.1:${admin}; if it has this address too, end it by kill ${first.child.pid}, or choose another address\n`,
   )
   expect(code).toBe(2)
 })
