@@ -66,8 +66,9 @@ it('is a gate against saved findings: new ones end it with 1', async () => {
   expect(worse.code).toBe(1)
   expect(worse.stdout).toContain('1 new or worse')
   const saved = JSON.parse(readFileSync(file, 'utf8')) as { findings: { of: number }[] }
+  // The same share is not new, although there was no finding about it before.
   writeFileSync(file, JSON.stringify({ ...saved, rest: saved.findings, findings: [] }))
-  expect((await run('--against', file)).stdout).toContain('2 new or worse')
+  expect((await run('--against', file)).stdout).toContain('1 new or worse')
 })
 
 it('says how to turn tasks on where they are off', async () => {
