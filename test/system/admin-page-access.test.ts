@@ -22,7 +22,7 @@ describe('the admin page for everybody', () => {
   it('works with the keyboard alone', async () => {
     await open()
     const seen: string[] = []
-    for (let i = 0; i < 24; i++) {
+    for (let i = 0; i < 80 && seen.at(-1) !== 'tool'; i++) {
       await page.press('Tab')
       const [id, outlined] = await page.evaluate<[string, boolean]>(FOCUSED)
       seen.push(id)
