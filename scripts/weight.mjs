@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2533 },
   { name: 'cli', directories: ['src/cli'], budget: 3140 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14090 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28887 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28880 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2603 },
 ]
 

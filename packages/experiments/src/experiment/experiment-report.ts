@@ -1,6 +1,5 @@
-import { asStarted, duration, latency, quoted, shortDigest } from '#base'
+import { asStarted, duration, latency, markdownText, quoted, shortDigest } from '#base'
 import { agentTable, verdictTable } from '../report/agent-tables.ts'
-import { markdownText } from '../report/foreign-text.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'

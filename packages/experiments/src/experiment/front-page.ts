@@ -1,6 +1,5 @@
-import { foreign, gateValue, latency, plainText } from '#base'
+import { foreign, gateValue, htmlText, latency, plainText } from '#base'
 import { endingsOf } from '../report/endings.ts'
-import { htmlText } from '../report/foreign-text.ts'
 import { unbroken } from '../report/html-parts.ts'
 import type { ExperimentResult, PhaseGate } from './experiment-result.ts'
 import { METRICS, type Phase, phasesOf, valueText } from './experiment-tables.ts'

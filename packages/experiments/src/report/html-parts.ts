@@ -1,8 +1,7 @@
-import { duration, foreign, integerText, latency, moment, percentage } from '#base'
+import { duration, foreign, htmlText, integerText, latency, moment, percentage } from '#base'
 import { agentTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
 import { findingsTable } from './findings-table.ts'
-import { htmlText } from './foreign-text.ts'
 import {
   type Cell,
   type Column,

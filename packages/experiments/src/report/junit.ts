@@ -1,6 +1,5 @@
 import type { LoadResult } from '../load/results/result.ts'
-import { gateValue, plain } from '#base'
-import { htmlText } from './foreign-text.ts'
+import { gateValue, htmlText, plain } from '#base'
 
 /** A gate, a phase or a verdict as a test. */
 export interface JUnitCase {

@@ -1,7 +1,6 @@
-import { foreign, moment } from '#base'
+import { foreign, markdownText, moment } from '#base'
 import { agentTable, verdictTable } from './agent-tables.ts'
 import { findingsTable } from './findings-table.ts'
-import { markdownText } from './foreign-text.ts'
 import {
   type Cell,
   type ReportAbout,

@@ -1,7 +1,5 @@
 import { plainJson } from '#base'
 
-export { htmlText, markdownText } from '#base'
-
 /**
  * Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls.
  */
