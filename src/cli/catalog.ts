@@ -42,6 +42,16 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
     page: 'docs/guides/reports.md',
   },
+  tape: {
+    description:
+      'serve recorded MCP traffic, show it, and compare it with a server or another tape',
+    examples: [
+      'tape serve book-flight.tape --rules rules.yaml',
+      'tape show book-flight.tape',
+      'tape check book-flight.tape --upstream http://127.0.0.1:3000/mcp',
+    ],
+    page: 'docs/guides/tapes.md',
+  },
   policy: {
     description: 'check the policy that limits experiments, and print it for an agent',
     examples: [
@@ -88,6 +98,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
   'Load and experiments:': {
     load: 'experiments',
     report: 'experiments',
+    tape: 'experiments',
     experiment: 'experiments',
     policy: 'experiments',
     hook: 'experiments',

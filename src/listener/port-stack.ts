@@ -1,5 +1,6 @@
 import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { ServerHandle } from '../filters/fault.ts'
+import type { Upstream } from '../http/transfer.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -25,6 +26,14 @@ export interface PortContext {
   readonly watch?: CallWatch | undefined
   readonly agents?: AgentWatch | undefined
   readonly markers?: TrustedMarkers
+  /** Takes the place of the upstream of served ports. */
+  readonly own?: OwnUpstream | undefined
+}
+
+/** An MCP server in this process. */
+export interface OwnUpstream {
+  readonly name: string
+  readonly upstream: Upstream
 }
 
 /** Bounds what a port holds and reads. */
@@ -49,7 +58,7 @@ interface TransportParts extends Pick<
 /** Creates the layers of a port, the table of its open calls, and its streams under faults. */
 export function createStack(
   bounds: PortBounds,
-  { faults, watch, agents, markers = new TrustedMarkers(false), ...shared }: PortContext,
+  { faults, watch, agents, markers = new TrustedMarkers(false), own: _, ...shared }: PortContext,
   { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly exchanges: Received

@@ -18,7 +18,7 @@ import { HttpFront } from './front/http-front.ts'
 import { ClosedPort } from './front/closed-port.ts'
 import type { NewConnections } from './faults/session-control.ts'
 import type { PortSessions } from './port-sessions.ts'
-import { createStack, type PortContext } from './port-stack.ts'
+import { createStack, type OwnUpstream, type PortContext } from './port-stack.ts'
 import type { PortTls } from './port-tls.ts'
 import { PublicAddress } from './public-address.ts'
 import type { RareLog } from './rare-log.ts'
@@ -32,6 +32,7 @@ export class Port {
   readonly upstreamName: string
   readonly isOutbound: boolean
   readonly #front: HttpFront
+  readonly #own: OwnUpstream | undefined
   readonly #connections: UpstreamConnections
   readonly #tunnel: Tunnel
   readonly #sessions: PortSessions
@@ -56,7 +57,8 @@ export class Port {
     this.isOutbound = isOutbound
     this.#telemetry = telemetry
     this.#rareLog = rareLog
-    this.upstreamName = formatUpstream(address)
+    const own = (this.#own = isOutbound ? undefined : context.own)
+    this.upstreamName = own?.name ?? formatUpstream(address)
     this.#connector = createConnector({ address, timeout, tls: tls.connect, dialled })
     const now: () => number = performance.now.bind(performance)
     this.#connections = new UpstreamConnections({
@@ -74,7 +76,8 @@ export class Port {
     this.#diagnosis = new UpstreamDiagnosis({ address, now, found: this.#misconfigured })
     const host = keepsHost ? undefined : authorityOf(address)
     const { upstream: plain } = this.#connections
-    const upstream = host === undefined ? plain : outboundUpstream(plain, host)
+    const http = host === undefined ? plain : outboundUpstream(plain, host)
+    const upstream = own?.upstream ?? http
     const publicUrl = isOutbound ? undefined : options.publicUrl
     const { exchanges, sessions } = createStack(options, context, {
       upstream,
@@ -107,7 +110,7 @@ export class Port {
    * connections.
    */
   upstreamAccepts(): Promise<boolean> {
-    if (this.#connections.connected > 0) return Promise.resolve(true)
+    if (this.#own !== undefined || this.#connections.connected > 0) return Promise.resolve(true)
     const now = performance.now()
     if (now - this.#probedAt > PROBE_TTL) {
       this.#probedAt = now

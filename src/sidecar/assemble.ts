@@ -6,6 +6,7 @@ import type { BoundAddress } from '../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../listener/front/descriptor-limit.ts'
 import type { RecentFaults } from '../listener/faults/fault-report.ts'
 import { Sidecar } from '../listener/sidecar.ts'
+import type { OwnUpstream } from '../listener/port-stack.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
@@ -50,23 +51,26 @@ export interface Running {
   close(): Promise<void>
 }
 
-/** Rules that are not in a file: the caller sets them. */
-export interface GivenRules {
-  readonly keptFaults: number
+/** The parts that the caller gives. */
+export interface GivenParts {
+  /** Set for rules that are not in a file: the caller sets them. */
+  readonly keptFaults?: number
+  /** Takes the place of the upstream. */
+  readonly own?: OwnUpstream
 }
 
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   logger: Logger,
-  given?: GivenRules,
+  given?: GivenParts,
 ): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
   const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
-  const named = listenersOf(options)
+  const named = listenersOf(options, given?.own?.name)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
   const watch = new CallWatch({
     ids: options.logIds,
@@ -74,7 +78,7 @@ export async function assemble(
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
   const agents = await agentsOf(options, metrics)
-  const reporters = { telemetry, logger, watch, agents: agents?.watch }
+  const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own }
   const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
     { ...options, ...room },
@@ -172,14 +176,17 @@ export async function assemble(
 }
 
 /** Returns the upstream of each listener by name, in the order in which they are bound. */
-function listenersOf({ pairs, outbound, listenTls }: RunOptions): readonly {
+function listenersOf(
+  { pairs, outbound, listenTls }: RunOptions,
+  own: string | undefined,
+): readonly {
   readonly upstream: string
   /** Undefined for a listener that does not speak HTTP. */
   readonly scheme?: 'http' | 'https'
 }[] {
   return [
     ...pairs.map(({ upstream, isOutbound }) => ({
-      upstream: formatUpstream(upstream),
+      upstream: (isOutbound ? undefined : own) ?? formatUpstream(upstream),
       scheme: listenTls === undefined || isOutbound ? ('http' as const) : ('https' as const),
     })),
     ...outbound.map(({ targets }) => ({ upstream: targets.map(({ text }) => text).join(', ') })),
@@ -248,12 +255,12 @@ async function rulesEngine(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   metrics: Metrics,
   logger: Logger,
-  given: GivenRules | undefined,
+  given: GivenParts | undefined,
 ): Promise<RulesEngine | undefined> {
   const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
   const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
-  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
+  if (path === undefined && headerFaults === undefined && given?.keptFaults === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')

@@ -1,12 +1,15 @@
 export { type Verdict, VERDICT_NAMES } from '../agents/verdicts.ts'
 export { bind, BindError, type BoundAddress } from '../listener/front/bind.ts'
+export type { OwnUpstream } from '../listener/port-stack.ts'
 export { RareLog } from '../listener/rare-log.ts'
 export { boundsOf, LIMIT_FLAGS } from './rules-options.ts'
 export { createLogger, type LogFormat, type Logger, type LogLevel } from '../telemetry/log.ts'
 export type { MetricSpec } from '../telemetry/metric-table.ts'
 export type { Exposition } from '../telemetry/metrics.ts'
 export { CONTENT_TYPE, nodeTexts, registryTexts } from '../telemetry/prom-registry.ts'
+export { redactMessage, type Redaction } from '../telemetry/redact-message.ts'
 export { redactText } from '../telemetry/redact-text.ts'
+export { TAPE_NOTE, TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
 export {
   END,
   familyText,
@@ -15,5 +18,5 @@ export {
   type TextFormat,
 } from '../telemetry/text-format.ts'
 export { toolLabel } from '../telemetry/tool-label.ts'
-export { assemble } from './assemble.ts'
-export { parseRunOptions } from './run-options.ts'
+export { assemble, type Running } from './assemble.ts'
+export { parseRunOptions, RUN_FLAGS, type RunOptions, runOptionsOf } from './run-options.ts'

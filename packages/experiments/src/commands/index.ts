@@ -24,6 +24,7 @@ import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
+import { TAPE_SERVE } from './tape.ts'
 import { TRY } from './try.ts'
 
 export const COMMANDS: readonly Command[] = [
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   command(HOOK, () => import('../cli/hook.ts'), 'checkHook'),
   command(MCP, () => import('../mcp-server/serve.ts'), 'serveControl'),
   command(APPROVE, () => import('../mcp-server/approve.ts'), 'approveProposal'),
+  command(TAPE_SERVE, () => import('../tape/serve.ts'), 'serveTape'),
   SCHEMA,
   command(IMPORT, () => import('../cli/import.ts'), 'importCommand'),
 ]

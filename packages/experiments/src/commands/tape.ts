@@ -1,0 +1,120 @@
+import { RUN_FLAGS, runOptionsOf } from '#sidecar'
+import { asText, group, invalidCombination, missing, one, oneOf, readFlags, toggle } from '#cli'
+import { headerFlags, parseTarget } from '../cli/server-flags.ts'
+import { MATCHES, OFF_TAPE, PACES } from '../tape/play-options.ts'
+import { operation, type RequestOf } from './operation.ts'
+
+const PAGE = 'docs/guides/tapes.md'
+const PLAY = 'The tape:'
+const OWN = { form: '[file]', most: 1 }
+
+/** Declares how a tape is played. */
+export const PLAY_FLAGS = group(PLAY, {
+  match: one(
+    'how',
+    'find a call by its tool and arguments, or by its tool alone, for agents that word arguments anew',
+    oneOf(MATCHES),
+    { default: 'arguments' },
+  ),
+  pace: one('how', 'respond at once (none), or at the recorded pace (real)', oneOf(PACES), {
+    default: 'none',
+  }),
+  session: one('id', 'recorded session to play, by the beginning of its id, or all', asText),
+  offTape: one(
+    'how',
+    'response to a call that is not on the tape: an error, or the last response to the call or the tool',
+    oneOf(OFF_TAPE),
+    { default: 'error' },
+  ),
+})
+
+const LIVE = 'MCP endpoint of a live server that gets the calls of tools that are not on the tape'
+
+const {
+  listen,
+  admin,
+  adminTokenFile,
+  adminHosts,
+  adminReadTokenFile,
+  rules,
+  seed,
+  dryRun,
+  headerFaults,
+  headerFaultsMaxPercent,
+  environment,
+  logLevel,
+  logFormat,
+  callLog,
+  callLogSize,
+  drainTimeout,
+} = RUN_FLAGS
+
+const SERVE_FLAGS = {
+  ...PLAY_FLAGS,
+  ...group(PLAY, {
+    stdio: toggle('serve the client at standard input and output, without a sidecar'),
+    upstream: one('url', LIVE, (given) => parseTarget(given)),
+  }),
+  ...headerFlags(PLAY),
+  listen,
+  admin,
+  adminTokenFile,
+  adminHosts,
+  adminReadTokenFile,
+  rules,
+  seed,
+  dryRun,
+  headerFaults,
+  headerFaultsMaxPercent,
+  environment,
+  logLevel,
+  logFormat,
+  callLog,
+  callLogSize,
+  drainTimeout,
+}
+
+export const TAPE_SERVE = operation({
+  name: 'tape serve',
+  examples: [
+    'tape serve book-flight.tape',
+    'tape serve book-flight.tape --rules rules.yaml --listen 127.0.0.1:3000',
+    'stdio --rules rules.yaml -- squall tape serve book-flight.tape --stdio',
+  ],
+  page: PAGE,
+  description: 'serve a tape as an MCP server, with a sidecar in front of it',
+  operands: OWN,
+  flags: SERVE_FLAGS,
+  note: `
+To inject faults into a tape over stdio, put squall stdio in front of it: the rules are its option.`,
+  parse: (flags, { operands, env, names }) => {
+    const { match, pace, session, offTape, stdio, upstream: live, header, authTokenFile } = flags
+    const sidecars = ['listen', 'admin', 'rules', 'header-faults', 'call-log']
+    const useless = sidecars.find((name) => stdio && names(name))
+    if (useless !== undefined) {
+      const fix =
+        'put squall stdio with that option in front: squall stdio -- squall tape serve FILE --stdio'
+      throw invalidCombination(`--${useless} has no effect with --stdio`, fix)
+    }
+    if (live !== undefined && offTape !== 'error') {
+      throw invalidCombination('--off-tape beside --upstream', 'remove one of the two')
+    }
+    const others = readFlags(RUN_FLAGS, new Map(), {})
+    const own = { ...others, ...flags, upstream: others.upstream, readyWithoutUpstream: true }
+    return {
+      file: fileOf(operands),
+      play: { match, pace, session, offTape },
+      live: live && { url: live, headers: header, authTokenFile },
+      stdio,
+      run: runOptionsOf(own, env),
+    }
+  },
+})
+
+export type ServeRequest = RequestOf<typeof TAPE_SERVE>
+
+/** Returns the file that a command names. Throws a `UsageError`. */
+export function fileOf([file]: readonly string[]): string {
+  if (file === undefined) throw missing('no tape', 'name a file that squall run --tape has written')
+  return file
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { parseMessages } from '#protocol'
+import type { Played, Player, Request } from './player.ts'
+
+const MAX_LINE = 64 * 1024 * 1024
+const PIECE = 64 * 1024
+
+/** Serves a tape to one client, a message on each line, until the input ends and is responded to. */
+export async function serveLines(
+  player: Player,
+  input: Readable,
+  output: Writable,
+  stop: AbortSignal,
+): Promise<void> {
+  const session = player.session()
+  const left = new AbortController()
+  const signal = AbortSignal.any([stop, left.signal])
+  const writer = new LineWriter(output, player)
+  output.once('error', () => left.abort())
+  session.open((message) => void writer.line(message))
+  const open = new Set<Promise<void>>()
+  const play = async (request: Request): Promise<void> => {
+    for await (const part of session.play(request, signal)) await writer.played(part, request)
+  }
+  for await (const text of linesOf(input, signal)) {
+    const parsed = parseMessages(text)
+    if (!parsed.ok) {
+      const error = { code: -32700, message: 'Parse error' }
+      if (text.trim() !== '') await writer.line({ jsonrpc: '2.0', id: null, error })
+      continue
+    }
+    for (const message of parsed.messages) {
+      if (message.kind === 'request') {
+        const playing = play(message).catch(() => left.abort())
+        open.add(playing)
+        void playing.finally(() => open.delete(playing))
+      } else if (message.kind !== 'notification') player.responded(message.id)
+    }
+  }
+  // Nobody is left who could respond to requests of the server, or end a stream.
+  const timer = setTimeout(() => left.abort(), 1_000)
+  await Promise.all(open)
+  clearTimeout(timer)
+}
+
+/** Reads lines; ends when the signal is aborted, or a line is too long. */
+async function* linesOf(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
+  let held: Buffer[] = []
+  let size = 0
+  const end = (): void => void input.destroy()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    for await (const chunk of input as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length;) {
+        const to = chunk.indexOf(10, at)
+        held.push(chunk.subarray(at, to < 0 ? chunk.length : to))
+        size += held.at(-1)!.length
+        if (size > MAX_LINE) return
+        if (to < 0) break
+        yield Buffer.concat(held).toString()
+        held = []
+        size = 0
+        at = to + 1
+      }
+    }
+    if (size > 0) yield Buffer.concat(held).toString()
+  } catch {
+    // The client is gone.
+  }
+}
+
+/** Writes one line after the other. */
+class LineWriter {
+  readonly #output: Writable
+  readonly #player: Player
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(output: Writable, player: Player) {
+    this.#output = output
+    this.#player = player
+  }
+
+  line(message: object): Promise<void> {
+    return this.#next(() => this.#write(`${JSON.stringify(message)}\n`))
+  }
+
+  played(part: Played, { id }: Request): Promise<void> {
+    if (part.kind === 'message') return this.line(part.message)
+    if (part.kind !== 'long') {
+      const text = part.kind === 'failed' ? part.line.failed : `status ${part.status}`
+      const error = { code: -32603, message: `the recorded server failed: ${text}` }
+      return this.line({ jsonrpc: '2.0', id, error })
+    }
+    return this.#next(async () => {
+      await this.#write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+      for (let at = part.start; at < part.end; at += PIECE) {
+        await this.#write(await this.#player.tape.bytesAt(at, Math.min(PIECE, part.end - at)))
+      }
+      await this.#write('}\n')
+    })
+  }
+
+  #next(write: () => Promise<void>): Promise<void> {
+    return (this.#last = this.#last.then(write))
+  }
+
+  async #write(bytes: string | Uint8Array): Promise<void> {
+    if (!this.#output.writable || this.#output.write(bytes)) return
+    await Promise.race([once(this.#output, 'drain'), once(this.#output, 'close')])
+  }
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { quoted } from '#base'
+import { drainSignal, invalidFile, readVersion, surviveOwnErrors, UsageError } from '#cli'
+import { assemble, BindError, createLogger, type Logger } from '#sidecar'
+import type { ServeRequest } from '../commands/tape.ts'
+import { withToken } from '../cli/server-flags.ts'
+import { openEndpoint } from '../load/clients/open-endpoint.ts'
+import { type PlayedCall, Player, type PlayOptions } from './player.ts'
+import { serveLines } from './serve-lines.ts'
+import { Tape, TapeError } from './tape.ts'
+import { TapeUpstream } from './tape-upstream.ts'
+
+const CALL_TIMEOUT = 60_000
+
+/** Serves a tape until a signal, or the end of standard input; returns the exit code. */
+export async function serveTape({ file, play, live, stdio, run }: ServeRequest): Promise<number> {
+  const destination = stdio ? process.stderr : undefined
+  const { logLevel: level, logFormat: format } = run
+  const logger = createLogger({ level, format, ...(destination && { destination }) })
+  surviveOwnErrors(logger)
+  const stop = drainSignal(logger)
+  const tape = await openTape(file)
+  const server = live && (await liveServer(live))
+  const player = playerOf(tape, {
+    ...play,
+    live: server?.call,
+    onCall: (call) => logOff(call, logger),
+  })
+  const { calls, unread } = tape
+  logger.info({ file, calls: calls.length, secrets: tape.header.secrets }, 'serving a tape')
+  if (unread.count > 0)
+    logger.warn({ ...unread }, 'lines of the tape could not be read, and are left out')
+  if (stdio) await serveLines(player, process.stdin, process.stdout, stop)
+  else {
+    const own = { name: `tape ${quoted(file)}`, upstream: new TapeUpstream(player) }
+    const running = await assemble(run, logger, { own }).catch((error: unknown) => {
+      if (!(error instanceof BindError)) throw error
+      throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+    })
+    if (!stop.aborted) await once(stop, 'abort')
+    await running.drain()
+  }
+  await server?.close()
+  await tape.close()
+  logger.flush()
+  return 0
+}
+
+/** Opens a tape. Throws a `UsageError`. */
+export async function openTape(file: string): Promise<Tape> {
+  try {
+    return await Tape.open(file)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const why = error instanceof TapeError ? message : `it cannot be read (${code})`
+    throw invalidFile(
+      `the tape ${quoted(file)}: ${why}`,
+      'name a file that squall run --tape has written',
+    )
+  }
+}
+
+/** Plays a tape. Throws a `UsageError` where its session is not clear. */
+function playerOf(tape: Tape, options: PlayOptions): Player {
+  try {
+    return new Player(tape, options)
+  } catch (error) {
+    if (!(error instanceof TapeError)) throw error
+    throw invalidFile(`the tape ${quoted(tape.path)}`, error.message)
+  }
+}
+
+function logOff({ from, method, name, occurrence }: PlayedCall, logger: Logger): void {
+  if (from === 'tape' || from === 'default') return
+  const tool = name === '' ? undefined : quoted(name)
+  logger.warn(
+    { method: quoted(method), tool, occurrence, response: from },
+    'a call is off the tape',
+  )
+}
+
+type Live = NonNullable<ServeRequest['live']>
+
+/** Opens a client of a live server. Throws a `LoadError`. */
+export async function liveServer({ url, headers, authTokenFile }: Live) {
+  const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
+  const endpoint = await openEndpoint(target, readVersion())
+  const client = await endpoint.connect()
+  const { signal } = new AbortController()
+  return {
+    tools: endpoint.tools,
+    call: async (tool: string, args: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const { result, kind, code, message } = await client.call(tool, args, {
+        timeoutMs: CALL_TIMEOUT,
+        signal,
+      })
+      if (result !== undefined) return result
+      throw new Error([kind, code, message].filter((part) => part !== undefined).join(' '))
+    },
+    close: async () => {
+      await client.close()
+      await endpoint.close()
+    },
+  }
+}

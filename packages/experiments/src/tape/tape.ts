@@ -1,0 +1,405 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { canonicalJson, fieldsOf, isRecord, parsePointer, quoted, sha256Of } from '#base'
+import {
+  redactMessage,
+  type Redaction,
+  TAPE_VERSION,
+  type TapeHeader,
+  type TapeLine,
+} from '#sidecar'
+
+/** The result of a longer line is not parsed: it must be its last member. */
+const MAX_PARSED = 16 * 1024 * 1024
+/** The members before the result of such a line. */
+const MAX_HEAD = 64 * 1024
+const CHUNK = 256 * 1024
+const MAX_LINES = 20_000_000
+const RESULT = ',"result":'
+
+/** A file that is not a tape, or cannot be played as asked. */
+export class TapeError extends Error {
+  readonly code = 'SQUALL_TAPE'
+}
+
+/** A message of the server, or an end without one, by its line. */
+export interface TapedLine {
+  readonly line: number
+  readonly offset: number
+  readonly length: number
+  readonly at: number
+  readonly ends: boolean
+}
+
+/** A request of the client with what the server sent for it. */
+export interface TapedCall extends Omit<TapedLine, 'ends'> {
+  readonly exchange: number
+  readonly session: string
+  readonly method: string
+  /** The tool, prompt, resource or protocol version; empty for other requests. */
+  readonly name: string
+  readonly key: string
+  /** True for a request with a cursor. */
+  readonly isPage: boolean
+  readonly responses: TapedLine[]
+  /** The messages that the server sent between this request and the next, for no request. */
+  readonly pushed: TapedLine[]
+  /** True once a line ended the call. */
+  isDone: boolean
+}
+
+/** A session of a tape. */
+export interface TapedSession {
+  readonly id: string
+  /** The calls of tools, prompts and resources. */
+  calls: number
+  client: string | undefined
+}
+
+/** The lines that were not read. */
+export interface Unread {
+  count: number
+  firstLine: number
+  firstReason: string
+}
+
+const WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+/** Returns true for methods that a tape must have; the others have a default. */
+export function isNamed(method: string): boolean {
+  return WITH_NAME.has(method)
+}
+
+/** Returns the tool, prompt, resource or protocol version of a request; empty for others. */
+export function nameOf(method: string, params: unknown): string {
+  const { name, uri, protocolVersion } = fieldsOf(params)
+  if (method === 'initialize') return typeof protocolVersion === 'string' ? protocolVersion : ''
+  if (!WITH_NAME.has(method)) return ''
+  const found = method === 'resources/read' ? uri : name
+  return typeof found === 'string' ? found : ''
+}
+
+/** Returns the key by which a request is found: what it asks for, without what each client adds. */
+export function keyOf(method: string, params: unknown): string {
+  const { _meta, inputResponses: _i, requestState: _r, cursor, ...asked } = fieldsOf(params)
+  if (method === 'initialize') return method
+  const args = method === 'tools/call' ? { arguments: {}, ...asked } : asked
+  const page = cursor === undefined ? '' : '#'
+  const text = canonicalJson(args)
+  // Short texts are their own digest.
+  return `${method}${page} ${text.length <= 44 ? text : sha256Of(text).slice(0, 32)}`
+}
+
+/** A recorded file: calls by line, whose messages are read when they are needed. */
+export class Tape {
+  readonly path: string
+  readonly header: TapeHeader
+  readonly redaction: Redaction
+  readonly calls: readonly TapedCall[]
+  readonly sessions: readonly TapedSession[]
+  readonly unread: Unread
+  readonly bytes: number
+  readonly #file: FileHandle
+
+  private constructor(path: string, file: FileHandle, read: TapeReader, bytes: number) {
+    this.path = path
+    this.header = read.header!
+    this.redaction = redactionOf(this.header)
+    this.calls = read.calls
+    this.sessions = [...read.sessions.values()]
+    this.unread = read.unread
+    this.bytes = bytes
+    this.#file = file
+  }
+
+  /** Reads what is where in a file. Throws a `TapeError`, or an error of the file system. */
+  static async open(path: string): Promise<Tape> {
+    const file = await open(path, 'r')
+    try {
+      if (!(await file.stat()).isFile()) throw new TapeError('it is not a file')
+      const reader = new TapeReader()
+      const bytes = await eachLine(file, (line) => reader.take(line))
+      if (reader.header === undefined) throw new TapeError('it is empty')
+      return new Tape(path, file, reader, bytes)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  /** Returns the members of a line; undefined when the file has changed. */
+  async read({
+    offset,
+    length,
+  }: Pick<TapedLine, 'offset' | 'length'>): Promise<TapeLine | undefined> {
+    const isLong = length > MAX_PARSED
+    const bytes = await this.bytesAt(offset, isLong ? MAX_HEAD : length)
+    const found = lineOf(bytes, isLong)
+    return typeof found === 'string' ? undefined : found
+  }
+
+  /** Returns the place of a result that is too large to be parsed; undefined for others. */
+  async longResult({
+    offset,
+    length,
+  }: TapedLine): Promise<{ start: number; end: number } | undefined> {
+    if (length <= MAX_PARSED) return undefined
+    const head = await this.bytesAt(offset, MAX_HEAD)
+    const at = head.indexOf(RESULT)
+    const tail = (await this.bytesAt(offset + length - 16, 16)).toString('latin1').trimEnd()
+    const end = offset + length - 16 + tail.length - 1
+    return at < 0 ? undefined : { start: offset + at + RESULT.length, end }
+  }
+
+  async bytesAt(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length)
+    const { bytesRead } = await this.#file.read(bytes, 0, length, offset)
+    return bytes.subarray(0, bytesRead)
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+function redactionOf({ secrets, redact = [] }: TapeHeader): Redaction {
+  const paths = redact
+    .map((pointer) => parsePointer(pointer) ?? [])
+    .filter(({ length }) => length > 0)
+  return { keepSecrets: secrets === 'kept', paths }
+}
+
+interface RawLine {
+  readonly number: number
+  readonly offset: number
+  readonly length: number
+  /** The whole line, or its beginning. */
+  readonly bytes: Buffer
+  readonly isLong: boolean
+}
+
+/** Reads a file line by line, and holds at most one of them; returns the size of the file. */
+async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promise<number> {
+  let number = 0
+  let start = 0
+  let position = 0
+  let held: Buffer[] = []
+  let size = 0
+  const finish = (): void => {
+    const isLong = size > MAX_PARSED
+    if (size > 0)
+      take({ number: ++number, offset: start, length: size, bytes: Buffer.concat(held), isLong })
+    else number++
+    if (number > MAX_LINES) throw new TapeError(`it has more than ${MAX_LINES} lines`)
+    held = []
+    size = 0
+  }
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(CHUNK)
+    const { bytesRead } = await file.read(chunk, 0, CHUNK, position)
+    if (bytesRead === 0) break
+    for (let at = 0; at < bytesRead;) {
+      const end = chunk.indexOf(10, at)
+      const to = end < 0 || end > bytesRead ? bytesRead : end
+      // Only the beginning of a long line is kept.
+      const isLong = size + to - at > MAX_PARSED
+      if (!isLong) held.push(chunk.subarray(at, to))
+      else if (size <= MAX_PARSED) held = [Buffer.concat(held).subarray(0, MAX_HEAD)]
+      size += to - at
+      if (end >= 0 && end < bytesRead) {
+        finish()
+        start = position + end + 1
+      }
+      at = to + 1
+    }
+    position += bytesRead
+  }
+  if (size > 0) finish()
+  return position
+}
+
+/** Returns the members of a line, or the reason for which it cannot be read. */
+function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
+  let text = bytes.toString()
+  if (isLong) {
+    const at = text.indexOf(RESULT)
+    if (at < 0) return 'it is longer than 16 MiB, and its result is not its last member'
+    text = `${text.slice(0, at)},"result":null}`
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'it is not valid JSON'
+  }
+  if (!isRecord(value)) return 'it is not an object'
+  const { at, exchange, from, session = '', method } = value
+  if (typeof at !== 'number' || typeof exchange !== 'number')
+    return 'at or exchange is not a number'
+  if (from !== 'client' && from !== 'server') return 'from is neither client nor server'
+  if (typeof session !== 'string') return 'session is not a string'
+  if (method !== undefined && typeof method !== 'string') return 'method is not a string'
+  return value as unknown as TapeLine
+}
+
+/** Reads the lines of a tape in order, and finds what belongs together. */
+class TapeReader {
+  header: TapeHeader | undefined
+  readonly calls: TapedCall[] = []
+  readonly sessions = new Map<string, TapedSession>()
+  readonly unread: Unread = { count: 0, firstLine: 0, firstReason: '' }
+  readonly #texts = new Map<string, string>()
+  /** The open calls by exchange and id, and by session and id. */
+  readonly #open = new Map<string, TapedCall>()
+  readonly #inExchange = new Map<number, TapedCall>()
+  /** The open calls of each session, and its last one. */
+  readonly #inSession = new Map<string, { readonly open: Set<TapedCall>; last?: TapedCall }>()
+  readonly #tokens = new Map<string, TapedCall>()
+
+  take(raw: RawLine): void {
+    if (this.header === undefined) {
+      this.header = headerOf(raw)
+      return
+    }
+    const line = lineOf(raw.bytes, raw.isLong)
+    if (typeof line === 'string') this.#skip(raw, line)
+    else if (line.from === 'client') this.#fromClient(raw, line)
+    else this.#fromServer(raw, line)
+  }
+
+  #skip({ number }: RawLine, reason: string): void {
+    if (this.unread.count++ > 0) return
+    this.unread.firstLine = number
+    this.unread.firstReason = reason
+  }
+
+  #fromClient({ number, offset, length }: RawLine, line: TapeLine): void {
+    const { method, id, exchange, session = '', params, at } = line
+    // Notifications, and responses to the server, are not compared.
+    if (method === undefined || id === undefined) return
+    const call: TapedCall = {
+      line: number,
+      offset,
+      length,
+      at,
+      exchange,
+      session: this.#text(session),
+      method: this.#text(method),
+      name: this.#text(nameOf(method, params)),
+      key: this.#text(keyOf(method, params)),
+      isPage: fieldsOf(params)['cursor'] !== undefined,
+      responses: [],
+      pushed: [],
+      isDone: false,
+    }
+    this.calls.push(call)
+    const known = this.#sessionOf(call.session)
+    known.open.add(call)
+    known.last = call
+    const found = this.sessions.get(session) ?? { id: call.session, calls: 0, client: undefined }
+    this.sessions.set(call.session, found)
+    if (isNamed(method)) found.calls++
+    this.#inExchange.set(exchange, call)
+    this.#open.set(openKey(exchange, id), call)
+    if (session !== '') this.#open.set(openKey(session, id), call)
+    const { progressToken } = fieldsOf(fieldsOf(params)['_meta'])
+    if (progressToken !== undefined) this.#tokens.set(openKey(session, progressToken), call)
+  }
+
+  #fromServer({ number, offset, length }: RawLine, line: TapeLine): void {
+    const { session = '', method, id, at, exchange } = line
+    const ends = method === undefined
+    const taped = { line: number, offset, length, at, ends }
+    const call = ends ? this.#ended(line) : this.#during(line)
+    if (call === undefined) {
+      this.#sessionOf(session).last?.pushed.push(taped)
+      return
+    }
+    call.responses.push(taped)
+    if (!ends) return
+    call.isDone = true
+    this.#open.delete(openKey(exchange, id))
+    this.#open.delete(openKey(session, id))
+    this.#inExchange.delete(call.exchange)
+    this.#sessionOf(call.session).open.delete(call)
+    // The response begins the session of its request.
+    if (call.method === 'initialize' && session !== '') this.#began(call, session)
+  }
+
+  /** Returns the open call that a response or a failure ends. */
+  #ended({ exchange, session = '', id }: TapeLine): TapedCall | undefined {
+    if (id !== undefined && id !== null) {
+      return this.#open.get(openKey(exchange, id)) ?? this.#open.get(openKey(session, id))
+    }
+    return this.#inExchange.get(exchange)
+  }
+
+  /** Returns the open call that a notification or a request of the server belongs to. */
+  #during({ exchange, session = '', via, params }: TapeLine): TapedCall | undefined {
+    const { progressToken } = fieldsOf(params)
+    if (progressToken !== undefined) {
+      const call = this.#tokens.get(openKey(session, progressToken))
+      if (call !== undefined) return call.isDone ? undefined : call
+    }
+    if (via !== 'stream') return this.#inExchange.get(exchange)
+    const { open, last } = this.#sessionOf(session)
+    return last?.isDone === false ? last : open.values().next().value
+  }
+
+  #began(call: TapedCall, session: string): void {
+    const known = this.#sessionOf(session)
+    known.last ??= call
+    const found = this.sessions.get(session) ?? { id: session, calls: 0, client: undefined }
+    this.sessions.set(session, found)
+    ;(call as { session: string }).session = this.#text(session)
+  }
+
+  #sessionOf(session: string): { readonly open: Set<TapedCall>; last?: TapedCall } {
+    const found = this.#inSession.get(session)
+    if (found !== undefined) return found
+    const created = { open: new Set<TapedCall>() }
+    this.#inSession.set(session, created)
+    return created
+  }
+
+  /** Returns one copy of equal texts, most of which are few. */
+  #text(text: string): string {
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    // A slice would keep its whole line alive.
+    const own = Buffer.from(text).toString()
+    this.#texts.set(own, own)
+    return own
+  }
+}
+
+function openKey(place: number | string, id: unknown): string {
+  return `${place} ${JSON.stringify(id)}`
+}
+
+function headerOf({ bytes, isLong }: RawLine): TapeHeader {
+  const text = isLong ? '' : bytes.toString()
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new TapeError('its first line is not JSON: this is not a tape')
+  }
+  const { tape, secrets, redact = [] } = fieldsOf(value)
+  if (typeof tape !== 'number')
+    throw new TapeError('its first line has no "tape": this is not a tape')
+  if (tape !== TAPE_VERSION) {
+    throw new TapeError(
+      `it has version ${quoted(String(tape))}, and this program reads ${TAPE_VERSION}`,
+    )
+  }
+  const isKnown = secrets === 'redacted' || secrets === 'kept'
+  if (!isKnown || !Array.isArray(redact) || redact.some((each) => typeof each !== 'string')) {
+    throw new TapeError('its first line has an invalid "secrets" or "redact"')
+  }
+  return value as TapeHeader
+}
+
+/** Returns the key of a request of a new client, whose secrets are replaced as in the tape. */
+export function askedKey(method: string, params: unknown, redaction: Redaction): string {
+  return keyOf(method, redactMessage({ method, params }, redaction)['params'])
+}
