@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * Bundles what tsc wrote to `js` in a directory into `dist` there: the program, the library, and
- * the thread that reads large rules files.
+ * the threads that read large rules files and messages.
  */
 export async function bundle(own) {
   const { output } = await build({
@@ -16,6 +16,7 @@ export async function bundle(own) {
       'cli/main': `${own}js/src/cli/main.js`,
       'library/index': `${own}js/src/sidecar/create-squall.js`,
       'rules/file/parse-worker': `${own}js/src/rules/file/parse-worker.js`,
+      'telemetry/tape-worker': `${own}js/src/telemetry/tape-worker.js`,
     },
     cwd: own,
     platform: 'node',
@@ -61,7 +62,7 @@ const PACKAGE = /\/packages\/[a-z]+\/src\/commands\/index\.js$/
 /** Returns the files of `dist` that the image of the sidecar has: those that pods can load. */
 function sidecarFiles(chunks) {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
-  const found = new Set(['rules/file/parse-worker.js', 'cli/main.js'])
+  const found = new Set(['rules/file/parse-worker.js', 'telemetry/tape-worker.js', 'cli/main.js'])
   for (const name of found) {
     const { imports, dynamicImports } = byName.get(name)
     const later = dynamicImports.filter((each) => !PACKAGE.test(byName.get(each)?.facadeModuleId))

@@ -3,6 +3,7 @@ import type { ServerHandle } from '../filters/fault.ts'
 import type { Upstream } from '../http/transfer.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { TapeRecorder } from '../telemetry/tape.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Destination } from '../rules/match/call-facts.ts'
 import type { FaultParts } from './faults/fault-planner.ts'
@@ -26,6 +27,7 @@ export interface PortContext {
   readonly watch?: CallWatch | undefined
   readonly agents?: AgentWatch | undefined
   readonly markers?: TrustedMarkers
+  readonly tape?: TapeRecorder | undefined
   /** Takes the place of the upstream of served ports. */
   readonly own?: OwnUpstream | undefined
 }

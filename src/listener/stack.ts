@@ -9,6 +9,7 @@ import { received, type Received } from './layers/received.ts'
 import { sending } from './layers/sending.ts'
 import { settled } from './layers/settled.ts'
 import { streams } from './layers/streams.ts'
+import { taped } from './layers/taped.ts'
 import { unambiguous } from './layers/unambiguous.ts'
 
 /**
@@ -17,7 +18,8 @@ import { unambiguous } from './layers/unambiguous.ts'
  */
 export function stack(p: StackParts): Received {
   // Requests that faults send of their own enter here: what every request needs is in this part.
-  const toUpstream = new Stack(sending(p)) // 10. sends to the upstream, and notes the time
+  const toUpstream = new Stack(sending(p)) // 11. sends to the upstream, and notes the time
+    .add(taped(p)) // 10. records what passes between client and upstream, without faults
     .add(publicAddress(p)) // 9. names the public URL in documents of the server
     .add(ordered(p)) // 8. lets no request overtake those that it must follow
   return toUpstream

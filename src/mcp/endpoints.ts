@@ -25,7 +25,7 @@ export class Endpoints {
    * Learns an `endpoint` event; returns the session's key, or undefined when it names no endpoint.
    */
   announce(getTarget: string, data: string): string | undefined {
-    const key = resolve(getTarget, data)
+    const key = endpointKey(getTarget, data)
     if (key !== undefined) this.#streams.set(key, (this.#streams.get(key) ?? 0) + 1)
     return key
   }
@@ -35,7 +35,7 @@ export class Endpoints {
     if (this.#streams.size === 0) return undefined
     if (this.#streams.get(postTarget) !== undefined) return postTarget
     // Clients may spell the target differently, or send it in absolute form.
-    const key = resolve('/', postTarget)
+    const key = endpointKey('/', postTarget)
     return key !== undefined && this.#streams.get(key) !== undefined ? key : undefined
   }
 
@@ -53,7 +53,7 @@ export class Endpoints {
  * Returns path and query only: the host in an absolute URI is the upstream's external name, which
  * may differ here.
  */
-function resolve(base: string, reference: string): string | undefined {
+export function endpointKey(base: string, reference: string): string | undefined {
   if (base.length > MAX_TARGET || reference.length > MAX_TARGET) return undefined
   let url: URL
   try {

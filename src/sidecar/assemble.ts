@@ -20,6 +20,7 @@ import { createMetrics, type Exposition, type Metrics } from '../telemetry/metri
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
 import type { RulesEngine } from './rules-engine.ts'
+import { openedTape } from './tape-options.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../base/manifest.ts'
 
@@ -68,6 +69,7 @@ export async function assemble(
   const version = readVersion()
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
+  const tape = await openedTape(options.tape, metrics, logger)
   const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
@@ -78,7 +80,7 @@ export async function assemble(
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
   const agents = await agentsOf(options, metrics)
-  const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own }
+  const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own, tape }
   const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
     { ...options, ...room },
@@ -93,6 +95,7 @@ export async function assemble(
   } catch (error) {
     await engine?.close()
     await callLog?.close()
+    await tape?.close()
     throw error
   }
   metrics.violations = sidecar.stdio?.violations ?? {}
@@ -140,6 +143,7 @@ export async function assemble(
     await sidecar.close()
     await engine?.close()
     await callLog?.close()
+    await tape?.close()
     throw error
   }
   for (const [index, { upstream, scheme }] of named.entries()) {
@@ -172,6 +176,7 @@ export async function assemble(
     await engine?.close()
     await admin.close()
     await callLog?.close()
+    await tape?.close()
   })
 }
 
@@ -260,7 +265,12 @@ async function rulesEngine(
   const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
   const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
-  if (path === undefined && headerFaults === undefined && given?.keptFaults === undefined && !addsFaults) {
+  if (
+    path === undefined &&
+    headerFaults === undefined &&
+    given?.keptFaults === undefined &&
+    !addsFaults
+  ) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')

@@ -7,9 +7,9 @@ export { createLogger, type LogFormat, type Logger, type LogLevel } from '../tel
 export type { MetricSpec } from '../telemetry/metric-table.ts'
 export type { Exposition } from '../telemetry/metrics.ts'
 export { CONTENT_TYPE, nodeTexts, registryTexts } from '../telemetry/prom-registry.ts'
-export { redactMessage, type Redaction } from '../telemetry/redact-message.ts'
+export { pathsOf, redactMessage, type Redaction } from '../telemetry/redact-message.ts'
 export { redactText } from '../telemetry/redact-text.ts'
-export { TAPE_NOTE, TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
+export { TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
 export {
   END,
   familyText,

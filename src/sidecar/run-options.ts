@@ -13,6 +13,7 @@ import {
 import { count, duration, one, oneOf, pathTo, size, toggle } from '../base/flags/kinds.ts'
 import { LOG_FLAGS } from './flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
+import { TAPE_FLAGS, tapeOf } from './tape-options.ts'
 import { TASK_FLAGS, tasksOf } from './task-options.ts'
 import { OUTBOUND_FLAGS, outboundOf, outboundTlsOf } from './outbound-options.ts'
 import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
@@ -117,6 +118,7 @@ const OWN_FLAGS = {
       { default: 'all' },
     ),
   }),
+  ...TAPE_FLAGS,
 }
 
 export const RUN_FLAGS = {
@@ -166,6 +168,8 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
       pairs.filter(({ isOutbound }) => isOutbound !== true),
     ),
     rules: rulesOf(flags, env),
+    /** Undefined when nothing is recorded. */
+    tape: tapeOf(flags),
     /** Undefined when agents are not watched. */
     tasks: tasksOf(flags),
   })

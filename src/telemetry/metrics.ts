@@ -59,6 +59,8 @@ export interface Metrics extends Telemetry {
   adminRejected(reason: AdminRejection): void
   /** Counts lines of the call log. */
   callsLogged(fate: LoggedLine, lines: number): void
+  /** Counts messages of the tape. */
+  taped(fate: LoggedLine, messages: number): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
@@ -99,6 +101,7 @@ class PromMetrics implements Metrics {
   readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
   readonly #logged: Record<LoggedLine, number> = { written: 0, dropped: 0 }
+  readonly #taped: Record<LoggedLine, number> = { written: 0, dropped: 0 }
   readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_CANARY_TOOLS)
@@ -144,6 +147,10 @@ class PromMetrics implements Metrics {
 
   callsLogged(fate: LoggedLine, lines: number): void {
     this.#logged[fate] += lines
+  }
+
+  taped(fate: LoggedLine, messages: number): void {
+    this.#taped[fate] += messages
   }
 
   overhead(seconds: number): void {
@@ -240,6 +247,7 @@ class PromMetrics implements Metrics {
       squall_rejected_total: this.#rejected,
       squall_admin_rejected_total: this.#adminRejected,
       squall_call_log_lines_total: this.#logged,
+      squall_tape_messages_total: this.#taped,
       squall_canary_calls_total: this.#canaryCalls,
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,

@@ -1,3 +1,4 @@
+import { parsePointer } from '../base/json/json-pointer.ts'
 import { isRecord } from '../base/values.ts'
 import { isSecretName, REDACTED } from './log-redact.ts'
 import { redactText } from './redact-text.ts'
@@ -137,4 +138,9 @@ function replace(at: unknown, path: readonly string[], depth: number): void {
     if (depth === path.length - 1) record[own] = REDACTED
     else replace(record[own], path, depth + 1)
   }
+}
+
+/** Returns the paths of JSON Pointers. */
+export function pathsOf(pointers: readonly string[]): Redaction['paths'] {
+  return pointers.map((pointer) => parsePointer(pointer) ?? []).filter(({ length }) => length > 0)
 }

@@ -12,6 +12,7 @@ import { invalidCombination, missing, UsageError } from '../../base/flags/usage-
 import { surviveOwnErrors } from '../long-running.ts'
 import { RULES_FLAGS } from '../../sidecar/rules-options.ts'
 import { RUN_FLAGS, runOptionsOf } from '../../sidecar/run-options.ts'
+import { TAPE_FLAGS } from '../../sidecar/tape-options.ts'
 import { TASK_FLAGS } from '../../sidecar/task-options.ts'
 
 const MIB = 1024 * 1024
@@ -60,6 +61,7 @@ const FLAGS = {
   }),
   callLogSize: RUN_FLAGS.callLogSize,
   logInjections: RUN_FLAGS.logInjections,
+  ...TAPE_FLAGS,
   ...OWN_TASKS,
 }
 

@@ -3,6 +3,7 @@ import type { classifyBody } from '../../mcp/classify.ts'
 import type { Transport } from '../../mcp/call.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
+import type { TapeRecorder } from '../../telemetry/tape.ts'
 import type { FaultPlanner } from '../faults/fault-planner.ts'
 import type { PushStreams } from '../faults/source/push-streams.ts'
 import type { InFlightRequests } from '../in-flight-requests.ts'
@@ -31,6 +32,8 @@ export interface StackParts {
   readonly push?: PushStreams | undefined
   /** Undefined when the clients use the address of the upstream. */
   readonly publicAddress?: PublicAddress | undefined
+  /** Undefined when nothing is recorded. */
+  readonly tape?: TapeRecorder | undefined
   /** The transport of a session whose responses come on its stream. */
   readonly streamTransport: Transport
   /** The largest body that is read. */

@@ -1,5 +1,4 @@
 import { endingAfter } from '../../base/deadline.ts'
-import type { AnchorJob } from './anchor-text.ts'
 import { deepFreeze } from '../../base/values.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
@@ -49,14 +48,14 @@ export async function parseWherever(
 /** Runs one job in a worker thread; returns undefined when the signal aborts. */
 export async function inThread<T>(
   script: URL,
-  job: FoundRules | AnchorJob,
+  job: object,
   signal: AbortSignal,
 ): Promise<T | undefined> {
   // Most rules are short, and a start does without it then.
   const { Worker } = process.getBuiltinModule('node:worker_threads')
   const worker = new Worker(script, {
     workerData: job,
-    name: 'rules',
+    name: 'squall',
     // The worker needs no environment, which may hold secrets.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: memoryLimit() },

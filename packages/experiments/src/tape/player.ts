@@ -3,14 +3,7 @@ import { fieldsOf, isRecord, listOf, quoted } from '#base'
 import { type Message, FIRST_MODERN_PROTOCOL_VERSION } from '#protocol'
 import type { TapeLine } from '#sidecar'
 import type { MATCHES, OFF_TAPE, PACES } from './play-options.ts'
-import {
-  askedKey,
-  isNamed,
-  nameOf,
-  type Tape,
-  type TapedCall,
-  TapeError,
-} from './tape.ts'
+import { askedKey, isNamed, nameOf, type Tape, type TapedCall, TapeError } from './tape.ts'
 
 /** Says how a tape is played. */
 export interface PlayOptions {
@@ -88,7 +81,9 @@ export class Player {
     this.options = options
     const session = chosenSession(tape, options.session)
     for (const call of tape.calls) {
-      if (session !== undefined && call.session !== session && call.session !== '') continue
+      const isOther = session !== undefined && call.session !== session && call.session !== ''
+      // A call without a response is no help, but a stream may have stayed open to the end.
+      if (isOther || !(call.isDone || call.method === 'subscriptions/listen')) continue
       addTo(this.#byKey, call.key, call)
       addTo(this.#byTool, toolKey(call.method, call.name), call)
     }
@@ -240,15 +235,14 @@ export class PlayedSession {
       method === 'initialize' ? this.#initialize(params) : player.recorded(key, method, name)
     const known = { key, occurrence }
     const call = recorded[this.#countOf(key, method, name)]
-    if (call?.isDone === true || call?.method === 'subscriptions/listen')
-      return { call, from: 'tape', ...known }
-    const last = recorded.findLast(({ isDone }) => isDone)
+    if (call !== undefined) return { call, from: 'tape', ...known }
+    const last = recorded.at(-1)
     if (last !== undefined && !isNamed(method)) return { call: last, from: 'tape', ...known }
     if (EMPTY.has(method)) return { call: undefined, from: 'default', ...known }
     if (live !== undefined && method === 'tools/call')
       return { call: undefined, from: 'live', ...known }
     if (offTape !== 'last') return { call: undefined, from: 'off', ...known }
-    const other = last ?? player.ofTool(method, name)?.findLast(({ isDone }) => isDone)
+    const other = last ?? player.ofTool(method, name)?.at(-1)
     return { call: other, from: other === undefined ? 'off' : 'last', ...known }
   }
 

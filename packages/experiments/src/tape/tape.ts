@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { canonicalJson, fieldsOf, isRecord, parsePointer, quoted, sha256Of } from '#base'
+import { canonicalJson, fieldsOf, isRecord, quoted, sha256Of } from '#base'
 import {
+  pathsOf,
   redactMessage,
   type Redaction,
   TAPE_VERSION,
@@ -162,10 +163,7 @@ export class Tape {
 }
 
 function redactionOf({ secrets, redact = [] }: TapeHeader): Redaction {
-  const paths = redact
-    .map((pointer) => parsePointer(pointer) ?? [])
-    .filter(({ length }) => length > 0)
-  return { keepSecrets: secrets === 'kept', paths }
+  return { keepSecrets: secrets === 'kept', paths: pathsOf(redact) }
 }
 
 interface RawLine {

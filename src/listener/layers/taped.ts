@@ -1,0 +1,178 @@
+import { digest } from '../../base/digest.ts'
+import { Pieces } from '../../base/pieces.ts'
+import type { ChunkRun } from '../../http/chunk-run.ts'
+import { codingOf, decodeWhole } from '../../http/content-coding.ts'
+import { type HeaderLines, headerValue, type ResponseHead } from '../../http/headers.ts'
+import { responseFactsOf } from '../../http/response-facts.ts'
+import type { Failure, ResponseSink } from '../../http/transfer.ts'
+import { endpointKey } from '../../mcp/endpoints.ts'
+import { factsOf } from '../../mcp/request-facts.ts'
+import type { SseFrame } from '../../mcp/sse-framer.ts'
+import type { TapeLine } from '../../telemetry/tape-line.ts'
+import type { TapeRecorder } from '../../telemetry/tape.ts'
+import { SseWatch } from '../sse-watch.ts'
+import type { Layer, Outgoing, Service } from './service.ts'
+import type { StackParts } from './stack-parts.ts'
+
+/** Records what passes between the clients and the upstream, and changes nothing. */
+export function taped(p: StackParts): Layer<Service<Outgoing>> {
+  const { tape } = p
+  return (inner) => {
+    if (tape === undefined) return inner
+    return {
+      send(request, sink) {
+        const taped = new TapedSink(p, tape, request, sink)
+        const transfer = inner.send(request, taped)
+        const abort = (): void => {
+          taped.release()
+          transfer.abort()
+        }
+        return { resume: () => transfer.resume(), abort }
+      },
+    }
+  }
+}
+
+/** Passes a response on, and records its messages. */
+class TapedSink implements ResponseSink {
+  readonly chunks?: (run: ChunkRun) => boolean
+  readonly #parts: StackParts
+  readonly #tape: TapeRecorder
+  readonly #sink: ResponseSink
+  readonly #target: string
+  readonly #exchange: number
+  /** True for a POST with a call, and for a stream. */
+  #isCall: boolean
+  readonly #isStream: boolean
+  #session: string | undefined
+  #head: ResponseHead | undefined
+  #watch: SseWatch | undefined
+  readonly #pieces = new Pieces()
+  #size = 0
+
+  constructor(
+    p: StackParts,
+    tape: TapeRecorder,
+    { head, body, entries }: Outgoing,
+    sink: ResponseSink,
+  ) {
+    this.#parts = p
+    this.#tape = tape
+    this.#sink = sink
+    this.#target = head.target
+    this.#exchange = tape.exchange()
+    const { kind, session, coding, protocolVersion } = factsOf(head)
+    this.#session = p.sessions.endpoints.lookup(head.target) ?? session
+    this.#isStream = kind === 'stream'
+    this.#isCall = entries.length > 0 || this.#isStream
+    if (kind === 'post') {
+      const text = body instanceof Uint8Array ? this.#text(body, coding) : undefined
+      const line = this.#line('client', { protocolVersion })
+      if (text !== undefined) tape.take(line, text)
+      else if (body !== null) tape.take({ ...line, omitted: 'unreadable' })
+    }
+    if (sink.chunks !== undefined) this.chunks = (run) => this.#chunks(run)
+  }
+
+  info(head: ResponseHead): void {
+    this.#sink.info(head)
+  }
+
+  head(head: ResponseHead, whole?: boolean): void {
+    this.#sink.head(head, whole)
+    this.#head = head
+    // The response to initialize begins a session.
+    this.#session ??= headerValue(head.headers, 'mcp-session-id')
+    const { coding, streams } = responseFactsOf(head)
+    if (head.status >= 300 || !streams) return
+    const { maxBody, memory } = this.#parts
+    const onFrame = (frame: SseFrame): void => this.#event(frame)
+    this.#watch = new SseWatch(codingOf(coding), maxBody, () => 0, onFrame, memory)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    const more = this.#sink.data(chunk)
+    this.#take(chunk)
+    return more
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#sink.end(trailers)
+    if (this.#watch === undefined) this.#whole()
+    else this.#watch.end(() => this.#recordMissed())
+  }
+
+  fail(failure: Failure): void {
+    this.#sink.fail(failure)
+    this.release()
+    if (this.#isCall) this.#record({ failed: failure.kind })
+  }
+
+  /** Drops what is held of a response. */
+  release(): void {
+    this.#parts.memory.give(this.#pieces.size)
+    this.#pieces.clear()
+    this.#watch?.end(() => undefined)
+    this.#watch = undefined
+  }
+
+  #chunks(run: ChunkRun): boolean {
+    const more = this.#sink.chunks!(run)
+    if (this.#watch !== undefined) this.#watch.chunks(run)
+    else run.each((chunk) => this.#take(chunk))
+    return more
+  }
+
+  #take(chunk: Uint8Array): void {
+    if (this.#watch !== undefined) return this.#watch.push(chunk)
+    const { maxBody, memory } = this.#parts
+    this.#size += chunk.length
+    if (!this.#isCall || this.#pieces.size + chunk.length !== this.#size) return
+    if (this.#size <= maxBody && memory.take(chunk.length)) this.#pieces.push(chunk)
+  }
+
+  #event(frame: SseFrame): void {
+    if (frame.oversized) return
+    const { event, data } = frame
+    if (event === 'endpoint') this.#session ??= endpointKey(this.#target, data ?? '')
+    else if (data !== undefined && data !== '') this.#record({}, data)
+  }
+
+  #recordMissed(): void {
+    const { missed = false, missedBytes: bytes } = this.#watch ?? {}
+    if (missed) this.#record({ omitted: 'too_large', bytes })
+  }
+
+  /** Records a response that is not a stream. */
+  #whole(): void {
+    const head = this.#head
+    const isHeld = this.#pieces.size === this.#size
+    const text = isHeld
+      ? this.#text(this.#pieces.joined(), head && responseFactsOf(head).coding)
+      : ''
+    this.release()
+    if (!this.#isCall || this.#isStream || head === undefined) return
+    if (!isHeld) return this.#record({ omitted: 'too_large', bytes: this.#size })
+    const isError = head.status >= 300 || this.#size === 0
+    // HTTP+SSE servers only accept the call here.
+    if (head.status === 202 || (this.#size === 0 && head.status < 300)) return
+    const retryAfter = headerValue(head.headers, 'retry-after')
+    this.#record(isError ? { status: head.status, retryAfter } : {}, text ?? '')
+  }
+
+  #record(rest: Partial<TapeLine>, text?: string): void {
+    this.#tape.take(this.#line('server', rest), text)
+  }
+
+  #line(from: TapeLine['from'], rest: Partial<TapeLine>): Omit<TapeLine, 'at'> {
+    const key = this.#session
+    const session = key === undefined || key === '' ? undefined : digest(key).slice(0, 8)
+    const via = this.#isStream ? 'stream' : this.#watch === undefined ? 'json' : 'sse'
+    return { exchange: this.#exchange, session, from, ...(from === 'server' && { via }), ...rest }
+  }
+
+  #text(bytes: Uint8Array, coding: string | undefined): string | undefined {
+    const plain = decodeWhole(codingOf(coding), bytes, this.#parts.maxBody)
+    return plain && Buffer.from(plain).toString()
+  }
+}

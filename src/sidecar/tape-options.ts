@@ -1,0 +1,67 @@
+import { parsePointer } from '../base/json/json-pointer.ts'
+import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { many, one, pathTo, size, toggle } from '../base/flags/kinds.ts'
+import { invalidCombination, invalidFile, invalidValue } from '../base/flags/usage-error.ts'
+import { quoted } from '../base/text/foreign-text.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { TapeOptions, TapeRecorder } from '../telemetry/tape.ts'
+import { readVersion } from '../base/manifest.ts'
+
+const MIB = 1024 * 1024
+
+export const TAPE_FLAGS = group('Tape:', {
+  tape: one(
+    'file',
+    'file in which all messages are recorded, with arguments and results in clear, for squall tape',
+    pathTo('name a file'),
+  ),
+  tapeForce: toggle('replace that file'),
+  tapeSize: size(
+    'size of that file at which the recording ends',
+    { min: MIB, max: 1024 * 1024 * MIB },
+    '256MiB',
+  ),
+  tapeKeepSecrets: toggle('record values that look like secrets, too'),
+  tapeRedact: many(
+    'pointer',
+    'JSON Pointer to a further value that is not recorded, such as /params/arguments/card; * is any key or index; repeatable',
+    pointersOf,
+  ),
+})
+
+/** Returns the options of the recording; undefined without one. */
+export function tapeOf(flags: Values<typeof TAPE_FLAGS>): TapeOptions | undefined {
+  const { tape: path, tapeForce: force, tapeSize: maxBytes, tapeKeepSecrets: keepSecrets } = flags
+  const { tapeRedact: redact } = flags
+  if (path !== undefined) return { path, force, maxBytes, keepSecrets, redact }
+  if (!force && !keepSecrets && redact.length === 0) return undefined
+  throw invalidCombination('options of the tape without a tape', 'add --tape, or remove them')
+}
+
+/** Opens the tape. Throws a `UsageError`. */
+export async function openedTape(
+  options: TapeOptions | undefined,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<TapeRecorder | undefined> {
+  if (options === undefined) return undefined
+  const { TapeRecorder } = await import('../telemetry/tape.ts')
+  const count = metrics.taped.bind(metrics)
+  return TapeRecorder.open({ ...options, logger, count }, readVersion()).catch((error: unknown) => {
+    const { code = String(error) } = error as NodeJS.ErrnoException
+    const path = quoted(options.path)
+    const why = code === 'EEXIST' ? 'there is a file' : `it cannot be created (${code})`
+    const fix = 'name a new file in a directory that this user can write to, or add --tape-force'
+    throw invalidFile(`the tape ${path}: ${why}`, fix)
+  })
+}
+
+function pointersOf(all: readonly Given[]): readonly string[] {
+  return all.map((given) => {
+    const keys = parsePointer(given.text)
+    if (/^(params|result|error)$/.test(keys?.[0] ?? '') && keys!.length > 1) return given.text
+    const fix = 'begin with /params/, /result/ or /error/, such as /params/arguments/card'
+    throw invalidValue(given, 'does not point into a message', fix)
+  })
+}

@@ -1,0 +1,155 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Fifo } from '../base/fifo.ts'
+import { inThread } from '../rules/file/parse-off-thread.ts'
+import type { LoggedLine } from './call-log.ts'
+import type { Logger } from './log.ts'
+import { pathsOf, type Redaction } from './redact-message.ts'
+import { TAPE_VERSION, type TapeHeader, type TapeLine, tapeLines } from './tape-line.ts'
+
+/** Configures the recording of messages. */
+export interface TapeOptions {
+  readonly path: string
+  /** True to replace a file. */
+  readonly force: boolean
+  readonly maxBytes: number
+  readonly keepSecrets: boolean
+  /** JSON Pointers. */
+  readonly redact: readonly string[]
+}
+
+/** The messages that wait; more than these end the recording. */
+const MAX_WAITING = 32 * 1024 * 1024
+const MAX_BETWEEN_CALLS = 64 * 1024
+const THREAD_MS = 60_000
+const NOTE =
+  'arguments and results are kept in clear; values that look like secrets are replaced by [redacted], unless secrets are kept'
+const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants
+const COMPILED = import.meta.url.endsWith('.js')
+  ? new URL('../telemetry/tape-worker.js', import.meta.url)
+  : undefined
+
+/** Counts messages of the tape. */
+export type CountTaped = (fate: LoggedLine, messages: number) => void
+
+type Recording = TapeOptions & { readonly logger: Logger; readonly count: CountTaped }
+
+interface Waiting {
+  readonly line: TapeLine
+  readonly text: string | undefined
+}
+
+/** Records messages in a file. Calls never wait: a recording that cannot keep up ends. */
+export class TapeRecorder {
+  readonly #options: Recording
+  readonly #redaction: Redaction
+  readonly #file: FileHandle
+  readonly #startedAt = performance.now()
+  readonly #waiting = new Fifo<Waiting>()
+  readonly #closing = new AbortController()
+  #bytesWaiting = 0
+  #bytes = 0
+  #exchanges = 0
+  #ended: string | undefined
+  #writing: Promise<void> | undefined
+
+  private constructor(file: FileHandle, options: Recording) {
+    this.#file = file
+    this.#options = options
+    this.#redaction = { keepSecrets: options.keepSecrets, paths: pathsOf(options.redact) }
+  }
+
+  /** Creates the file. Rejects when there is one, without `force`. */
+  static async open(options: Recording, squall: string): Promise<TapeRecorder> {
+    const { path, force, keepSecrets, redact, logger } = options
+    const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | (force ? O_TRUNC : O_EXCL)
+    const file = await open(path, flags, 0o600)
+    await file.chmod(0o600)
+    const tape = new TapeRecorder(file, options)
+    const secrets = keepSecrets ? 'kept' : 'redacted'
+    const recordedAt = new Date().toISOString()
+    const header: TapeHeader = {
+      tape: TAPE_VERSION,
+      squall,
+      recordedAt,
+      note: NOTE,
+      secrets,
+      redact,
+    }
+    await tape.#write(`${JSON.stringify(header)}\n`, 0)
+    logger.warn({ path, values: secrets }, 'recording: arguments and results are kept in clear')
+    return tape
+  }
+
+  /** Numbers an exchange. */
+  exchange(): number {
+    return ++this.#exchanges
+  }
+
+  /** Records the messages in a text, or a line without one. */
+  take(line: Omit<TapeLine, 'at'>, text?: string): void {
+    const size = text?.length ?? 0
+    if (this.#ended === undefined && this.#bytesWaiting + size > MAX_WAITING)
+      this.#end('it is written too slowly')
+    if (this.#ended !== undefined) return this.#options.count('dropped', 1)
+    const at = Math.round((performance.now() - this.#startedAt) * 10) / 10
+    this.#bytesWaiting += size
+    this.#waiting.push({ line: { at, ...line }, text })
+    this.#writing ??= this.#run().finally(() => (this.#writing = undefined))
+  }
+
+  /** Writes what waits, and closes the file. */
+  async close(): Promise<void> {
+    await this.#writing
+    this.#closing.abort()
+    await this.#file.close()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn()
+      let text = ''
+      let lines = 0
+      for (; this.#waiting.length > 0 && text.length < MAX_BETWEEN_CALLS; lines++) {
+        const next = this.#waiting.shift()!
+        this.#bytesWaiting -= next.text?.length ?? 0
+        text += await this.#lines(next)
+      }
+      await this.#write(text, lines)
+    }
+  }
+
+  /** Reads the messages of a text, large ones in a worker thread so that calls continue. */
+  async #lines({ line, text }: Waiting): Promise<string> {
+    const job = { line, text, redaction: this.#redaction }
+    if (COMPILED === undefined || (text?.length ?? 0) <= MAX_BETWEEN_CALLS) return tapeLines(job)
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(THREAD_MS)])
+    const lines = await inThread<string>(COMPILED, job, signal).catch(() => undefined)
+    return lines ?? tapeLines({ ...job, text: undefined, line: { ...line, omitted: 'unreadable' } })
+  }
+
+  async #write(text: string, lines: number): Promise<void> {
+    const bytes = Buffer.from(text)
+    if (this.#ended === undefined && this.#bytes + bytes.length > this.#options.maxBytes)
+      this.#end('its largest size is reached')
+    if (this.#ended !== undefined) return this.#options.count('dropped', lines)
+    try {
+      for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten
+      this.#bytes += bytes.length
+      this.#options.count('written', lines)
+    } catch (error) {
+      this.#options.count('dropped', lines)
+      this.#end((error as NodeJS.ErrnoException).code ?? String(error))
+    }
+  }
+
+  #end(why: string): void {
+    this.#ended = why
+    const { path, logger } = this.#options
+    logger.warn(
+      { path, why, bytes: this.#bytes },
+      'the recording has ended; further messages are not on the tape',
+    )
+  }
+}
