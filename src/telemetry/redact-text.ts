@@ -14,7 +14,8 @@ const WHOLE_LINE = /((?:authorization|cookie)["']? {0,4}: {0,4})[^\r\n"'}]+/gi
 const USER = /\/\/[^\s/@]{1,200}@/g
 const PEM = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*/g
 /** Keys that services begin in a known way. */
-const KNOWN = /\b(?:sk|pk|rk|gh[a-z]|github|glpat|xox[a-z]|AKIA|ASIA|AIza|eyJ|npm|hf)[-_.\w]{12,}/g
+const KNOWN =
+  /\b(?:(?:sk|pk|rk|gh[a-z]|github_pat|glpat|xox[a-z]|npm|hf)[-_]|AKIA|ASIA|AIza|eyJ)[-_.\w]{12,}/g
 /** A run as long as tokens are; UUIDs have dashes, and stay. */
 const OPAQUE = /[A-Za-z0-9+_=]{20,}/g
 

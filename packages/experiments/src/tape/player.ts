@@ -61,6 +61,8 @@ const EMPTY: ReadonlySet<string> = new Set([
 const META = 'io.modelcontextprotocol'
 const SUBSCRIPTION = `${META}/subscriptionId`
 const CURSOR = 'tape:'
+const MAX_HELD = 100
+const NEVER = new AbortController().signal
 /** Longer lines are results of tools. */
 const MAX_ASKING = 256 * 1024
 
@@ -208,10 +210,7 @@ export class PlayedSession {
     const { result } = (await this.#player.tape.read(last)) ?? {}
     const { resultType, inputRequests } = fieldsOf(result)
     if (resultType !== 'input_required') return false
-    return listOf(Object.values(fieldsOf(inputRequests))).some(({ method }) => {
-      const needs = typeof method === 'string' ? NEEDS[method] : undefined
-      return needs !== undefined && this.#capabilities[needs] === undefined
-    })
+    return listOf(Object.values(fieldsOf(inputRequests))).some(({ method }) => this.#lacks(method))
   }
 
   #find({ method, params }: Request): {
@@ -325,9 +324,8 @@ export class PlayedSession {
   ): AsyncGenerator<Played> {
     const { method = '', id, params } = line
     if (id !== undefined) {
-      const needs = NEEDS[method]
       // The recorded result follows for a client that cannot respond.
-      if (needs !== undefined && this.#capabilities[needs] === undefined) return
+      if (this.#lacks(method)) return
       const asked = this.#player.ask(signal)
       yield {
         kind: 'message',
@@ -359,14 +357,22 @@ export class PlayedSession {
   /** Sends what the server sent behind a call for no request. */
   async #pushAfter({ pushed }: TapedCall): Promise<void> {
     for (const taped of pushed) {
-      const line = await this.#player.tape.read(taped)
-      const { method, id, params } = line ?? {}
-      if (method === undefined || id !== undefined) continue
-      const own = this.#notification(undefined, method, params)
+      const { method, id, params } = (await this.#player.tape.read(taped)) ?? {}
+      if (method === undefined || (id !== undefined && this.#lacks(method))) continue
+      const own =
+        id === undefined
+          ? this.#notification(undefined, method, params)
+          : { jsonrpc: '2.0', id: this.#player.ask(NEVER).id, method, ...withParams(params) }
       if (own === undefined) continue
       if (this.#push !== undefined) this.#push(own)
-      else if (this.#held.length < 100) this.#held.push(own)
+      else if (this.#held.length < MAX_HELD) this.#held.push(own)
     }
+  }
+
+  /** Returns true for a request that the client cannot respond to. */
+  #lacks(method: unknown): boolean {
+    const needs = typeof method === 'string' ? NEEDS[method] : undefined
+    return needs !== undefined && this.#capabilities[needs] === undefined
   }
 
   async *#live(request: Request): AsyncGenerator<Played> {

@@ -146,7 +146,12 @@ class TapeExchange implements Transfer {
       const first = await parts.next()
       if (this.ended || first.done === true) return
       const part = first.value
-      if (isResponse(part)) return this.#respond(part, requests[0]!)
+      if (isResponse(part)) {
+        await this.#respond(part, requests[0]!)
+        // What the server sent behind the response follows on another stream.
+        await parts.next()
+        return
+      }
       this.#head(200, STREAM)
       await this.#event(part, requests[0]!)
       for await (const each of parts) await this.#event(each, requests[0]!)
