@@ -24,7 +24,7 @@ import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
-import { TAPE_SERVE } from './tape.ts'
+import { TAPE_CHECK, TAPE_DIFF, TAPE_SERVE, TAPE_SHOW } from './tape.ts'
 import { TRY } from './try.ts'
 
 export const COMMANDS: readonly Command[] = [
@@ -55,6 +55,9 @@ export const COMMANDS: readonly Command[] = [
   command(MCP, () => import('../mcp-server/serve.ts'), 'serveControl'),
   command(APPROVE, () => import('../mcp-server/approve.ts'), 'approveProposal'),
   command(TAPE_SERVE, () => import('../tape/serve.ts'), 'serveTape'),
+  command(TAPE_SHOW, () => import('../tape/show.ts'), 'showTape'),
+  command(TAPE_DIFF, () => import('../tape/show.ts'), 'diffTapes'),
+  command(TAPE_CHECK, () => import('../tape/check-tape.ts'), 'checkTape'),
   SCHEMA,
   command(IMPORT, () => import('../cli/import.ts'), 'importCommand'),
 ]

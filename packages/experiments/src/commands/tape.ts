@@ -1,7 +1,18 @@
 import { RUN_FLAGS, runOptionsOf } from '#sidecar'
-import { asText, group, invalidCombination, missing, one, oneOf, readFlags, toggle } from '#cli'
+import {
+  asText,
+  group,
+  invalidCombination,
+  many,
+  missing,
+  one,
+  oneOf,
+  readFlags,
+  toggle,
+} from '#cli'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 import { MATCHES, OFF_TAPE, PACES } from '../tape/play-options.ts'
+import { JSON_OUT } from './past-experiments.ts'
 import { operation, type RequestOf } from './operation.ts'
 
 const PAGE = 'docs/guides/tapes.md'
@@ -118,3 +129,67 @@ export function fileOf([file]: readonly string[]): string {
   if (file === undefined) throw missing('no tape', 'name a file that squall run --tape has written')
   return file
 }
+
+const COMPARED = group('Comparison:', {
+  values: toggle('compare values, too, and not only shapes: members and types'),
+})
+
+export const TAPE_SHOW = operation({
+  name: 'tape show',
+  examples: ['tape show book-flight.tape', 'tape show book-flight.tape --json'],
+  page: PAGE,
+  description: 'list the calls of a tape with their times, sizes and ends',
+  operands: OWN,
+  flags: JSON_OUT,
+  parse: ({ json }, { operands }) => ({ file: fileOf(operands), json }),
+})
+
+export const TAPE_DIFF = operation({
+  name: 'tape diff',
+  examples: ['tape diff monday.tape tuesday.tape', 'tape diff monday.tape tuesday.tape --values'],
+  page: PAGE,
+  description:
+    'show which calls and responses changed from one tape to another; exit code 1 for a change',
+  operands: { form: '[files...]', most: 2 },
+  flags: { ...COMPARED, ...JSON_OUT },
+  parse: (flags, { operands: [before, after] }) => {
+    if (before === undefined || after === undefined) {
+      throw missing('fewer than two tapes', 'name the earlier and the later tape')
+    }
+    return { files: [before, after] as const, ...flags }
+  },
+})
+
+export const TAPE_CHECK = operation({
+  name: 'tape check',
+  examples: [
+    'tape check book-flight.tape --upstream http://127.0.0.1:3000/mcp',
+    'tape check book-flight.tape --upstream http://127.0.0.1:3000/mcp --values --tool get_price',
+  ],
+  page: PAGE,
+  description:
+    'call a live server as on a tape, and compare the responses; exit code 1 for a difference',
+  operands: OWN,
+  flags: {
+    ...group('The server:', {
+      upstream: one('url', 'MCP endpoint of the live server', (given) => parseTarget(given), {
+        required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
+      }),
+      tool: many('name', 'tool to call although it is not read-only; repeat it for more', (given) =>
+        given.map(({ text }) => text),
+      ),
+    }),
+    ...headerFlags('The server:'),
+    ...COMPARED,
+    ...JSON_OUT,
+  },
+  parse: ({ upstream: url, header: headers, authTokenFile, tool, values, json }, { operands }) => {
+    return {
+      file: fileOf(operands),
+      live: { url, headers, authTokenFile },
+      tools: tool,
+      values,
+      json,
+    }
+  },
+})

@@ -80,22 +80,28 @@ function logOff({ from, method, name, occurrence }: PlayedCall, logger: Logger):
 }
 
 type Live = NonNullable<ServeRequest['live']>
+type Arguments = Readonly<Record<string, unknown>>
 
 /** Opens a client of a live server. Throws a `LoadError`. */
 export async function liveServer({ url, headers, authTokenFile }: Live) {
   const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
   const endpoint = await openEndpoint(target, readVersion())
   const client = await endpoint.connect()
-  const { signal } = new AbortController()
+  const bounds = { timeoutMs: CALL_TIMEOUT, signal: new AbortController().signal }
   return {
     tools: endpoint.tools,
-    call: async (tool: string, args: Readonly<Record<string, unknown>>): Promise<unknown> => {
-      const { result, kind, code, message } = await client.call(tool, args, {
-        timeoutMs: CALL_TIMEOUT,
-        signal,
-      })
+    /** Returns the result of a call. Rejects where there is none. */
+    call: async (tool: string, args: Arguments): Promise<unknown> => {
+      const { result, kind, code, message } = await client.call(tool, args, bounds)
       if (result !== undefined) return result
-      throw new Error([kind, code, message].filter((part) => part !== undefined).join(' '))
+      throw new Error([kind, code, message].filter((word) => word !== undefined).join(' '))
+    },
+    /** Returns the result of a call, or its failure in the form of a tape. */
+    part: async (tool: string, args: Arguments): Promise<unknown> => {
+      const { result, kind, code } = await client.call(tool, args, bounds)
+      if (result !== undefined) return result
+      if (kind === 'rpc') return { error: { code } }
+      return kind === 'http' ? { status: code } : { failed: kind }
     },
     close: async () => {
       await client.close()

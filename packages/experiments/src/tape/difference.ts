@@ -1,0 +1,109 @@
+import { isRecord, pointerTo, sameJson } from '#base'
+
+/** A place at which two values differ. */
+export interface Difference {
+  /** A JSON Pointer, in which `*` is any item of an array. */
+  readonly at: string
+  readonly kind: 'missing' | 'new' | 'type' | 'value'
+  readonly recorded?: unknown
+  readonly found?: unknown
+}
+
+const MAX_FOUND = 20
+const MAX_DEPTH = 32
+const MAX_ITEMS = 1_000
+const REDACTED = '[redacted]'
+
+/** Returns where a found value differs from the recorded one: in its shape, or in any value. */
+export function differences(recorded: unknown, found: unknown, byValue: boolean): Difference[] {
+  const all: Difference[] = []
+  compare(recorded, found, [], { all, byValue })
+  return all
+}
+
+interface Comparison {
+  readonly all: Difference[]
+  readonly byValue: boolean
+}
+
+function compare(recorded: unknown, found: unknown, path: readonly string[], to: Comparison): void {
+  if (to.all.length >= MAX_FOUND || path.length > MAX_DEPTH || recorded === REDACTED) return
+  const report = (kind: Difference['kind']): void => {
+    to.all.push({ at: pointerTo(path), kind, recorded, found })
+  }
+  // A value that may be missing has no shape.
+  if (!to.byValue && (recorded === null || found === null)) return
+  if (recorded === undefined) return found === undefined ? undefined : report('new')
+  if (found === undefined) return report('missing')
+  if (typeOf(recorded) !== typeOf(found)) return report('type')
+  if (Array.isArray(recorded) && Array.isArray(found)) compareItems(recorded, found, path, to)
+  else if (isRecord(recorded) && isRecord(found)) {
+    for (const key of new Set([...Object.keys(recorded), ...Object.keys(found)])) {
+      if (key !== '_meta') compare(own(recorded, key), own(found, key), [...path, key], to)
+    }
+  } else if (typeof recorded === 'string' && isJson(recorded) && isJson(found as string)) {
+    compare(JSON.parse(recorded), JSON.parse(found as string), path, to)
+  } else if (recorded !== found && (to.byValue || path.at(-1) === 'isError')) report('value')
+}
+
+/** Compares arrays item by item, or what all of their items have together. */
+function compareItems(
+  recorded: readonly unknown[],
+  found: readonly unknown[],
+  path: readonly string[],
+  to: Comparison,
+): void {
+  if (!to.byValue) {
+    if (recorded.length === 0 || found.length === 0) return
+    return compare(merged(recorded), merged(found), [...path, '*'], to)
+  }
+  const length = Math.min(Math.max(recorded.length, found.length), MAX_ITEMS)
+  for (let i = 0; i < length; i++) compare(recorded[i], found[i], [...path, String(i)], to)
+  if (length < recorded.length && !sameJson(recorded.slice(length), found.slice(length))) {
+    to.all.push({ at: pointerTo([...path, '*']), kind: 'value' })
+  }
+}
+
+/** Returns an item with the members of all items. */
+function merged(items: readonly unknown[]): unknown {
+  const [first] = items
+  if (!isRecord(first)) return first
+  return Object.fromEntries(
+    items
+      .slice(0, MAX_ITEMS)
+      .filter(isRecord)
+      .toReversed()
+      .flatMap((item) => Object.entries(item)),
+  )
+}
+
+function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}
+
+function isJson(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Returns a difference in words. */
+export function differenceText({ at, kind, recorded, found }: Difference): string {
+  const place = at === '' ? 'the result' : at
+  if (kind === 'missing') return `${place} is missing`
+  if (kind === 'new') return `${place} is new`
+  if (kind === 'type') return `${place} is now ${typeOf(found)}, not ${typeOf(recorded)}`
+  return `${place} is now ${shown(found)}, not ${shown(recorded)}`
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'missing').slice(0, 60)
+}
