@@ -1,11 +1,11 @@
-import { fieldsOf, oneLine, plainJson } from '#base'
+import { fieldsOf, oneLine } from '#base'
 import { print } from '#cli'
 import type { TAPE_CHECK } from '../commands/tape.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import { type Difference, differences, differenceText } from './difference.ts'
 import { liveServer, openTape } from './serve.ts'
-import { endOf, part } from './show.ts'
+import { endOf, jsonText, part } from './show.ts'
 import type { Tape, TapedCall } from './tape.ts'
 
 /** The result of calling a tool of a live server as on the tape. */
@@ -45,7 +45,7 @@ export async function checkTape(request: RequestOf<typeof TAPE_CHECK>): Promise<
   const none = same + drift === 0 ? 'no call was compared: name tools with --tool\n' : ''
   const text = `${checked.map(checkText).join('')}${same} same, ${drift} drifted, ${skipped} skipped\n${none}`
   const shown = { file, url: live.url.origin, same, drift, skipped, calls: checked }
-  await print(json ? `${plainJson(JSON.stringify(shown, null, 2))}\n` : text)
+  await print(json ? jsonText(shown) : text)
   return drift > 0 || same === 0 ? 1 : 0
 }
 

@@ -355,7 +355,7 @@ export class PlayedSession {
   }
 
   /** Sends what the server sent behind a call for no request. */
-  async #pushAfter({ pushed }: TapedCall): Promise<void> {
+  async #pushAfter({ pushed = [] }: TapedCall): Promise<void> {
     for (const taped of pushed) {
       const { method, id, params } = (await this.#player.tape.read(taped)) ?? {}
       if (method === undefined || (id !== undefined && this.#lacks(method))) continue

@@ -10,6 +10,11 @@ import { isNamed, type Tape, type TapedCall } from './tape.ts'
 
 const MAX_PARAMS = 60
 
+/** Returns JSON that does nothing to a terminal. */
+export function jsonText(value: object): string {
+  return `${JSON.stringify(value, null, 2).split('\n').map(plainJson).join('\n')}\n`
+}
+
 /** Returns the last line of a call, in which large results are left out. */
 export async function endOf(tape: Tape, { responses }: TapedCall): Promise<TapeLine | undefined> {
   const last = responses.findLast(({ ends }) => ends)
@@ -26,7 +31,7 @@ export async function showTape({ file, json }: RequestOf<typeof TAPE_SHOW>): Pro
   if (json) {
     const { recordedAt, secrets } = header
     const shown = { file, recordedAt, secrets, bytes, sessions, unread, calls }
-    await print(`${plainJson(JSON.stringify(shown, null, 2))}\n`)
+    await print(jsonText(shown))
     return 0
   }
   const names = ['line', 'at', 'session', 'method', 'name', 'took', 'bytes', 'ended', 'arguments']
@@ -120,7 +125,7 @@ export async function diffTapes({
   }
   await Promise.all([before.close(), after.close()])
   const text = all.map(changeText).join('') || 'no call changed\n'
-  await print(json ? `${plainJson(JSON.stringify(all, null, 2))}\n` : text)
+  await print(json ? jsonText(all) : text)
   return all.length > 0 ? 1 : 0
 }
 

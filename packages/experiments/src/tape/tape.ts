@@ -16,6 +16,7 @@ const MAX_HEAD = 64 * 1024
 const CHUNK = 256 * 1024
 const MAX_LINES = 20_000_000
 const RESULT = ',"result":'
+const NONE: TapedLine[] = []
 
 /** A file that is not a tape, or cannot be played as asked. */
 export class TapeError extends Error {
@@ -41,9 +42,9 @@ export interface TapedCall extends Omit<TapedLine, 'ends'> {
   readonly key: string
   /** True for a request with a cursor. */
   readonly isPage: boolean
-  readonly responses: TapedLine[]
+  responses: TapedLine[]
   /** The messages that the server sent between this request and the next, for no request. */
-  readonly pushed: TapedLine[]
+  pushed: TapedLine[] | undefined
   /** True once a line ended the call. */
   isDone: boolean
 }
@@ -86,8 +87,9 @@ export function keyOf(method: string, params: unknown): string {
   const args = method === 'tools/call' ? { arguments: {}, ...asked } : asked
   const page = cursor === undefined ? '' : '#'
   const text = canonicalJson(args)
-  // Short texts are their own digest.
-  return `${method}${page} ${text.length <= 44 ? text : sha256Of(text).slice(0, 32)}`
+  // Many keys are held: flat and short, unlike the texts that they are made of.
+  const digest = text.length > 32 ? sha256Of(text).slice(0, 32) : text
+  return Buffer.from(`${method}${page} ${digest}`).toString()
 }
 
 /** A recorded file: calls by line, whose messages are read when they are needed. */
@@ -183,16 +185,15 @@ async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promis
   let held: Buffer[] = []
   let size = 0
   const finish = (): void => {
-    const isLong = size > MAX_PARSED
-    if (size > 0)
-      take({ number: ++number, offset: start, length: size, bytes: Buffer.concat(held), isLong })
-    else number++
+    number++
+    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held)
+    if (size > 0) take({ number, offset: start, length: size, bytes, isLong: size > MAX_PARSED })
     if (number > MAX_LINES) throw new TapeError(`it has more than ${MAX_LINES} lines`)
     held = []
     size = 0
   }
+  const chunk = Buffer.allocUnsafe(CHUNK)
   for (;;) {
-    const chunk = Buffer.allocUnsafe(CHUNK)
     const { bytesRead } = await file.read(chunk, 0, CHUNK, position)
     if (bytesRead === 0) break
     for (let at = 0; at < bytesRead;) {
@@ -200,10 +201,13 @@ async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promis
       const to = end < 0 || end > bytesRead ? bytesRead : end
       // Only the beginning of a long line is kept.
       const isLong = size + to - at > MAX_PARSED
-      if (!isLong) held.push(chunk.subarray(at, to))
+      // The next read overwrites the chunk.
+      const isWhole = end >= 0 && end < bytesRead
+      const part = chunk.subarray(at, to)
+      if (!isLong) held.push(isWhole ? part : Buffer.from(part))
       else if (size <= MAX_PARSED) held = [Buffer.concat(held).subarray(0, MAX_HEAD)]
       size += to - at
-      if (end >= 0 && end < bytesRead) {
+      if (isWhole) {
         finish()
         start = position + end + 1
       }
@@ -283,10 +287,10 @@ class TapeReader {
       session: this.#text(session),
       method: this.#text(method),
       name: this.#text(nameOf(method, params)),
-      key: this.#text(keyOf(method, params)),
+      key: keyOf(method, params),
       isPage: fieldsOf(params)['cursor'] !== undefined,
-      responses: [],
-      pushed: [],
+      responses: NONE,
+      pushed: undefined,
       isDone: false,
     }
     this.calls.push(call)
@@ -309,10 +313,13 @@ class TapeReader {
     const taped = { line: number, offset, length, at, ends }
     const call = ends ? this.#ended(line) : this.#during(line)
     if (call === undefined) {
-      this.#sessionOf(session).last?.pushed.push(taped)
+      const { last } = this.#sessionOf(session)
+      if (last !== undefined) (last.pushed ??= []).push(taped)
       return
     }
-    call.responses.push(taped)
+    // An array that grows holds room for many more.
+    if (call.responses === NONE) call.responses = [taped]
+    else call.responses.push(taped)
     if (!ends) return
     call.isDone = true
     this.#open.delete(openKey(exchange, id))

@@ -1,11 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assemble, createLogger, parseRunOptions } from '#sidecar'
+import { assemble, type Logger, parseRunOptions } from '#sidecar'
 import { startSquall } from '../../../../test/support/commands.ts'
 import { Player, type PlayOptions, type PlayedCall } from '../../src/tape/player.ts'
 import { Tape } from '../../src/tape/tape.ts'
 import { TapeUpstream } from '../../src/tape/tape-upstream.ts'
+
+const nothing = (): void => undefined
+const SILENT: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** A line of a tape, with any of its members. */
 export interface AnyLine {
@@ -76,11 +79,10 @@ export async function served(
   const tape = await Tape.open(path)
   const calls: PlayedCall[] = []
   const player = new Player(tape, { ...options, onCall: (call) => calls.push(call) })
-  const logger = createLogger({ level: 'error', format: 'json' })
   const raw = { listen: '127.0.0.1:0', admin: 'off', ...flags }
   const parsed = parseRunOptions(new Map(Object.entries(raw).map(([k, v]) => [k, [v]])), {})
   const own = { name: 'tape', upstream: new TapeUpstream(player) }
-  const running = await assemble(parsed, logger, { own })
+  const running = await assemble(parsed, SILENT, { own })
   return {
     url: `http://127.0.0.1:${running.listeners[0]!.port}/mcp`,
     calls,
