@@ -60,7 +60,7 @@ interface TransportParts extends Pick<
 /** Creates the layers of a port, the table of its open calls, and its streams under faults. */
 export function createStack(
   bounds: PortBounds,
-  { faults, watch, agents, markers = new TrustedMarkers(false), own: _, ...shared }: PortContext,
+  { faults, watch, agents, markers = new TrustedMarkers(false), ...shared }: PortContext,
   { closing, newConnections, server, serverName, outbound, ...own }: TransportParts,
 ): {
   readonly exchanges: Received

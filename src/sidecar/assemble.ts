@@ -12,7 +12,7 @@ import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../base/flags/usage-error.ts'
-import type { CallLog } from '../telemetry/call-log.ts'
+import type { CallLog, CountLines } from '../telemetry/call-log.ts'
 import { CallWatch } from '../telemetry/call-watch.ts'
 import { ShownIds } from '../telemetry/shown-ids.ts'
 import { isForPeople, type Logger } from '../telemetry/log.ts'
@@ -68,8 +68,7 @@ export async function assemble(
 ): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const callLog = await openedCallLog(options, metrics, logger)
-  const tape = await openedTape(options.tape, metrics, logger)
+  const { callLog, tape, closeFiles } = await openedFiles(options, metrics, logger)
   const engine = await rulesEngine(options, metrics, logger, given)
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
@@ -94,8 +93,7 @@ export async function assemble(
     listeners = await sidecar.listen()
   } catch (error) {
     await engine?.close()
-    await callLog?.close()
-    await tape?.close()
+    await closeFiles()
     throw error
   }
   metrics.violations = sidecar.stdio?.violations ?? {}
@@ -142,8 +140,7 @@ export async function assemble(
     control.close()
     await sidecar.close()
     await engine?.close()
-    await callLog?.close()
-    await tape?.close()
+    await closeFiles()
     throw error
   }
   for (const [index, { upstream, scheme }] of named.entries()) {
@@ -175,8 +172,7 @@ export async function assemble(
     control.close()
     await engine?.close()
     await admin.close()
-    await callLog?.close()
-    await tape?.close()
+    await closeFiles()
   })
 }
 
@@ -218,6 +214,17 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   ENXIO: 'it is a pipe without a reader',
 }
 
+/** Opens the files that are written. Throws a `UsageError`. */
+async function openedFiles(options: RunOptions, metrics: Metrics, logger: Logger) {
+  const callLog = await openedCallLog(options, metrics, logger)
+  const tape = await openedTape(options.tape, metrics, logger)
+  const closeFiles = async (): Promise<void> => {
+    await callLog?.close()
+    await tape?.close()
+  }
+  return { callLog, tape, closeFiles }
+}
+
 /** Opens the call log. Throws a `UsageError`. */
 async function openedCallLog(
   { callLog: path, callLogSize: maxBytes, logFormat }: RunOptions,
@@ -233,7 +240,7 @@ async function openedCallLog(
   }
   const { openCallLog } = await import('../telemetry/call-log.ts')
   try {
-    const count = metrics.callsLogged.bind(metrics)
+    const count: CountLines = (fate, lines) => metrics.recorded('callLog', fate, lines)
     return await openCallLog({ path, maxBytes, count, logger })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException

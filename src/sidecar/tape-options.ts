@@ -3,6 +3,7 @@ import { type Given, group, type Values } from '../base/flags/flag.ts'
 import { many, one, pathTo, size, toggle } from '../base/flags/kinds.ts'
 import { invalidCombination, invalidFile, invalidValue } from '../base/flags/usage-error.ts'
 import { quoted } from '../base/text/foreign-text.ts'
+import type { CountLines } from '../telemetry/call-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { TapeOptions, TapeRecorder } from '../telemetry/tape.ts'
@@ -47,7 +48,7 @@ export async function openedTape(
 ): Promise<TapeRecorder | undefined> {
   if (options === undefined) return undefined
   const { TapeRecorder } = await import('../telemetry/tape.ts')
-  const count = metrics.taped.bind(metrics)
+  const count: CountLines = (fate, lines) => metrics.recorded('tape', fate, lines)
   return TapeRecorder.open({ ...options, logger, count }, readVersion()).catch((error: unknown) => {
     const { code = String(error) } = error as NodeJS.ErrnoException
     const path = quoted(options.path)

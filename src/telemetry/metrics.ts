@@ -57,10 +57,8 @@ export type AdminRejection = 'host' | 'token' | 'change'
 export interface Metrics extends Telemetry {
   /** Counts a request that the admin port rejected. */
   adminRejected(reason: AdminRejection): void
-  /** Counts lines of the call log. */
-  callsLogged(fate: LoggedLine, lines: number): void
-  /** Counts messages of the tape. */
-  taped(fate: LoggedLine, messages: number): void
+  /** Counts lines of the call log, or messages of the tape. */
+  recorded(file: 'callLog' | 'tape', fate: LoggedLine, lines: number): void
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
@@ -100,8 +98,10 @@ class PromMetrics implements Metrics {
   readonly #unclassified = { ...NO_UNCLASSIFIED }
   readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
-  readonly #logged: Record<LoggedLine, number> = { written: 0, dropped: 0 }
-  readonly #taped: Record<LoggedLine, number> = { written: 0, dropped: 0 }
+  readonly #recorded = {
+    callLog: { written: 0, dropped: 0 },
+    tape: { written: 0, dropped: 0 },
+  }
   readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_CANARY_TOOLS)
@@ -145,12 +145,8 @@ class PromMetrics implements Metrics {
     this.#adminRejected[reason]++
   }
 
-  callsLogged(fate: LoggedLine, lines: number): void {
-    this.#logged[fate] += lines
-  }
-
-  taped(fate: LoggedLine, messages: number): void {
-    this.#taped[fate] += messages
+  recorded(file: 'callLog' | 'tape', fate: LoggedLine, lines: number): void {
+    this.#recorded[file][fate] += lines
   }
 
   overhead(seconds: number): void {
@@ -246,8 +242,8 @@ class PromMetrics implements Metrics {
       squall_stdio_violations_total: this.violations,
       squall_rejected_total: this.#rejected,
       squall_admin_rejected_total: this.#adminRejected,
-      squall_call_log_lines_total: this.#logged,
-      squall_tape_messages_total: this.#taped,
+      squall_call_log_lines_total: this.#recorded.callLog,
+      squall_tape_messages_total: this.#recorded.tape,
       squall_canary_calls_total: this.#canaryCalls,
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,

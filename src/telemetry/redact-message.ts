@@ -43,7 +43,7 @@ export function redactMessage(
   return copy
 }
 
-/** Returns true for lists of definitions, and for what a peer says of itself. */
+/** Returns true for lists of definitions, and for the description of a peer. */
 function isDefinition(value: unknown): boolean {
   if (!isRecord(value) || 'content' in value) return false
   return LISTS.some((key) => typeof value[key] === 'object')
@@ -93,7 +93,7 @@ class Redactor {
     }
     const isSecret = isInSecret || isSecretName(key)
     if (typeof value === 'number' && isSecret) {
-      // Counts of tokens are no secrets.
+      // Counts of tokens stay.
       return NUMBER.test(key.toLowerCase().replaceAll(/[-_]/g, '')) ? REDACTED : value
     }
     // The properties of a schema have names of secrets, not secrets.

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { endingAfter } from '../base/deadline.ts'
 import { Fifo } from '../base/fifo.ts'
-import { inThread } from '../rules/file/parse-off-thread.ts'
-import type { LoggedLine } from './call-log.ts'
+import { inThread } from '../base/in-thread.ts'
+import type { CountLines } from './call-log.ts'
 import type { Logger } from './log.ts'
 import { pathsOf, type Redaction } from './redact-message.ts'
 import { TAPE_VERSION, type TapeHeader, type TapeLine, tapeLines } from './tape-line.ts'
@@ -30,10 +31,7 @@ const COMPILED = import.meta.url.endsWith('.js')
   ? new URL('../telemetry/tape-worker.js', import.meta.url)
   : undefined
 
-/** Counts messages of the tape. */
-export type CountTaped = (fate: LoggedLine, messages: number) => void
-
-type Recording = TapeOptions & { readonly logger: Logger; readonly count: CountTaped }
+type Recording = TapeOptions & { readonly logger: Logger; readonly count: CountLines }
 
 interface Waiting {
   readonly line: TapeLine
@@ -124,7 +122,7 @@ export class TapeRecorder {
   async #lines({ line, text }: Waiting): Promise<string> {
     const job = { line, text, redaction: this.#redaction }
     if (COMPILED === undefined || (text?.length ?? 0) <= MAX_BETWEEN_CALLS) return tapeLines(job)
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(THREAD_MS)])
+    const signal = endingAfter(THREAD_MS, this.#closing.signal)
     const lines = await inThread<string>(COMPILED, job, signal).catch(() => undefined)
     return lines ?? tapeLines({ ...job, text: undefined, line: { ...line, omitted: 'unreadable' } })
   }

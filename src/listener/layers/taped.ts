@@ -21,10 +21,10 @@ export function taped(p: StackParts): Layer<Service<Outgoing>> {
     if (tape === undefined) return inner
     return {
       send(request, sink) {
-        const taped = new TapedSink(p, tape, request, sink)
-        const transfer = inner.send(request, taped)
+        const own = new TapedSink(p, tape, request, sink)
+        const transfer = inner.send(request, own)
         const abort = (): void => {
-          taped.release()
+          own.release()
           transfer.abort()
         }
         return { resume: () => transfer.resume(), abort }

@@ -1,5 +1,6 @@
 import { type AnchorJob, anchorTexts } from './anchor-text.ts'
-import { COMPILED, inThread, MAX_BETWEEN_CALLS } from './parse-off-thread.ts'
+import { inThread } from '../../base/in-thread.ts'
+import { COMPILED, MAX_BETWEEN_CALLS } from './parse-off-thread.ts'
 
 /**
  * Anchors texts, large ones in a worker thread. Returns undefined for each text that cannot be

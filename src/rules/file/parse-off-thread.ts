@@ -1,4 +1,5 @@
 import { endingAfter } from '../../base/deadline.ts'
+import { inThread } from '../../base/in-thread.ts'
 import { deepFreeze } from '../../base/values.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
@@ -11,12 +12,6 @@ import type { RulesVersion } from './rules-version.ts'
 export const MAX_BETWEEN_CALLS = 8 * 1024
 /** Ten times the measured time of the slowest text of the maximum size. */
 const TIME_LIMIT = 30_000
-/**
- * The heap that the largest files need; with less, a file is rejected before the process is killed.
- */
-const MOST_MEMORY = 256
-const LEAST_MEMORY = 32
-const MIB = 1024 * 1024
 
 // The built worker exists only after a build; from source, parsing stays on the main thread.
 export const COMPILED = import.meta.url.endsWith('.js')
@@ -43,44 +38,6 @@ export async function parseWherever(
   ).catch((error: unknown) => rejectedFor(found, whyNot(error)))
   if (version !== undefined) return deepFreeze(version)
   return signal.aborted ? undefined : rejectedFor(found, `parsing took over ${TIME_LIMIT} ms`)
-}
-
-/** Runs one job in a worker thread; returns undefined when the signal aborts. */
-export async function inThread<T>(
-  script: URL,
-  job: object,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  // Most rules are short, and a start does without it then.
-  const { Worker } = process.getBuiltinModule('node:worker_threads')
-  const worker = new Worker(script, {
-    workerData: job,
-    name: 'squall',
-    // The worker needs no environment, which may hold secrets.
-    env: {},
-    resourceLimits: { maxOldGenerationSizeMb: memoryLimit() },
-  })
-  const giveUp = (): void => void worker.terminate()
-  signal.addEventListener('abort', giveUp, { once: true })
-  try {
-    return await new Promise<T | undefined>((resolve, reject) => {
-      worker.once('message', resolve)
-      worker.once('error', reject)
-      worker.once('exit', () => {
-        if (signal.aborted) resolve(undefined)
-        else reject(new Error('its parser ended'))
-      })
-    })
-  } finally {
-    signal.removeEventListener('abort', giveUp)
-    await worker.terminate()
-  }
-}
-
-/** Returns half of the memory that is left to the process, in MiB. */
-function memoryLimit(): number {
-  const half = Math.floor(process.availableMemory() / 2 / MIB)
-  return Math.min(MOST_MEMORY, Math.max(LEAST_MEMORY, half))
 }
 
 function whyNot(error: unknown): string {

@@ -84,7 +84,7 @@ export class Player {
     const session = chosenSession(tape, options.session)
     for (const call of tape.calls) {
       const isOther = session !== undefined && call.session !== session && call.session !== ''
-      // A call without a response is no help, but a stream may have stayed open to the end.
+      // Of the calls without a response, only a stream can be played: it stayed open to the end.
       if (isOther || !(call.isDone || call.method === 'subscriptions/listen')) continue
       addTo(this.#byKey, call.key, call)
       addTo(this.#byTool, toolKey(call.method, call.name), call)
@@ -191,7 +191,7 @@ export class PlayedSession {
     } else if (from === 'live') {
       yield* this.#live(request)
     } else {
-      yield message(request, from === 'default' ? { result: {} } : offTape(request))
+      yield messageOf(request, from === 'default' ? { result: {} } : offTapeOf(request))
     }
   }
 
@@ -277,7 +277,7 @@ export class PlayedSession {
       }
       if (signal.aborted) return
       if (line === undefined) {
-        yield message(request, errorOf(`${quoted(tape.path)} has changed at line ${taped.line}`))
+        yield messageOf(request, errorOf(`${quoted(tape.path)} has changed at line ${taped.line}`))
         return
       }
       const long = await tape.longResult({ ...taped, offset, length })
@@ -295,12 +295,12 @@ export class PlayedSession {
     if (failed !== undefined) return { kind: 'failed', line }
     if (omitted !== undefined) {
       const why = omitted === 'too_large' ? `it has ${bytes} bytes` : 'it could not be read'
-      return message(request, errorOf(`the recorded response is not on the tape: ${why}`))
+      return messageOf(request, errorOf(`the recorded response is not on the tape: ${why}`))
     }
     if (error === undefined && result === undefined)
       return { kind: 'status', status: status ?? 200, line }
-    if (error !== undefined) return message(request, { error, status })
-    return message(request, { result: this.#result(request, call, line) })
+    if (error !== undefined) return messageOf(request, { error, status })
+    return messageOf(request, { result: this.#result(request, call, line) })
   }
 
   /** Returns a result with the cursors and ids of the new client. */
@@ -379,9 +379,9 @@ export class PlayedSession {
     const { name, arguments: args } = fieldsOf(request.params)
     try {
       const result = await this.#player.options.live!(String(name), fieldsOf(args))
-      yield message(request, { result })
+      yield messageOf(request, { result })
     } catch (error) {
-      yield message(request, errorOf(`the live server failed: ${(error as Error).message}`))
+      yield messageOf(request, errorOf(`the live server failed: ${(error as Error).message}`))
     }
   }
 }
@@ -400,7 +400,7 @@ function withParams(params: unknown): object {
   return params === undefined ? {} : { params }
 }
 
-function message(
+function messageOf(
   { id }: Request,
   { status, ...rest }: { readonly status?: number | undefined; readonly [key: string]: unknown },
 ): Extract<Played, { kind: 'message' }> {
@@ -413,7 +413,7 @@ function errorOf(text: string) {
 }
 
 /** Returns the response to a request that the tape does not have: a tool error for a tool. */
-function offTape({ method, params }: Request) {
+function offTapeOf({ method, params }: Request) {
   const name = nameOf(method, params)
   const { _meta } = fieldsOf(params)
   const asked = name === '' ? method : `${method} of ${quoted(name)} with these arguments`

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { canonicalJson, fieldsOf, isRecord, quoted, sha256Of } from '#base'
 import {
   pathsOf,
@@ -12,7 +12,7 @@ import {
 /** The result of a longer line is not parsed: it must be its last member. */
 const MAX_PARSED = 16 * 1024 * 1024
 /** The members before the result of such a line. */
-const MAX_HEAD = 64 * 1024
+const MAX_START = 64 * 1024
 const CHUNK = 256 * 1024
 const MAX_LINES = 20_000_000
 const RESULT = ',"result":'
@@ -116,7 +116,7 @@ export class Tape {
 
   /** Reads what is where in a file. Throws a `TapeError`, or an error of the file system. */
   static async open(path: string): Promise<Tape> {
-    const file = await open(path, 'r')
+    const file = await openFile(path, 'r')
     try {
       if (!(await file.stat()).isFile()) throw new TapeError('it is not a file')
       const reader = new TapeReader()
@@ -135,7 +135,7 @@ export class Tape {
     length,
   }: Pick<TapedLine, 'offset' | 'length'>): Promise<TapeLine | undefined> {
     const isLong = length > MAX_PARSED
-    const bytes = await this.bytesAt(offset, isLong ? MAX_HEAD : length)
+    const bytes = await this.bytesAt(offset, isLong ? MAX_START : length)
     const found = lineOf(bytes, isLong)
     return typeof found === 'string' ? undefined : found
   }
@@ -146,8 +146,8 @@ export class Tape {
     length,
   }: TapedLine): Promise<{ start: number; end: number } | undefined> {
     if (length <= MAX_PARSED) return undefined
-    const head = await this.bytesAt(offset, MAX_HEAD)
-    const at = head.indexOf(RESULT)
+    const start = await this.bytesAt(offset, MAX_START)
+    const at = start.indexOf(RESULT)
     const tail = (await this.bytesAt(offset + length - 16, 16)).toString('latin1').trimEnd()
     const end = offset + length - 16 + tail.length - 1
     return at < 0 ? undefined : { start: offset + at + RESULT.length, end }
@@ -205,7 +205,7 @@ async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promis
       const isWhole = end >= 0 && end < bytesRead
       const part = chunk.subarray(at, to)
       if (!isLong) held.push(isWhole ? part : Buffer.from(part))
-      else if (size <= MAX_PARSED) held = [Buffer.concat(held).subarray(0, MAX_HEAD)]
+      else if (size <= MAX_PARSED) held = [Buffer.concat(held).subarray(0, MAX_START)]
       size += to - at
       if (isWhole) {
         finish()

@@ -86,9 +86,9 @@ async function twice(
 }
 
 const clients: readonly [string, Open][] = [
-  ['SDK v1', openClient('v1') as Open],
-  ['SDK v2', openClient('v2') as Open],
-  ['SDK v2 of the newest protocol version', openClient('v2 auto') as Open],
+  ['SDK v1', openClient('v1')],
+  ['SDK v2', openClient('v2')],
+  ['SDK v2 of the newest protocol version', openClient('v2 auto')],
 ]
 
 describe.each(clients)('a tape of a client of %s', (_name, connect) => {
@@ -119,7 +119,7 @@ it('plays a request for input and the result that followed it', async () => {
   const play = async (client: InteropClientV2): Promise<unknown> => client.call('ask')
   const { direct, played, path } = await twice(
     server.url,
-    connect as unknown as Open,
+    connect,
     'streamableHttp',
     async (client) => ({ asked: await play(client as InteropClientV2) }),
   )

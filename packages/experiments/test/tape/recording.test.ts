@@ -240,20 +240,17 @@ it('ends when the disk is full, and lets calls pass', async () => {
 })
 
 it('records what is no result: an error, a status, and a response that is too large', async () => {
+  const respond = (response: ServerResponse, { id, params }: Asked): void => {
+    if (params?.name === 'busy') response.writeHead(503, { 'retry-after': '7' }).end('busy')
+    else if (params?.name === 'cut') response.socket!.resetAndDestroy()
+    else {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { text: 'x'.repeat(3_000) } }))
+    }
+  }
   const app = open(
     await startUpstream((request, response) => {
-      void json(request).then((asked) => {
-        const { params } = asked as Asked
-        if (params?.name === 'busy') response.writeHead(503, { 'retry-after': '7' }).end('busy')
-        else if (params?.name === 'cut') response.socket!.resetAndDestroy()
-        else {
-          const text = 'x'.repeat(params?.name === 'large' ? 3_000 : 1)
-          response.setHeader('content-type', 'application/json')
-          response.end(
-            JSON.stringify({ jsonrpc: '2.0', id: (asked as Asked).id, result: { text } }),
-          )
-        }
-      })
+      void json(request).then((asked) => respond(response, asked as Asked))
     }),
   )
   const names = ['busy', 'cut', 'large']
