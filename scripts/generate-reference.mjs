@@ -28,6 +28,7 @@ const PAGES = [
   { path: 'deploy/rules.schema.json', make: schemaOf('rules') },
   { path: 'deploy/experiment.schema.json', make: schemaOf('experiment') },
   { path: 'deploy/policy.schema.json', make: schemaOf('policy') },
+  { path: 'deploy/tape.schema.json', make: schemaOf('tape') },
   { path: 'src/cli/commands/program-help.ts', make: programHelp },
   ...DASHBOARDS,
   ...CHART_FILES,

@@ -4,8 +4,8 @@ import { type Fields, isRecord } from '../../base/values.ts'
 /** Shorter nodes take more space as references. */
 const MIN_SHARED = 80
 
-/** A JSON Schema of files that people write. */
-export type SchemaKind = 'rules' | 'experiment' | 'policy'
+/** A published JSON Schema of files. */
+export type SchemaKind = 'rules' | 'experiment' | 'policy' | 'tape'
 
 /** Returns the path of a schema in this package. */
 export function schemaPath(kind: SchemaKind): string {

@@ -6,14 +6,15 @@ const SCHEMAS: ReadonlyMap<string, () => Promise<string>> = new Map([
   ['rules', async () => (await import('../cli/schemas.ts')).rulesSchemaText()],
   ['experiment', async () => (await import('../experiment/plan-schema.ts')).planSchemaText()],
   ['policy', async () => (await import('../policy/policy-schema.ts')).policySchemaText()],
+  ['tape', async () => (await import('../tape/tape-schema.ts')).tapeSchemaText()],
 ])
 
 export const SCHEMA = defineCommand({
   name: 'schema',
   examples: ['schema > rules.schema.json', 'schema experiment > experiment.schema.json'],
   page: 'docs/concepts/rules.md',
-  description: 'print the JSON Schema of rules files, experiments or policies, for editors',
-  operands: { form: '[rules|experiment|policy]', most: 1 },
+  description: 'print the JSON Schema of rules files, experiments, policies or lines of tapes',
+  operands: { form: '[rules|experiment|policy|tape]', most: 1 },
   flags: {},
   fromEnvironment: false,
   parse: (_flags, { operands: [name = 'rules'] }) => {

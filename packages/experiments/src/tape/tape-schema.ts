@@ -1,0 +1,71 @@
+import { schemaText } from '#rules'
+
+const text = (description: string, more: object = {}): object => ({
+  type: 'string',
+  description,
+  ...more,
+})
+const of = (values: readonly string[], description: string): object =>
+  text(description, { enum: values })
+
+const HEADER = {
+  type: 'object',
+  description: 'First line: says how the tape was recorded.',
+  required: ['tape', 'secrets'],
+  properties: {
+    tape: { const: 1, description: 'Version of the format.' },
+    squall: text('Version of the program that recorded the tape.'),
+    recordedAt: text('Start of the recording, in ISO 8601.'),
+    note: text('Reminder that arguments and results are kept in clear.'),
+    secrets: of(['redacted', 'kept'], 'Treatment of values that look like secrets.'),
+    redact: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'JSON Pointers to further values that are replaced; `*` is any key or index.',
+    },
+  },
+}
+
+const LINE = {
+  type: 'object',
+  description: 'Every other line: one message, or the end of an exchange without a message.',
+  required: ['at', 'exchange', 'from'],
+  properties: {
+    at: { type: 'number', description: 'Milliseconds since the recording began.' },
+    exchange: {
+      type: 'integer',
+      description: 'Number of the HTTP exchange, or of the stdio line.',
+    },
+    session: text('Start of a hash of the session; missing without a session.'),
+    protocolVersion: text('Protocol version in the header of a request.'),
+    from: of(['client', 'server'], 'Sender of the message.'),
+    via: of(
+      ['json', 'sse', 'stream'],
+      'Whole response, event of a response, or stream of its own.',
+    ),
+    id: {
+      type: ['string', 'number', 'null'],
+      description: 'JSON-RPC id of a request or response.',
+    },
+    method: text('Method of a request or notification.'),
+    params: { description: 'Parameters of a request or notification.' },
+    status: { type: 'integer', description: 'HTTP status of an error.' },
+    retryAfter: text('Value of the header `Retry-After`.'),
+    body: text('Text of a response that is not JSON-RPC.'),
+    failed: of(
+      ['connect', 'overload', 'reset', 'closed', 'protocol', 'internal'],
+      'Failure in place of the rest of a response.',
+    ),
+    omitted: of(['too_large', 'unreadable'], 'Reason for which a message is not on the tape.'),
+    bytes: { type: 'integer', description: 'Size of a message that is not on the tape.' },
+    error: { description: 'JSON-RPC error.' },
+    result: { description: 'JSON-RPC result; the last member of a line above 16 MiB.' },
+  },
+}
+
+/** Returns the JSON Schema of each line of a tape. */
+export function tapeSchemaText(): string {
+  const title = 'Line of a Squall tape'
+  const root = { $schema: 'http://json-schema.org/draft-07/schema#', title, anyOf: [HEADER, LINE] }
+  return schemaText('tape', root)
+}
