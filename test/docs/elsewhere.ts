@@ -43,8 +43,13 @@ export const RUN_LONG: readonly string[] = [
 export const ELSEWHERE: readonly Elsewhere[] = [
   { command: /^npx mcp-squall try /, by: 'try-terminal.test.ts' },
   {
-    command: /^npx mcp-squall tap|\/api\/tap/,
+    command: /^npx mcp-squall tap |\/api\/tap/,
     because: 'it prints nothing before a call comes; the tests of the tap read its lines',
+  },
+  {
+    page: 'docs/guides/tapes.md',
+    command: /^npx mcp-squall (?:run|stdio|tape) /,
+    because: 'it waits for an agent, or for its tape; packages/experiments/test/tape has both',
   },
   {
     page: 'docs/guides/what-the-agent-did.md',

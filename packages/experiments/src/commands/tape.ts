@@ -111,7 +111,9 @@ To inject faults into a tape over stdio, put squall stdio in front of it: the ru
       throw invalidCombination('--off-tape beside --upstream', 'remove one of the two')
     }
     const others = readFlags(RUN_FLAGS, new Map(), {})
-    const own = { ...others, ...flags, upstream: others.upstream, readyWithoutUpstream: true }
+    // The tape takes the place of an address that nobody dials.
+    const upstream = flags.listen.map(() => ({ text: 'http://127.0.0.1:1', source: '--upstream' }))
+    const own = { ...others, ...flags, upstream, readyWithoutUpstream: true }
     return {
       file: fileOf(operands),
       play: { match, pace, session, offTape },
