@@ -23,8 +23,8 @@ class CallerSessions {
 export class TaskTable {
   readonly #tasks: Readonly<Record<KeyKind, Map<string, Task>>> = {
     header: new Map(),
-    trace: new Map(),
     meta: new Map(),
+    trace: new Map(),
     session: new Map(),
     client: new Map(),
   }
@@ -62,7 +62,7 @@ export class TaskTable {
     return this.#tasks[kind].get(bounded(key))
   }
 
-  /** Creates a task. `caller` identifies the client of a session. */
+  /** Creates a task. `caller` identifies the client of a session, or without one. */
   create(kind: KeyKind, key: string, caller: string, beganAt: number): Task {
     if (this.#used.size >= this.#limit && this.#used.oldest) this.#onFull(this.#used.oldest)
     // A part of a header block would keep the whole block alive.
@@ -134,6 +134,6 @@ export class TaskTable {
 }
 
 /** Returns the key under which the table knows a task. */
-function bounded(key: string): string {
+export function bounded(key: string): string {
   return key.length > MAX_KEY ? digest(key) : key
 }

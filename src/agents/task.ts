@@ -2,6 +2,8 @@ import { type ActionFacts, callKey, type Execution } from './action.ts'
 import type { ClientInfo, Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
+import type { Held } from './open-trace.ts'
+import type { ShownTask } from '../telemetry/shown-ids.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** An event with its verdict. */
@@ -15,11 +17,14 @@ export interface Decided {
 /** One call of an agent in its task, from its arrival to its end. */
 export interface Action extends ActionFacts {
   isAgain: boolean
-  readonly task: Task
+  /** `UNFILED` while the call is held. */
+  task: Task
+  /** The place of a call whose task is not clear yet. */
+  held: Held | undefined
   /** The number of the call in its task. */
-  readonly seq: number
+  seq: number
   /** The other calls of the task that were open at the arrival. */
-  readonly others: number
+  others: number
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
   hasEnded: boolean
@@ -98,7 +103,7 @@ export class Task {
   readonly key: string
   /** Further keys: the sessions that the same agent began after the first. */
   readonly aliases: string[] = []
-  /** Identifies the client of a session. */
+  /** Identifies the client, where the session or the client is the key. */
   readonly caller: string
   /** Milliseconds since the epoch. */
   readonly beganAt: number
@@ -161,4 +166,14 @@ export class Task {
     this.retries++
     if (action.hasEnded) this.failed.succeeded(callKey(action))
   }
+}
+
+/** The task of calls whose own is not clear yet, or that have none. */
+export const UNFILED = new Task('client', '', '', 0)
+UNFILED.isEnded = true
+
+/** Returns the task of a call; where it is not clear yet, the key that it has without its trace. */
+export function taskOf({ held, task }: Action): ShownTask | undefined {
+  if (held !== undefined) return held.key
+  return task === UNFILED ? undefined : task
 }

@@ -3,6 +3,7 @@ import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import type { Sessions } from '../mcp/sessions.ts'
 import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
+import { taskOf } from '../agents/task.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
@@ -59,9 +60,7 @@ export class InFlightRequests {
     const entry = newEntry(call, carrier)
     const { agents } = this.#parts
     if (agents !== undefined) {
-      const { session, client, receivedAt } = entry
-      // Clients without a span for the whole task begin a trace for each call, and send it in `_meta`.
-      const { trace } = carrier.facts
+      const { session, client, trace, receivedAt } = entry
       const facts = { caller: carrier.exchange, session, trace, client, server: agents.server }
       entry.action = agents.watch.started(call, facts, receivedAt)
     }
@@ -109,7 +108,7 @@ export class InFlightRequests {
       client: this.#clientOf(entry),
       error,
       requestBytes,
-      task: action?.task,
+      task: action && taskOf(action),
       faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.

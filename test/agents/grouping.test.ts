@@ -12,8 +12,7 @@ describe('a call belongs to the task that is named first', () => {
   const all = { headers: ['x-task-id', 'h'], trace: TRACE, meta: { task: 7 }, session: 's' }
   it.each([
     ['header', all],
-    ['trace', { ...all, headers: [] }],
-    ['meta', { ...all, headers: [], trace: undefined }],
+    ['meta', { ...all, headers: [] }],
     ['session', { session: 's' }],
     ['client', { session: '' }],
   ] as const)('by %s', (kind, asked) => {
