@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { isRecord, type RandomSource, seededRandom } from '#base'
 import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
@@ -53,6 +54,8 @@ export interface CallTimes {
   readonly deadlineAt: number
   /** The id that requests name; undefined where the user's headers name one. */
   readonly task?: string | undefined
+  /** The id of the trace in which requests are sent. */
+  readonly trace?: string | undefined
   /** Counts the requests that are sent. */
   readonly requests: RequestCounts
 }
@@ -139,6 +142,8 @@ export class CallRunner {
       timeoutMs,
       signal,
       task: times.task,
+      // Sampled, or nobody finds the failed calls of the report.
+      traceparent: times.trace && `00-${times.trace}-${randomBytes(8).toString('hex')}-01`,
     })
     const endedAt = clock.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
@@ -193,6 +198,7 @@ export class CallRunner {
       response,
       origin: originOf(response),
       injected,
+      trace: times.trace,
       correct,
       inTime,
       success: correct && inTime,

@@ -37,6 +37,8 @@ export interface CallBounds {
   readonly signal: AbortSignal
   /** The id of the task. */
   readonly task?: string | undefined
+  /** The `traceparent` of the call. */
+  readonly traceparent?: string | undefined
 }
 
 export interface HeldStream {

@@ -21,7 +21,11 @@ interface CallLimits {
 }
 
 type CallTool = (
-  params: { readonly name: string; readonly arguments: Record<string, unknown> },
+  params: {
+    readonly name: string
+    readonly arguments: Record<string, unknown>
+    readonly _meta?: { readonly traceparent: string }
+  },
   limits: CallLimits,
 ) => Promise<unknown>
 
@@ -69,8 +73,12 @@ async function openSdkClient<Transport extends SdkTransport>(
   const transport = new Transport(url, { fetch: markerFetch.fetch, requestInit: { headers } })
   await client.connect(transport)
   return {
-    call: (name, args, bounds) =>
-      sdkResponse(markerFetch, (limits) => callTool({ name, arguments: args }, limits), bounds),
+    call: (name, args, bounds) => {
+      const { traceparent } = bounds
+      const _meta = traceparent === undefined ? {} : { _meta: { traceparent } }
+      const params = { name, arguments: args, ..._meta }
+      return sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
+    },
     hold: (signal) => {
       const { sessionId } = transport
       const session = sessionId === undefined ? {} : { 'mcp-session-id': sessionId }

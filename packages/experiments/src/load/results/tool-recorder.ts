@@ -21,6 +21,8 @@ export interface CallOutcome extends ResponseChecks {
   readonly origin: Origin
   /** An attempt carried the marker of a fault. */
   readonly injected: boolean
+  /** The id of its trace. */
+  readonly trace?: string | undefined
   readonly correct: boolean
   readonly inTime: boolean
   readonly success: boolean
@@ -48,7 +50,7 @@ export class ToolRecorder {
     this.counts.calls++
     this.counts.ok += Number(outcome.success)
     for (const check of CHECKS) this.counts[check] += Number(outcome[check])
-    if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin)
+    if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin, outcome.trace)
     this.latency.add(latencyMs)
   }
 
