@@ -50,7 +50,7 @@ export class OpenTrace {
 
   /**
    * Returns true for the second call of the trace. Clients list tools, begin sessions and poll by
-   * themselves, within the span of a call: that is no second one, unless the call failed.
+   * themselves within the span of a call, which counts only after the call failed.
    */
   isSharedBy(method: string): boolean {
     if (isPassive(method)) return false

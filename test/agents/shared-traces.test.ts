@@ -111,7 +111,7 @@ describe('verdicts about agents that call at random', () => {
 
 describe('a trace names a task', () => {
   const tasksOf = ({ watch }: ReturnType<typeof watched>) =>
-    [...watch.tasks()].map(({ task }) => [task.kind, task.calls + task.retries]).sort()
+    [...watch.tasks()].map(({ task }) => `${task.kind} ${task.calls + task.retries}`).sort()
 
   it('from its second call on, which takes the first along', () => {
     const setup = watched()
@@ -122,10 +122,7 @@ describe('a trace names a task', () => {
     setup.wait(3 * WINDOW)
     expect(setup.verdicts).toEqual(['retried'])
     setup.wait(3 * WINDOW)
-    expect(tasksOf(setup)).toEqual([
-      ['session', 1],
-      ['trace', 2],
-    ])
+    expect(tasksOf(setup)).toEqual(['session 1', 'trace 2'])
   })
 
   it('where calls of one session share it, whatever address they come from', () => {
@@ -133,7 +130,7 @@ describe('a trace names a task', () => {
     setup.call({ tool: 'a' })
     setup.call({ tool: 'pay', trace: traceOf(1), peer: '10.0.0.1' }, FAILED)
     setup.call({ tool: 'pay', trace: traceOf(1), peer: '10.0.0.2' })
-    expect(tasksOf(setup)).toContainEqual(['trace', 2])
+    expect(tasksOf(setup)).toContain('trace 2')
   })
 
   it.each([
@@ -148,7 +145,7 @@ describe('a trace names a task', () => {
     setup.wait(1)
     setup.wait(3 * WINDOW)
     setup.wait(3 * WINDOW)
-    expect(tasksOf(setup).map(([kind]) => kind)).not.toContain('trace')
+    expect(tasksOf(setup).join()).not.toContain('trace')
   })
 
   it('where a list follows a call that failed', () => {
@@ -162,7 +159,7 @@ describe('a trace names a task', () => {
   it('at once where no other key is in use', () => {
     const setup = watched({ by: ['trace'] })
     setup.call({ tool: 'a', trace: traceOf(1) })
-    expect(tasksOf(setup)).toEqual([['trace', 1]])
+    expect(tasksOf(setup)).toEqual(['trace 1'])
   })
 })
 
