@@ -53,6 +53,7 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
     findings.push(
       ...(direction === 'server' ? [] : kindFindings(at, where)),
       ...headerFindings(at, where),
+      ...baggageFindings(at, where),
       ...argsFindings(at, where),
       ...labelFindings(at, where),
     )
@@ -60,7 +61,7 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
       findings.push(...methodFindings(at['method'], [...where, 'method'], direction))
     }
     findings.push(...httpFindings(at, where))
-    for (const key of ['headers', 'args'] as const) {
+    for (const key of ['headers', 'baggage', 'args'] as const) {
       for (const [name, value] of Object.entries(asObject(at[key]) ?? {})) {
         findings.push(...operatorFindings(value, [...where, key, name]))
       }
@@ -223,6 +224,15 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
     seen.add(name.toLowerCase())
   }
   return findings
+}
+
+function baggageFindings(match: Fields, path: Path): readonly Finding[] {
+  return Object.keys(asObject(match['baggage']) ?? {})
+    .filter((key) => !isHeaderName(key))
+    .map((key) => {
+      const at = { path: [...path, 'baggage', key], atKey: true, found: key }
+      return { code: 'invalid_value', message: 'not a valid baggage key', ...at }
+    })
 }
 
 function argsFindings(match: Fields, path: Path): readonly Finding[] {

@@ -1,5 +1,6 @@
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS, isHandshake, isOfOther } from '../../mcp/classify.ts'
+import { baggageTest } from './baggage-test.ts'
 import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
@@ -99,6 +100,9 @@ export function plainTests(spec: MatchSpec): MatchTest[] {
   if (spec.client !== undefined) tests.push(...clientTests(spec.client))
   for (const [name, value] of Object.entries(spec.headers ?? {})) {
     tests.push(headerTest(name.toLowerCase(), value))
+  }
+  for (const [key, value] of Object.entries(spec.baggage ?? {})) {
+    tests.push(baggageTest(key, value))
   }
   for (const [pointer, value] of Object.entries(spec.args ?? {})) {
     tests.push(argsTest(pointer, value))
