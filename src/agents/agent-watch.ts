@@ -1,4 +1,3 @@
-import { inOnePiece } from '../base/bytes.ts'
 import type { RequestCall } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
@@ -12,14 +11,8 @@ import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
 import { type Action, type Decided, earlyReaction, type Task, UNFILED } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
-import {
-  clientOfHeaders,
-  type Sender,
-  type TaskFacts,
-  type TaskKey,
-  type TaskKeys,
-} from './task-key.ts'
-import { MAX_TASKS, TaskTable } from './task-table.ts'
+import { clientOfHeaders, type TaskFacts, type TaskKey, type TaskKeys } from './task-key.ts'
+import { keptKey, MAX_TASKS, TaskTable } from './task-table.ts'
 
 export { Findings }
 
@@ -141,25 +134,22 @@ export class AgentWatch {
       execution: 'none',
     }
     const isHeld = place !== undefined && 'caller' in place
-    if (isHeld) this.#hold(action, place, facts)
+    if (isHeld) this.#hold(action, place)
     else this.#begin(action, place, facts)
     return isHeld || action.task !== UNFILED ? action : undefined
   }
 
-  #hold(action: Action, place: Held, facts: TaskFacts): void {
+  #hold(action: Action, place: Held): void {
     action.held = place
-    const session = inOnePiece(facts.session)
-    const sender = { caller: place.caller, agent: clientOfHeaders(facts), session }
-    const run = (key = place.key): void => {
-      const known = key && this.#tasks.find(key.kind, key.key)
-      if (known !== undefined) this.#expire(known, action.receivedAt - this.window)
-      this.#begin(action, key, sender)
-    }
-    this.#held.add(place, { at: action.receivedAt, run })
+    this.#held.add(place, action.receivedAt, (key = place.key) => {
+      if (key !== undefined)
+        this.#expire(this.#tasks.find(key.kind, key.key), action.receivedAt - this.window)
+      this.#begin(action, key, place)
+    })
   }
 
   /** Takes the begin of a call whose task is clear. */
-  #begin(action: Action, key: TaskKey | undefined, sender: Sender): void {
+  #begin(action: Action, key: TaskKey | undefined, sender: Held | TaskFacts): void {
     const { method, name, receivedAt, isPassive: passive } = action
     action.held = undefined
     const task = this.#finder.taskOf(key, method, sender, receivedAt)
@@ -199,17 +189,14 @@ export class AgentWatch {
     this.#at = now
     const place = this.#held.placeOf(action)
     if (place === undefined) return this.#finish(action, end, now)
-    const held = keptEnd(end)
-    place.trace?.ended(held.record.outcome !== 'ok', Math.max(now, held.retryAt ?? 0))
-    const run = (): void => {
-      const { task } = action
-      if (!task.isEnded) this.#expire(task, now - this.window)
-      this.#finish(action, held, now)
-    }
-    this.#held.add(place, { at: now, run }, causesOf(held).length > 0)
+    const kept = keptEnd(end)
+    place.trace?.ended(kept.record.outcome !== 'ok', Math.max(now, kept.retryAt ?? 0))
+    const isEvent = causesOf(kept).length > 0
+    this.#held.add(place, now, () => this.#finish(action, kept, now), isEvent)
   }
 
   #finish(action: Action, end: ActionEnd, now: number): void {
+    this.#expire(action.task, now - this.window)
     if (!action.task.isEnded) this.#settle(action, end, now)
     action.hasEnded = true
   }
@@ -268,41 +255,35 @@ export class AgentWatch {
   }
 
   /** Takes the session that an `initialize` has begun. */
-  sessionBegan(action: Action, session: string): void {
+  sessionBegan(action: Action, id: string): void {
+    const session = keptKey(id)
     const place = this.#held.placeOf(action)
-    if (place === undefined) return this.#nameSession(action, session)
-    this.#held.began(session, place)
-    const run = (): void => this.#nameSession(action, session)
-    this.#held.add(place, { at: this.#at, run })
-  }
-
-  #nameSession({ task }: Action, session: string): void {
-    if (task.kind !== 'session' || task.isEnded || session === '') return
-    this.#tasks.alias(task, session)
+    this.#held.add(place && { ...place, session }, this.#at, () => {
+      const { task } = action
+      if (task.kind === 'session' && !task.isEnded && id !== '') this.#tasks.alias(task, session)
+    })
   }
 
   /** Takes the end of a session by its client. */
-  sessionLeft(session: string): void {
-    const caller = this.#held.waitingCaller(session)
-    if (caller === undefined) this.#tasks.left(session)
-    else this.#held.add({ caller }, { at: this.#at, run: () => this.#tasks.left(session) })
+  sessionLeft(id: string): void {
+    const session = keptKey(id)
+    const place = this.#held.laneOf(this.#held.callerOf(session))
+    this.#held.add(place, this.#at, () => this.#tasks.left(session))
   }
 
   /** Decides events whose time is over, and ends tasks that were not used for the window. */
   sweep(now: number): void {
     this.#at = now
-    const times = this.#held.release(now)
+    this.#held.release(now)
     // Later calls of the task may be held.
     const untilOf = ({ isShared, caller }: Task): number =>
-      ((isShared && times.get(caller)) || now) - this.window
+      Math.min(now, isShared ? this.#held.knownUntil(caller) : now) - this.window
     for (const task of this.#undecided) this.#expire(task, untilOf(task))
-    for (const task of this.#tasks.unusedSince(now - this.window)) {
-      this.#expire(task, untilOf(task))
-    }
+    for (const task of this.#tasks.unusedSince(now - this.window)) this.#expire(task, untilOf(task))
   }
 
-  #expire(task: Task, until: number): void {
-    if (task.open > 0) return
+  #expire(task: Task | undefined, until: number): void {
+    if (task === undefined || task.isEnded || task.open > 0) return
     for (const event of task.undecided.slice()) {
       if (event.expectedAt <= until) this.#decide(task, event)
     }

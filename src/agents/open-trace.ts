@@ -1,51 +1,44 @@
-import type { Link } from '../base/linked-list.ts'
 import { isHandshake, isList, isPassive } from './action.ts'
-import type { TaskKey } from './task-key.ts'
+import type { Sender, TaskKey } from './task-key.ts'
 
 /** The place of a call whose task is not clear yet. */
-export interface Held {
-  /** Identifies the client, whose calls keep their order. */
+export interface Held extends Sender {
+  /** The key of the client, whose calls keep their order. */
   readonly caller: string
-  /** The key of the call, unless further calls share its trace; undefined for one without. */
-  readonly key: TaskKey | undefined
+  /** The key of the call, unless further calls share its trace. */
+  readonly key?: TaskKey
   /** Undefined for a call that waits for earlier ones alone. */
-  readonly trace: OpenTrace | undefined
+  readonly trace?: OpenTrace | undefined
 }
 
 /** The begin or end of a call, or of its session, which is counted later. */
-export interface Step extends Link<Step> {
-  readonly caller: string
+export interface Step {
   readonly trace: OpenTrace | undefined
   readonly at: number
   /** True for the end of a call that will get a verdict. */
   readonly isEvent: boolean
-  isRun: boolean
   /** `key` names the task where calls share the trace. */
-  readonly run: (key: TaskKey | undefined) => void
+  readonly run: (key?: TaskKey) => void
+  isRun: boolean
 }
 
 /** A trace of which nobody knows whether calls share it. */
 export class OpenTrace {
-  /** Names the trace among those of all clients. */
   readonly id: string
-  readonly key: TaskKey
-  /** Its steps, with some that were run. */
   readonly steps: Step[] = []
-  /** A call that comes later is of another task. */
+  /** A call that comes later is of another task; one that stays open holds others no longer. */
   until: number
-  readonly #beganAt: number
   readonly #window: number
-  #open = 0
+  readonly #latest: number
   #hasCall = false
   #isFailing = false
 
-  constructor(id: string, trace: string, window: number, beganAt: number) {
+  /** `id` names the trace among those of all clients. */
+  constructor(id: string, window: number, beganAt: number) {
     this.id = id
-    this.key = { kind: 'trace', key: trace }
     this.#window = window
-    this.#beganAt = beganAt
-    // A call that stays open holds others back no longer than that.
-    this.until = beganAt + 2 * window
+    this.#latest = beganAt + window
+    this.until = this.#latest + window
   }
 
   /**
@@ -60,15 +53,9 @@ export class OpenTrace {
     return isSecond
   }
 
-  began(): void {
-    this.#open++
-    this.until = this.#beganAt + 2 * this.#window
-  }
-
   /** Takes the end of a call, and the time from which on its client may react. */
   ended(isFailing: boolean, expectedAt: number): void {
     this.#isFailing = isFailing
-    if (--this.#open > 0) return
-    this.until = Math.min(expectedAt, this.#beganAt + this.#window) + this.#window
+    this.until = Math.min(expectedAt, this.#latest) + this.#window
   }
 }

@@ -3,7 +3,6 @@ import type { ClientInfo, Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
 import type { Held } from './open-trace.ts'
-import type { ShownTask } from '../telemetry/shown-ids.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** An event with its verdict. */
@@ -168,12 +167,6 @@ export class Task {
   }
 }
 
-/** The task of calls whose own is not clear yet, or that have none. */
+/** The task of calls whose own is not clear yet. */
 export const UNFILED = new Task('client', '', '', 0)
 UNFILED.isEnded = true
-
-/** Returns the task of a call; where it is not clear yet, the key that it has without its trace. */
-export function taskOf({ held, task }: Action): ShownTask | undefined {
-  if (held !== undefined) return held.key
-  return task === UNFILED ? undefined : task
-}

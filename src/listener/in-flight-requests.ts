@@ -3,7 +3,6 @@ import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import type { Sessions } from '../mcp/sessions.ts'
 import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
-import { taskOf } from '../agents/task.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
@@ -108,7 +107,7 @@ export class InFlightRequests {
       client: this.#clientOf(entry),
       error,
       requestBytes,
-      task: action && taskOf(action),
+      task: action?.held?.key ?? action?.task,
       faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.

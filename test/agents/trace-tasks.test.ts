@@ -18,7 +18,7 @@ interface Sent {
 
 interface Line {
   readonly watch: AgentWatch
-  /** Sends calls of one session, or of one client without sessions, at once. */
+  /** Sends calls of one session, or of one client without sessions, one after another. */
   readonly send: (calls: readonly Sent[]) => Promise<unknown>
 }
 
@@ -46,8 +46,9 @@ async function overHttp(transport: 'json' | 'sse' | 'http+sse' | '2026-07-28'): 
   const squall = opened(await startSidecar({ upstream: listener, rules, tasks: TASKS }))
   const agent = opened(new ScriptedAgent(squall.url, transport, 'session', 'both'))
   await agent.open()
-  const send = (calls: readonly Sent[]): Promise<unknown> =>
-    Promise.all(calls.map((each) => agent.ask('tools/call', paramsOf(each))))
+  const send = async (calls: readonly Sent[]): Promise<void> => {
+    for (const each of calls) await agent.ask('tools/call', paramsOf(each))
+  }
   return { watch: squall.agents!, send }
 }
 
@@ -78,8 +79,9 @@ async function inBatches(): Promise<Line> {
 async function overStdio(): Promise<Line> {
   const { agent, agents, close } = await stdioAgent('one session', rules, TASKS)
   opened({ close })
-  const send = (calls: readonly Sent[]): Promise<unknown> =>
-    Promise.all(calls.map((each) => agent.ask('tools/call', paramsOf(each))))
+  const send = async (calls: readonly Sent[]): Promise<void> => {
+    for (const each of calls) await agent.ask('tools/call', paramsOf(each))
+  }
   return { watch: agents, send }
 }
 
