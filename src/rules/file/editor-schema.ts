@@ -40,7 +40,12 @@ export function editorSchema(root: SchemaNode): object {
 }
 
 /** Adds the names that headers, baggage and arguments may have. */
-function withNames({ headers, baggage, args, ...others }: NonNullable<SchemaNode['properties']>): object {
+function withNames({
+  headers,
+  baggage,
+  args,
+  ...others
+}: NonNullable<SchemaNode['properties']>): object {
   return {
     ...others,
     headers: { ...headers, propertyNames: { pattern: ANY_HEADER_NAME_PATTERN } },

@@ -53,7 +53,6 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
     findings.push(
       ...(direction === 'server' ? [] : kindFindings(at, where)),
       ...headerFindings(at, where),
-      ...baggageFindings(at, where),
       ...argsFindings(at, where),
       ...labelFindings(at, where),
     )
@@ -223,16 +222,12 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
     }
     seen.add(name.toLowerCase())
   }
+  for (const key of Object.keys(asObject(match['baggage']) ?? {})) {
+    const at = { path: [...path, 'baggage', key], atKey: true, found: key }
+    if (!isHeaderName(key))
+      findings.push({ code: 'invalid_value', message: 'not a valid baggage key', ...at })
+  }
   return findings
-}
-
-function baggageFindings(match: Fields, path: Path): readonly Finding[] {
-  return Object.keys(asObject(match['baggage']) ?? {})
-    .filter((key) => !isHeaderName(key))
-    .map((key) => {
-      const at = { path: [...path, 'baggage', key], atKey: true, found: key }
-      return { code: 'invalid_value', message: 'not a valid baggage key', ...at }
-    })
 }
 
 function argsFindings(match: Fields, path: Path): readonly Finding[] {

@@ -1,4 +1,3 @@
-import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
@@ -34,11 +33,6 @@ export function showValue(value: unknown): string {
       ? ` (${text.length} characters; \`regex\` matches no text above ${MAX_REGEX_TEXT})`
       : ''
   return `${text.slice(0, 79)}…${unread}`
-}
-
-/** Returns a header as `found` shows it. */
-export function shownHeader(facts: Facts, name: string): string {
-  return shownNamed(name, headerValue(facts.headers, name))
 }
 
 /** Returns a value as `found` shows it, unless its name says that it is a secret. */

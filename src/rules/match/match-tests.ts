@@ -1,3 +1,4 @@
+import { headerValue } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS, isHandshake, isOfOther } from '../../mcp/classify.ts'
 import { baggageTest } from './baggage-test.ts'
@@ -6,7 +7,7 @@ import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import type { ClientSpec, HttpSpec, MatchSpec, StatusSpec } from '../file/match-spec.ts'
-import { type Direction, type MatchTest, showValue, shownHeader } from './match-test.ts'
+import { type Direction, type MatchTest, showValue, shownNamed } from './match-test.ts'
 import { outboundTests } from './outbound-tests.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/selection.ts'
@@ -177,7 +178,7 @@ function headerTest(name: string, spec: ValueSpec): MatchTest & HeaderIs {
     header: name,
     only: matcher.only,
     test: ({ headers }) => matchesHeader(headers, name, matcher),
-    found: (facts) => shownHeader(facts, name),
+    found: (facts) => shownNamed(name, headerValue(facts.headers, name)),
   }
 }
 

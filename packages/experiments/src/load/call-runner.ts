@@ -138,13 +138,15 @@ export class CallRunner {
     const sentAt = clock.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
-    const unattributed = await client.call(call.tool, call.args, {
+    const { trace } = times
+    const received = await client.call(call.tool, call.args, {
       timeoutMs,
       signal,
       task: times.task,
       // Sampled, or nobody finds the failed calls of the report.
-      traceparent: times.trace && `00-${times.trace}-${randomBytes(8).toString('hex')}-01`,
+      traceparent: trace && `00-${trace}-${randomBytes(8).toString('hex')}-01`,
     })
+    const unattributed = { ...received, trace }
     const endedAt = clock.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)
@@ -198,7 +200,6 @@ export class CallRunner {
       response,
       origin: originOf(response),
       injected,
-      trace: times.trace,
       correct,
       inTime,
       success: correct && inTime,

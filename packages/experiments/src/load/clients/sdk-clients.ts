@@ -21,11 +21,7 @@ interface CallLimits {
 }
 
 type CallTool = (
-  params: {
-    readonly name: string
-    readonly arguments: Record<string, unknown>
-    readonly _meta?: { readonly traceparent: string }
-  },
+  params: { name: string; arguments: Record<string, unknown>; _meta: { traceparent?: string } },
   limits: CallLimits,
 ) => Promise<unknown>
 
@@ -75,8 +71,8 @@ async function openSdkClient<Transport extends SdkTransport>(
   return {
     call: (name, args, bounds) => {
       const { traceparent } = bounds
-      const _meta = traceparent === undefined ? {} : { _meta: { traceparent } }
-      const params = { name, arguments: args, ..._meta }
+      const _meta = traceparent === undefined ? {} : { traceparent }
+      const params = { name, arguments: args, _meta }
       return sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
     },
     hold: (signal) => {

@@ -29,12 +29,7 @@ export class ErrorCounts {
   }
 
   /** Counts the error of a response, and keeps its message unless there are many of its kind. */
-  addOf(
-    { code, message, markers }: CallResponse,
-    kind: ErrorKind,
-    origin: Origin,
-    trace?: string,
-  ): void {
+  addOf({ code, message, markers, trace }: CallResponse, kind: ErrorKind, origin: Origin): void {
     const counted = this.#of(kind, origin, code)
     counted.count++
     const now = Date.now()

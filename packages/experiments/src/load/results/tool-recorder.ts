@@ -21,8 +21,6 @@ export interface CallOutcome extends ResponseChecks {
   readonly origin: Origin
   /** An attempt carried the marker of a fault. */
   readonly injected: boolean
-  /** The id of its trace. */
-  readonly trace?: string | undefined
   readonly correct: boolean
   readonly inTime: boolean
   readonly success: boolean
@@ -50,7 +48,7 @@ export class ToolRecorder {
     this.counts.calls++
     this.counts.ok += Number(outcome.success)
     for (const check of CHECKS) this.counts[check] += Number(outcome[check])
-    if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin, outcome.trace)
+    if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin)
     this.latency.add(latencyMs)
   }
 
