@@ -34,7 +34,7 @@ export async function rulesPage(built) {
     ...tables(match),
     '### Names, methods and paths',
     'An exact text, a glob (`*` is any run of characters and `?` any one), a list of these, `{ regex: … }` or `{ not: … }`. Regular expressions have no look-around and no back-references, so that matching takes linear time.',
-    '### Values of headers and sessions',
+    '### Values of headers, baggage and sessions',
     'An exact text, or an object with operators that must all hold.',
     ...tables(operators(headerValue)),
     '### Values of arguments',

@@ -43,6 +43,11 @@ export function isHandshake(method: string): boolean {
   return method === 'initialize' || method === 'server/discover'
 }
 
+/** Returns true for calls that list tools, prompts, resources or tasks. */
+export function isList(method: string): boolean {
+  return method.endsWith('/list')
+}
+
 /** Shortens a name that is kept: its label stays as it is, and different names stay different. */
 export function keptName(name: string): string {
   return name.length > MAX_TOOL_LABEL ? cutText(name, MAX_TOOL_LABEL) + digest(name) : name

@@ -3,14 +3,16 @@ import { toolOf } from '../mcp/call.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import { callKey, hashOf, isHandshake, isPassive, keptName } from './action.ts'
-import { type ActionEnd, causesOf, factsOf, FaultEvent } from './fault-event.ts'
+import { type ActionEnd, causesOf, factsOf, FaultEvent, keptEnd } from './fault-event.ts'
 import { Findings } from './findings.ts'
+import { HeldCalls } from './held-calls.ts'
+import type { Held } from './open-trace.ts'
 import { ServerTools } from './server-tools.ts'
 import { ShownEvents } from './shown-events.ts'
-import { type Action, type Decided, earlyReaction, type Task } from './task.ts'
+import { type Action, type Decided, earlyReaction, type Task, UNFILED } from './task.ts'
 import { TaskFinder } from './task-finder.ts'
-import { clientOfHeaders, type TaskFacts, type TaskKeys } from './task-key.ts'
-import { MAX_TASKS, TaskTable } from './task-table.ts'
+import { clientOfHeaders, type TaskFacts, type TaskKey, type TaskKeys } from './task-key.ts'
+import { keptKey, MAX_TASKS, TaskTable } from './task-table.ts'
 
 export { Findings }
 
@@ -44,8 +46,13 @@ export class AgentWatch {
   readonly #maxRetries: number
   readonly #counts: TaskCounts
   readonly #now: () => number
+  /** The time of the latest news, by the steady clock. */
+  #at = 0
+  /** Returns a time of the steady clock in milliseconds since the epoch. */
+  readonly #dateOf = (at: number): number => this.#now() - Math.max(0, this.#at - at)
   readonly #tasks: TaskTable
   readonly #finder: TaskFinder
+  readonly #held: HeldCalls
   readonly #undecided = new Set<Task>()
   #waiting = 0
   readonly #ended: Task[] = []
@@ -71,7 +78,8 @@ export class AgentWatch {
       this.#onEvict()
       this.#end(oldest)
     })
-    this.#finder = new TaskFinder(options, this.#tasks, this.#now, (task) => this.#overlap(task))
+    this.#finder = new TaskFinder(this.#tasks, this.#dateOf, (task) => this.#overlap(task))
+    this.#held = new HeldCalls(options, options.window, this.#tasks)
   }
 
   /** The number of tasks that have not ended. */
@@ -81,7 +89,7 @@ export class AgentWatch {
 
   /** The number of events without a verdict. */
   get waiting(): number {
-    return this.#waiting
+    return this.#waiting + this.#held.events
   }
 
   /** Returns the tasks, those used last first, and then those that have ended. */
@@ -105,32 +113,54 @@ export class AgentWatch {
 
   /** Takes a call that arrives; undefined when nothing names its task. */
   started(call: RequestCall, facts: TaskFacts, now: number): Action | undefined {
-    const task = this.#finder.taskOf(call, facts)
-    if (task === undefined) return undefined
-    if (task.seq === 0) task.conduct.client ??= clientOfHeaders(facts.caller.head.headers)
-    this.#tasks.use(task, now)
-    if (task.isLeft) this.#tasks.returned(task)
-    const method = keptName(call.method)
-    const passive = isPassive(method)
-    const name = call.name === undefined ? undefined : keptName(call.name)
-    const seq = passive ? task.seq : task.seq + 1
+    this.#at = now
+    const place = this.#held.enter(call, facts, now)
     const action: Action = {
-      task,
-      method,
-      name,
+      task: UNFILED,
+      held: undefined,
+      method: keptName(call.method),
+      name: call.name === undefined ? undefined : keptName(call.name),
       server: facts.server,
       // The arguments are released before the call ends.
       hash: hashOf(call),
       receivedAt: now,
-      seq,
-      others: task.open,
-      isPassive: passive,
+      seq: 0,
+      others: 0,
+      isPassive: isPassive(call.method),
       isAgain: false,
       hasEnded: false,
       isRetry: false,
       isOk: false,
       execution: 'none',
     }
+    const isHeld = place !== undefined && 'caller' in place
+    if (isHeld) this.#hold(action, place)
+    else this.#begin(action, place, facts)
+    return isHeld || action.task !== UNFILED ? action : undefined
+  }
+
+  #hold(action: Action, place: Held): void {
+    action.held = place
+    this.#held.add(place, action.receivedAt, (key = place.key) => {
+      if (key !== undefined)
+        this.#expire(this.#tasks.find(key.kind, key.key), action.receivedAt - this.window)
+      this.#begin(action, key, place)
+    })
+  }
+
+  /** Takes the begin of a call whose task is clear. */
+  #begin(action: Action, key: TaskKey | undefined, sender: Held | TaskFacts): void {
+    const { method, name, receivedAt, isPassive: passive } = action
+    action.held = undefined
+    const task = this.#finder.taskOf(key, method, sender, receivedAt)
+    if (task === undefined) return
+    if (task.seq === 0) task.conduct.client ??= clientOfHeaders(sender)
+    this.#tasks.use(task, receivedAt)
+    if (task.isLeft) this.#tasks.returned(task)
+    const seq = passive ? task.seq : task.seq + 1
+    action.task = task
+    action.seq = seq
+    action.others = task.open
     action.isRetry = task.failed.isRepeatedBy(action)
     const { latest } = task
     action.isAgain =
@@ -143,7 +173,7 @@ export class AgentWatch {
       task.latest = action
     }
     if (task.undecided.length > 0) this.#follow(action)
-    if (passive || isHandshake(method)) return action
+    if (passive || isHandshake(method)) return
     this.#counts.called(task.kind)
     if (action.isRetry) {
       task.retries++
@@ -152,11 +182,21 @@ export class AgentWatch {
       this.#count(task)
       task.calls++
     }
-    return action
   }
 
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
+    this.#at = now
+    const place = this.#held.placeOf(action)
+    if (place === undefined) return this.#finish(action, end, now)
+    const kept = keptEnd(end)
+    place.trace?.ended(kept.record.outcome !== 'ok', Math.max(now, kept.retryAt ?? 0))
+    const isEvent = causesOf(kept).length > 0
+    this.#held.add(place, now, () => this.#finish(action, kept, now), isEvent)
+  }
+
+  #finish(action: Action, end: ActionEnd, now: number): void {
+    this.#expire(action.task, now - this.window)
     if (!action.task.isEnded) this.#settle(action, end, now)
     action.hasEnded = true
   }
@@ -171,7 +211,7 @@ export class AgentWatch {
     if (end.client !== undefined) task.conduct.client = end.client
     if (!action.isPassive) {
       task.open--
-      this.#findings.ended(action, this.#now)
+      this.#findings.ended(action, this.#dateOf, now)
       if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
@@ -188,7 +228,7 @@ export class AgentWatch {
     const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
     const event = new FaultEvent(
-      factsOf(action, end, causes, { now: at, date: this.#now() }),
+      factsOf(action, end, causes, { now: at, date: this.#dateOf(now) }),
       this.#maxRetries,
     )
     if (event.facts.isNoticed && !action.isRetry) task.failed.add(callKey(action))
@@ -215,27 +255,39 @@ export class AgentWatch {
   }
 
   /** Takes the session that an `initialize` has begun. */
-  sessionBegan({ task }: Action, session: string): void {
-    if (task.kind !== 'session' || task.isEnded || session === '') return
-    this.#tasks.alias(task, session)
+  sessionBegan(action: Action, id: string): void {
+    const session = keptKey(id)
+    const place = this.#held.placeOf(action)
+    this.#held.add(place && { ...place, session }, this.#at, () => {
+      const { task } = action
+      if (task.kind === 'session' && !task.isEnded && id !== '') this.#tasks.alias(task, session)
+    })
   }
 
   /** Takes the end of a session by its client. */
-  sessionLeft(session: string): void {
-    this.#tasks.left(session)
+  sessionLeft(id: string): void {
+    const session = keptKey(id)
+    const place = this.#held.laneOf(this.#held.callerOf(session))
+    this.#held.add(place, this.#at, () => this.#tasks.left(session))
   }
 
   /** Decides events whose time is over, and ends tasks that were not used for the window. */
   sweep(now: number): void {
-    for (const task of this.#undecided) {
-      if (task.open > 0) continue
-      for (const event of task.undecided.slice()) {
-        if (event.expectedAt + this.window <= now) this.#decide(task, event)
-      }
+    this.#at = now
+    this.#held.release(now)
+    // Later calls of the task may be held.
+    const untilOf = ({ isShared, caller }: Task): number =>
+      Math.min(now, isShared ? this.#held.knownUntil(caller) : now) - this.window
+    for (const task of this.#undecided) this.#expire(task, untilOf(task))
+    for (const task of this.#tasks.unusedSince(now - this.window)) this.#expire(task, untilOf(task))
+  }
+
+  #expire(task: Task | undefined, until: number): void {
+    if (task === undefined || task.isEnded || task.open > 0) return
+    for (const event of task.undecided.slice()) {
+      if (event.expectedAt <= until) this.#decide(task, event)
     }
-    for (const task of this.#tasks.unusedSince(now - this.window)) {
-      if (task.open === 0 && task.undecided.length === 0) this.#end(task)
-    }
+    if (task.undecided.length === 0 && task.usedAt <= until) this.#end(task)
   }
 
   #follow(action: Action): void {

@@ -2,12 +2,12 @@ import { inOnePiece } from '../base/bytes.ts'
 import type { ClientInfo, Origin, Outcome } from '../mcp/call.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
-import { type ActionFacts, type Execution, isHandshake } from './action.ts'
+import { type ActionFacts, type Execution, isHandshake, isList } from './action.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** Describes the end of a call. */
 export interface ActionEnd {
-  readonly record: CallRecord
+  readonly record: Pick<CallRecord, 'outcome' | 'origin' | 'changed' | 'trace'>
   /** The faults that took effect on the call. */
   readonly faults: readonly FaultEffect[]
   readonly retryAt?: number | undefined
@@ -112,7 +112,7 @@ export class FaultEvent {
     }
     if (this.#isOfSameTool(next)) return isOk && (!isExecuted || this.isRepeatedBy(next))
     // A session or a list is followed by what it was asked for, which may be one of many retries.
-    if (isHandshake(next.method) || isList(next)) return false
+    if (isHandshake(next.method) || isList(next.method)) return false
     return this.#isConfirmed && !isExecuted && this.retries === 0
   }
 
@@ -143,7 +143,7 @@ export class FaultEvent {
     }
     if (outcome === 'ok') return 'continued'
     if (isHandshake(next.method)) return 'reinitialized'
-    return isList(next) ? 'relisted' : 'switched_tool'
+    return isList(next.method) ? 'relisted' : 'switched_tool'
   }
 
   /** Returns true for a call that only begins a session in which the next call is made. */
@@ -160,10 +160,6 @@ export class FaultEvent {
     const { action } = this.facts
     return action.method === method && action.name === name && action.server === server
   }
-}
-
-function isList({ method }: ActionFacts): boolean {
-  return method.endsWith('/list')
 }
 
 /** Returns the facts of an event, without parts of longer texts. */
@@ -191,6 +187,17 @@ export function factsOf(
     trace: trace === undefined ? undefined : inOnePiece(trace),
     client,
     session: session.length > MAX_SESSION ? '' : inOnePiece(session),
+  }
+}
+
+/** Returns the end of a call that is held, without parts of longer texts. */
+export function keptEnd(end: ActionEnd): ActionEnd {
+  const { outcome, origin, changed = false, trace } = end.record
+  const record = { outcome, origin, changed, trace: trace && inOnePiece(trace) }
+  return {
+    ...end,
+    record,
+    session: end.session.length > MAX_SESSION ? '' : inOnePiece(end.session),
   }
 }
 

@@ -3,7 +3,7 @@ import type { ClientInfo } from '../mcp/call.ts'
 import { toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownTask } from '../telemetry/shown-ids.ts'
-import { isHandshake } from './action.ts'
+import { isHandshake, isList } from './action.ts'
 import type { FaultEvent } from './fault-event.ts'
 import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
 import { habitsOf } from './habits.ts'
@@ -93,7 +93,8 @@ export class Findings {
   }
 
   /** Takes the end of a call, for what shows without an error. */
-  ended({ task, method, name, isOk, others }: Action, now: () => number): void {
+  ended(action: Action, dateOf: (at: number) => number, endedAt: number): void {
+    const { task, method, name, isOk, others } = action
     const { conduct } = task
     const { client } = conduct
     if (isHandshake(method)) {
@@ -102,16 +103,16 @@ export class Findings {
       const count = most - shownRestarts
       if (most > this.#maxRetries && count > 0) {
         conduct.shownRestarts = most
-        const one = { tool: method, at: now(), task, client, count, of: count, most }
+        const one = { tool: method, at: dateOf(endedAt), task, client, count, of: count, most }
         this.#add('session_loop', one)
       }
-    } else if (isOk && !method.endsWith('/list'))
-      Object.assign(conduct, { restarts: 0, shownRestarts: 0 })
+    } else if (isOk && !isList(method)) Object.assign(conduct, { restarts: 0, shownRestarts: 0 })
     // Many users may share what names a client.
     if (others < STORM - 1 || task.kind === 'client') return
     const tool = name ?? method
     const most = others + 1
-    this.#add('parallel_storm', { tool, at: now(), task, client, count: 1, of: 1, most })
+    const at = dateOf(endedAt)
+    this.#add('parallel_storm', { tool, at, task, client, count: 1, of: 1, most })
   }
 
   /** Returns what was counted since a time, also too few cases for a finding; the most harmful first. */

@@ -1,44 +1,35 @@
-import type { RequestCall } from '../mcp/call.ts'
 import type { Task } from './task.ts'
-import { callerKey, type TaskFacts, taskKeyOf, type TaskKeys } from './task-key.ts'
+import { callerKey, type Sender, type TaskKey } from './task-key.ts'
 import type { TaskTable } from './task-table.ts'
 
 /** Finds the task to which a call belongs. */
 export class TaskFinder {
-  readonly #keys: TaskKeys
   readonly #tasks: TaskTable
-  readonly #now: () => number
+  readonly #dateOf: (at: number) => number
   readonly #onOverlap: (task: Task) => void
 
   /** `onOverlap` gets each task of which the next call may belong to another one. */
-  constructor(
-    keys: TaskKeys,
-    tasks: TaskTable,
-    now: () => number,
-    onOverlap: (task: Task) => void,
-  ) {
-    this.#keys = keys
+  constructor(tasks: TaskTable, dateOf: (at: number) => number, onOverlap: (task: Task) => void) {
     this.#tasks = tasks
-    this.#now = now
+    this.#dateOf = dateOf
     this.#onOverlap = onOverlap
   }
 
-  /** Returns the task of a call that arrives; undefined when nothing names it. */
-  taskOf(call: RequestCall, facts: TaskFacts): Task | undefined {
-    const named = taskKeyOf(this.#keys, call, facts)
+  /** Returns the task of a call that arrived at `at`; undefined when nothing names it. */
+  taskOf(named: TaskKey | undefined, method: string, sender: Sender, at: number): Task | undefined {
     const known = named && this.#tasks.find(named.kind, named.key)
     const isNamed = named !== undefined && named.kind !== 'session' && named.kind !== 'client'
-    if (!isNamed && call.method === 'initialize') {
-      const task = this.#reinitialized(callerKey(facts.caller), known)
+    if (!isNamed && method === 'initialize') {
+      const task = this.#reinitialized(callerKey(sender.caller), known)
       if (task !== undefined) {
-        if (facts.session !== '') this.#tasks.alias(task, facts.session)
+        if (sender.session !== '') this.#tasks.alias(task, sender.session)
         return task
       }
     }
     if (known !== undefined || named === undefined) return known
     const { kind, key } = named
-    const caller = kind === 'session' ? callerKey(facts.caller) : ''
-    return this.#tasks.create(kind, key, caller, this.#now())
+    const caller = isNamed ? '' : callerKey(sender.caller)
+    return this.#tasks.create(kind, key, caller, this.#dateOf(at))
   }
 
   /**

@@ -19,11 +19,18 @@ export interface TaskKeys {
   readonly meta: string | undefined
 }
 
-/** The facts of a request that name its task. */
-export interface TaskFacts {
-  readonly caller: Caller
+/** The sender of a call. */
+export interface Sender {
+  /** A string is the key of the caller, whose headers named `agent`. */
+  readonly caller: Caller | string
+  readonly agent?: ClientInfo | undefined
   /** Empty without a session. */
   readonly session: string
+}
+
+/** The facts of a request that name its task. */
+export interface TaskFacts extends Sender {
+  readonly caller: Caller
   /** The first 55 characters of a valid `traceparent`. */
   readonly trace: string | undefined
   readonly client: ClientInfo | undefined
@@ -45,8 +52,8 @@ export function taskKeyOf(
   for (const kind of by) {
     let key: string | undefined
     if (kind === 'header') key = headerValue(caller.head.headers, header)
-    else if (kind === 'trace') key = trace?.slice(3, 35)
     else if (kind === 'meta') key = meta === undefined ? undefined : metaOf(call, meta)
+    else if (kind === 'trace') key = trace?.slice(3, 35)
     else if (kind === 'session') key = session
     else key = clientKey(caller, isModern(call.protocolVersion) ? client : undefined)
     if (key !== undefined && key !== '') return { kind, key }
@@ -57,8 +64,9 @@ export function taskKeyOf(
 const MAX_AGENT = 60
 
 /** Returns the client that `User-Agent` names, for clients that state nothing else. */
-export function clientOfHeaders(headers: Caller['head']['headers']): ClientInfo | undefined {
-  const value = headerValue(headers, 'user-agent')
+export function clientOfHeaders({ caller, agent }: Sender): ClientInfo | undefined {
+  if (typeof caller === 'string') return agent
+  const value = headerValue(caller.head.headers, 'user-agent')
   if (value === undefined || value === '') return undefined
   const [name = '', version = ''] = cutText(value, MAX_AGENT).split(' ', 1)[0]!.split('/')
   return { name, version }
@@ -67,8 +75,9 @@ export function clientOfHeaders(headers: Caller['head']['headers']): ClientInfo 
 /** Digests by what requests of one connection share; they are long to make. */
 const DIGESTS = new WeakMap<object, string>()
 
-/** Returns a digest of what identifies a caller, which may hold secrets. */
-export function callerKey(caller: Caller): string {
+/** Returns a digest of what identifies a caller, which may hold secrets; a digest as it is. */
+export function callerKey(caller: Caller | string): string {
+  if (typeof caller === 'string') return caller
   const { head } = caller
   if (!(head instanceof FastRequestHead)) return digest(callerText(caller))
   let known = DIGESTS.get(head.cache)

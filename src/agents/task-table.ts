@@ -23,8 +23,8 @@ class CallerSessions {
 export class TaskTable {
   readonly #tasks: Readonly<Record<KeyKind, Map<string, Task>>> = {
     header: new Map(),
-    trace: new Map(),
     meta: new Map(),
+    trace: new Map(),
     session: new Map(),
     client: new Map(),
   }
@@ -62,12 +62,12 @@ export class TaskTable {
     return this.#tasks[kind].get(bounded(key))
   }
 
-  /** Creates a task. `caller` identifies the client of a session. */
+  /** Creates a task. `caller` identifies the client of a session, or without one. */
   create(kind: KeyKind, key: string, caller: string, beganAt: number): Task {
     if (this.#used.size >= this.#limit && this.#used.oldest) this.#onFull(this.#used.oldest)
     // A part of a header block would keep the whole block alive.
     const isOfHeader = kind !== 'meta' && kind !== 'client'
-    const task = new Task(kind, bounded(isOfHeader ? inOnePiece(key) : key), caller, beganAt)
+    const task = new Task(kind, isOfHeader ? keptKey(key) : bounded(key), caller, beganAt)
     this.#tasks[kind].set(task.key, task)
     this.#used.add(task)
     if (kind === 'session') this.#sessionsFor(caller).live.add(task)
@@ -83,7 +83,7 @@ export class TaskTable {
 
   /** Adds a session to a task, which forgets an older one. */
   alias(task: Task, session: string): void {
-    const key = inOnePiece(bounded(session))
+    const key = keptKey(session)
     if (this.#tasks.session.has(key)) return
     task.aliases.push(key)
     this.#tasks.session.set(key, task)
@@ -136,4 +136,9 @@ export class TaskTable {
 /** Returns the key under which the table knows a task. */
 function bounded(key: string): string {
   return key.length > MAX_KEY ? digest(key) : key
+}
+
+/** Returns a key that is short, and keeps no header block alive. */
+export function keptKey(key: string): string {
+  return bounded(inOnePiece(key))
 }

@@ -2,6 +2,7 @@ import { type ActionFacts, callKey, type Execution } from './action.ts'
 import type { ClientInfo, Outcome } from '../mcp/call.ts'
 import type { FaultEvent } from './fault-event.ts'
 import type { KeyKind } from './key-kinds.ts'
+import type { Held } from './open-trace.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** An event with its verdict. */
@@ -15,11 +16,14 @@ export interface Decided {
 /** One call of an agent in its task, from its arrival to its end. */
 export interface Action extends ActionFacts {
   isAgain: boolean
-  readonly task: Task
+  /** `UNFILED` while the call is held. */
+  task: Task
+  /** The place of a call whose task is not clear yet. */
+  held: Held | undefined
   /** The number of the call in its task. */
-  readonly seq: number
+  seq: number
   /** The other calls of the task that were open at the arrival. */
-  readonly others: number
+  others: number
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
   hasEnded: boolean
@@ -98,7 +102,7 @@ export class Task {
   readonly key: string
   /** Further keys: the sessions that the same agent began after the first. */
   readonly aliases: string[] = []
-  /** Identifies the client of a session. */
+  /** Identifies the client, where the session or the client is the key. */
   readonly caller: string
   /** Milliseconds since the epoch. */
   readonly beganAt: number
@@ -162,3 +166,7 @@ export class Task {
     if (action.hasEnded) this.failed.succeeded(callKey(action))
   }
 }
+
+/** The task of calls whose own is not clear yet. */
+export const UNFILED = new Task('client', '', '', 0)
+UNFILED.isEnded = true

@@ -59,9 +59,7 @@ export class InFlightRequests {
     const entry = newEntry(call, carrier)
     const { agents } = this.#parts
     if (agents !== undefined) {
-      const { session, client, receivedAt } = entry
-      // Clients without a span for the whole task begin a trace for each call, and send it in `_meta`.
-      const { trace } = carrier.facts
+      const { session, client, trace, receivedAt } = entry
       const facts = { caller: carrier.exchange, session, trace, client, server: agents.server }
       entry.action = agents.watch.started(call, facts, receivedAt)
     }
@@ -109,7 +107,7 @@ export class InFlightRequests {
       client: this.#clientOf(entry),
       error,
       requestBytes,
-      task: action?.task,
+      task: action?.held?.key ?? action?.task,
       faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.

@@ -43,7 +43,7 @@ export function watched(
   let evicted = 0
   const watch = new AgentWatch(
     {
-      by: ['header', 'trace', 'meta', 'session', 'client'],
+      by: ['header', 'meta', 'trace', 'session', 'client'],
       header: 'x-task-id',
       meta: 'task',
       window: 1000,
@@ -90,12 +90,8 @@ export function watched(
       action!,
       {
         record: {
-          method: action!.method,
-          name: action!.name,
           outcome,
           origin: fault === undefined || outcome === 'ok' ? 'real' : 'injected',
-          seconds: 0,
-          upstreamSeconds: 0,
           changed,
         },
         faults: Array.from({ length: fault === undefined ? 0 : times }, (_, i) => ({

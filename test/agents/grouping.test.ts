@@ -12,17 +12,14 @@ describe('a call belongs to the task that is named first', () => {
   const all = { headers: ['x-task-id', 'h'], trace: TRACE, meta: { task: 7 }, session: 's' }
   it.each([
     ['header', all],
-    ['trace', { ...all, headers: [] }],
-    ['meta', { ...all, headers: [], trace: undefined }],
+    ['meta', { ...all, headers: [] }],
     ['session', { session: 's' }],
     ['client', { session: '' }],
   ] as const)('by %s', (kind, asked) => {
     const { begin } = watched()
-    const action = begin({ tool: 'search', ...asked } as Parameters<typeof begin>[0])
+    const action = begin({ tool: 'search', ...asked })
     expect(action?.task.kind).toBe(kind)
-    expect(begin({ tool: 'other', ...asked } as Parameters<typeof begin>[0])?.task).toBe(
-      action?.task,
-    )
+    expect(begin({ tool: 'other', ...asked })?.task).toBe(action?.task)
   })
 
   it('only by the kinds that are in use', () => {

@@ -35,7 +35,7 @@ describe('squall run', () => {
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
       adminAccess: { hosts: expect.any(Array) as unknown },
       tasks: {
-        by: ['header', 'trace', 'meta', 'session', 'client'],
+        by: ['header', 'meta', 'trace', 'session', 'client'],
         header: 'x-task-id',
         meta: undefined,
         window: 30_000,

@@ -82,6 +82,8 @@ export const INVALID_RULES: readonly (readonly [string, string])[] = [
   ['match: { headers: { x-a: 3 } }', '4:30 wrong_type rules[0].match.headers.x-a'],
   ['match: { headers: { "x a": b } }', '4:25 invalid_value rules[0].match.headers["x a"]'],
   ['match: { headers: { x-a: b, X-A: c } }', '4:33 duplicate_key rules[0].match.headers.X-A'],
+  ['match: { baggage: { tenant: 3 } }', '4:33 wrong_type rules[0].match.baggage.tenant'],
+  ['match: { baggage: { "a b": c } }', '4:25 invalid_value rules[0].match.baggage["a b"]'],
   ['match: { headers: {} }', '4:23 invalid_value rules[0].match.headers'],
   ['match: { headers: { x-a: {} } }', '4:30 invalid_value rules[0].match.headers.x-a'],
   ['match: { args: { city: Oslo } }', '4:22 invalid_value rules[0].match.args.city'],
@@ -143,6 +145,7 @@ export const CONFLICTS: readonly (readonly [string, string, string])[] = [
   ['match: { method: ping, tool: a }', '4:28', 'match.tool'],
   ['match: { http: { path: /a }, prompt: b }', '4:34', 'match.prompt'],
   ['match: { all: [{ http: { path: /a } }, { args: { /b: 1 } }] }', '4:46', 'match.all[1].args'],
+  ['match: { baggage: { a: { absent: true, prefix: b } } }', '4:44', 'match.baggage.a.prefix'],
   ['match: { headers: { x-a: { absent: true, prefix: b } } }', '4:46', 'match.headers.x-a.prefix'],
   ['match: { session: { present: true, absent: true } }', '4:40', 'match.session.absent'],
 ]

@@ -23,7 +23,11 @@ export interface Strict extends RuleLimits {
 
 const SELF = { workload: 'shop', labels: { app: 'shop' } }
 const SAME = {
-  headers: ['X-Same', '1', 'Traceparent', `00-${'a'.repeat(32)}-00f067aa0ba902b7-01`],
+  headers: Object.entries({
+    'X-Same': '1',
+    Baggage: 'tenant=canary',
+    Traceparent: `00-${'a'.repeat(32)}-00f067aa0ba902b7-01`,
+  }).flat(),
   session: 'session',
   client: { name: 'agent', version: '1.0.0' },
 }

@@ -106,6 +106,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'match.prompt': [match('prompt: greet')],
   'match.resource': [match('resource: "file:///*"')],
   'match.headers': [match('headers: { x-same: "1" }')],
+  'match.baggage': [match('baggage: { tenant: canary }')],
   'match.args': [match('args: { /city: here }')],
   'match.session': [match('session: session')],
   'match.client': [match('client: agent')],

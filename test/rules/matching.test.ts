@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
+import { planHttp } from '../../src/rules/select/plan.ts'
 import { Bench, facts } from './facts.ts'
 
 /** True when a rule with this match matches the call. */
@@ -200,5 +201,55 @@ describe('a rule matches', () => {
     expect(matches({ any: [{ method: 'initialize' }, { tool: 'x' }] }, other('initialize'))).toBe(
       true,
     )
+  })
+})
+
+describe('a rule about baggage', () => {
+  const of = (baggage: unknown, ...headers: string[]) =>
+    facts({ params: { name: 'search', _meta: { baggage } } }, { headers })
+  const canary: MatchSpec = { baggage: { tenant: 'canary' } }
+
+  it('matches the member of `_meta` or else of the header', () => {
+    expect(matches(canary, of('tenant=canary'))).toBe(true)
+    expect(matches(canary, of(undefined, 'Baggage', 'a=b, tenant=canary;p=1'))).toBe(true)
+    expect(matches(canary, of(undefined, 'baggage', 'a=b', 'BAGGAGE', 'tenant=canary'))).toBe(true)
+    expect(matches(canary, of('tenant=other', 'baggage', 'tenant=canary'))).toBe(false)
+    expect(matches(canary, of('Tenant=canary'))).toBe(false)
+    expect(matches(canary)).toBe(false)
+  })
+
+  it.each([
+    7,
+    { tenant: 'canary' },
+    ['tenant=canary'],
+    null,
+    '',
+    'tenant',
+    `a=${'x'.repeat(9000)}`,
+  ])('leaves the header where `_meta` has no valid member (%#)', (baggage) => {
+    expect(matches(canary, of(baggage))).toBe(false)
+    expect(matches(canary, of(baggage, 'baggage', 'tenant=canary'))).toBe(true)
+  })
+
+  it('has the operators of header values', () => {
+    const holds = (value: NonNullable<MatchSpec['baggage']>[string], text = 'tenant=canary-1') =>
+      matches({ baggage: { tenant: value } }, of(text))
+    expect(holds({ prefix: 'canary-', suffix: '1', contains: 'ary' })).toBe(true)
+    expect(holds({ regex: '^canary-[0-9]$' })).toBe(true)
+    expect(holds({ not: 'canary-1' })).toBe(false)
+    expect(holds({ not: 'canary-1' }, 'tenant=b,tenant=canary-1')).toBe(false)
+    expect(holds({ present: true })).toBe(true)
+    expect(holds({ absent: true })).toBe(false)
+    expect(holds({ absent: true }, 'a=b')).toBe(true)
+  })
+
+  it('matches HTTP exchanges by the header', () => {
+    const rules = [{ match: { http: { path: '/x' }, ...canary } }]
+    const bench = new Bench(rules)
+    const http = { method: 'GET', path: '/x' }
+    const plan = (headers: string[]) =>
+      planHttp(bench.ruleSet, { ...facts(), http, headers }, bench.states, () => bench.now)
+    expect(plan(['baggage', 'tenant=canary'])).toBeDefined()
+    expect(plan([])).toBeUndefined()
   })
 })

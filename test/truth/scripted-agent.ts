@@ -120,6 +120,7 @@ export class ScriptedAgent {
     const id = ++this.#id
     const isModern = this.#transport === '2026-07-28'
     const meta = {
+      ...(params as { readonly _meta?: object })._meta,
       ...(this.#key === 'meta' && { 'example.com/task': this.#task }),
       ...(isModern && { [`${META}protocolVersion`]: '2026-07-28', [`${META}clientInfo`]: CLIENT }),
     }

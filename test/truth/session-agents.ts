@@ -18,6 +18,23 @@ import { ruleStage } from '../support/wire/rules.ts'
 export const SESSIONS = ['one session', 'a session for each call', '2026-07-28'] as const
 export type Sessions = (typeof SESSIONS)[number]
 
+/** The traces that an agent begins. */
+export const TRACES = ['no traces', 'a trace for each call', 'one trace'] as const
+export type Traces = (typeof TRACES)[number]
+
+const newTrace = (): string => `00-${randomUUID().replaceAll('-', '')}-00f067aa0ba902b7-01`
+
+/** Returns params with the trace of a request. */
+function tracedBy(traces: Traces): (params: object) => object {
+  const one = newTrace()
+  return (params) => {
+    if (traces === 'no traces') return params
+    const { _meta } = params as { readonly _meta?: object }
+    const traceparent = traces === 'one trace' ? one : newTrace()
+    return { ...params, _meta: { ..._meta, traceparent } }
+  }
+}
+
 interface Message {
   readonly id: number
   readonly method: string
@@ -79,10 +96,17 @@ export class HttpAgent implements SessionAgent {
   readonly #accept: string
   readonly #name: string
   readonly #connections = new Agent()
+  readonly #traced: (params: object) => object
   #session = ''
   #id = 0
 
-  constructor(url: string, sessions: Sessions, streams: boolean, name: string) {
+  constructor(
+    url: string,
+    sessions: Sessions,
+    { streams, traces = 'no traces' }: { readonly streams: boolean; readonly traces?: Traces },
+    name: string,
+  ) {
+    this.#traced = tracedBy(traces)
     this.#url = `${url}/mcp`
     this.#sessions = sessions
     const types = ['application/json', 'text/event-stream']
@@ -129,7 +153,7 @@ export class HttpAgent implements SessionAgent {
       jsonrpc: '2.0',
       ...(params !== undefined && { id: ++this.#id }),
       method,
-      params: isModern ? { ...params, _meta: meta } : params,
+      params: params && this.#traced(isModern ? { ...params, _meta: meta } : params),
     }
     await this.#request('POST', headers, JSON.stringify(message))
   }
@@ -167,7 +191,9 @@ export async function stdioAgent(
   sessions: Exclude<Sessions, 'a session for each call'>,
   rules: readonly RuleSpec[],
   tasks: AgentWatchOptions,
+  traces: Traces = 'no traces',
 ) {
+  let traced = tracedBy(traces)
   const metrics = createMetrics({ version: '0.0.0-test' })
   const findings = new Findings(tasks)
   const agents = new AgentWatch(tasks, metrics.tasks, undefined, findings)
@@ -201,7 +227,7 @@ export async function stdioAgent(
     const meta = { [`${META}protocolVersion`]: '2026-07-28', [`${META}clientInfo`]: CLIENT }
     const message = { jsonrpc: '2.0', ...(isCall && { id: ++id }), method }
     const all = isModern ? { ...params, _meta: meta } : params
-    input.write(`${JSON.stringify({ ...message, params: all })}\n`)
+    input.write(`${JSON.stringify({ ...message, params: traced(all) })}\n`)
   }
   const ask = (method: string, params: object = {}): Promise<void> => {
     write(method, params, true)
@@ -222,6 +248,10 @@ export async function stdioAgent(
   return {
     agent,
     agents,
+    /** Begins another trace for the calls that follow. */
+    retrace: (): void => {
+      traced = tracedBy(traces)
+    },
     /** Shown by the admin port. */
     source,
     close: async (): Promise<void> => {

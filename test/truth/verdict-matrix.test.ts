@@ -12,6 +12,8 @@ import {
   SESSIONS,
   type Sessions,
   stdioAgent,
+  TRACES,
+  type Traces,
 } from './session-agents.ts'
 
 /** The failure of the first calls of a tool. */
@@ -27,7 +29,7 @@ interface Behaviour {
   /** The verdicts of the task, in any order. */
   readonly verdicts: readonly string[]
   /** Where the behaviour exists; everywhere by default. */
-  readonly in?: (cell: Omit<Cell, 'behaviour'>) => boolean
+  readonly in?: (cell: Place) => boolean
 }
 
 const ARGS = { q: 1, list: [1, 2] }
@@ -35,7 +37,8 @@ const call = (agent: SessionAgent, name: string, args: object = ARGS): Promise<v
   agent.ask('tools/call', { name, arguments: args })
 const again = (agent: SessionAgent, name: string): Promise<void> =>
   call(agent, name, { list: [1, 2], q: 1 })
-const isHttp = ({ transport }: Omit<Cell, 'behaviour'>): boolean => transport !== 'stdio'
+type Place = Omit<Cell, 'behaviour' | 'traces'>
+const isHttp = ({ transport }: Place): boolean => transport !== 'stdio'
 
 const BEHAVIOURS: readonly Behaviour[] = [
   { name: 'retries', fails: { kind: 'error' }, does: again, verdicts: ['retried'] },
@@ -160,6 +163,7 @@ interface Cell {
   readonly cause: 'injected' | 'real'
   readonly sessions: Sessions
   readonly transport: 'json' | 'sse' | 'stdio'
+  readonly traces: Traces
 }
 
 const ALL: readonly Cell[] = (['json', 'sse', 'stdio'] as const).flatMap((transport) =>
@@ -167,18 +171,19 @@ const ALL: readonly Cell[] = (['json', 'sse', 'stdio'] as const).flatMap((transp
   SESSIONS.filter((each) => transport !== 'stdio' || each !== 'a session for each call').flatMap(
     (sessions) =>
       (['injected', 'real'] as const).flatMap((cause) =>
-        BEHAVIOURS.filter((each) => each.in?.({ cause, sessions, transport }) ?? true).map(
-          (behaviour) => ({ behaviour, cause, sessions, transport }),
+        BEHAVIOURS.filter((each) => each.in?.({ cause, sessions, transport }) ?? true).flatMap(
+          (behaviour) =>
+            TRACES.map((traces) => ({ behaviour, cause, sessions, transport, traces })),
         ),
       ),
   ),
 )
-const CELLS = someOf(ALL, 4)
+const CELLS = someOf(ALL, 8)
 
 /** The name of the tool of a cell says how its first calls fail for real. */
-function toolOf({ behaviour: { name, fails }, cause, sessions, transport }: Cell): string {
+function toolOf({ behaviour: { name, fails }, cause, sessions, transport, traces }: Cell): string {
   const failure = cause === 'real' ? `${fails.kind} ${fails.times ?? 1}` : '- 0'
-  return `${name}|${failure}|${sessions} ${transport}`
+  return `${name}|${failure}|${sessions} ${transport} ${traces}`
 }
 
 function ruleOf(cell: Cell, index: number): RuleSpec {
@@ -188,7 +193,7 @@ function ruleOf(cell: Cell, index: number): RuleSpec {
 }
 
 const TASKS = {
-  by: ['header', 'trace', 'meta', 'session', 'client'],
+  by: ['header', 'meta', 'trace', 'session', 'client'],
   header: 'x-task-id',
   meta: undefined,
   window: 3_600_000,
@@ -229,27 +234,38 @@ async function overHttp(cells: readonly Cell[]) {
   read(watch)
   await Promise.all(
     cells.map(async (cell) => {
-      const { sessions, transport } = cell
-      const agent = new HttpAgent(sidecar.url, sessions, transport === 'sse', toolOf(cell))
+      const { sessions, transport, traces } = cell
+      const how = { streams: transport === 'sse', traces }
+      const agent = new HttpAgent(sidecar.url, sessions, how, toolOf(cell))
       await agent.open()
       await play(agent, cell)
       await agent.close()
     }),
   )
-  watch.sweep(LATER)
+  do watch.sweep(LATER)
+  while (watch.waiting > 0)
   return sidecar
 }
 
 async function overStdio(all: readonly Cell[]): Promise<void> {
-  for (const sessions of ['one session', '2026-07-28'] as const) {
-    const cells = all.filter((cell) => cell.sessions === sessions)
-    const { agent, agents, close } = await stdioAgent(sessions, rulesFor(cells), TASKS)
+  const setups = (['one session', '2026-07-28'] as const).flatMap((sessions) =>
+    TRACES.map((traces) => ({ sessions, traces })),
+  )
+  for (const { sessions, traces } of setups) {
+    const cells = all.filter((cell) => cell.sessions === sessions && cell.traces === traces)
+    const { agent, agents, retrace, close } = await stdioAgent(
+      sessions,
+      rulesFor(cells),
+      TASKS,
+      traces,
+    )
     read(agents)
     for (const cell of cells) {
       await play(agent, cell)
       // All calls of the pipe are one task until it ends.
       agents.sweep(LATER)
       agents.sweep(LATER)
+      retrace()
     }
     await close()
   }
@@ -266,7 +282,7 @@ afterAll(() => close())
 describe.each(['json', 'sse', 'stdio'] as const)('%s', (transport) => {
   const cells = CELLS.filter((cell) => cell.transport === transport)
   it.each(cells.map((cell) => ({ ...cell, name: cell.behaviour.name })))(
-    'the agent $name after an error: $cause, $sessions',
+    'the agent $name after an error: $cause, $sessions, $traces',
     (cell) => {
       const tool = toolOf(cell)
       expect(seen.get(tool)?.sort()).toEqual([...cell.behaviour.verdicts].sort())

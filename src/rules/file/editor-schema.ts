@@ -39,11 +39,17 @@ export function editorSchema(root: SchemaNode): object {
   return { ...root, definitions }
 }
 
-/** Adds the names that headers and arguments may have. */
-function withNames({ headers, args, ...others }: NonNullable<SchemaNode['properties']>): object {
+/** Adds the names that headers, baggage and arguments may have. */
+function withNames({
+  headers,
+  baggage,
+  args,
+  ...others
+}: NonNullable<SchemaNode['properties']>): object {
   return {
     ...others,
     headers: { ...headers, propertyNames: { pattern: ANY_HEADER_NAME_PATTERN } },
+    baggage: { ...baggage, propertyNames: { pattern: ANY_HEADER_NAME_PATTERN } },
     args: { ...args, propertyNames: { pattern: '^(/([^~]|~[01])*)?$' } },
   }
 }

@@ -60,7 +60,7 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
       findings.push(...methodFindings(at['method'], [...where, 'method'], direction))
     }
     findings.push(...httpFindings(at, where))
-    for (const key of ['headers', 'args'] as const) {
+    for (const key of ['headers', 'baggage', 'args'] as const) {
       for (const [name, value] of Object.entries(asObject(at[key]) ?? {})) {
         findings.push(...operatorFindings(value, [...where, key, name]))
       }
@@ -221,6 +221,11 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
       findings.push({ code: 'duplicate_key', message: 'duplicate header', ...at })
     }
     seen.add(name.toLowerCase())
+  }
+  for (const key of Object.keys(asObject(match['baggage']) ?? {})) {
+    const at = { path: [...path, 'baggage', key], atKey: true, found: key }
+    if (!isHeaderName(key))
+      findings.push({ code: 'invalid_value', message: 'not a valid baggage key', ...at })
   }
   return findings
 }

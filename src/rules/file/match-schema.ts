@@ -145,6 +145,14 @@ const matchKeys = {
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
+  baggage: Type.Optional(
+    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+      ...record,
+      description:
+        'Matches members of the W3C baggage of the call in `_meta.baggage`, or else in the header `baggage`, by key. Values are percent-decoded.',
+      examples: [{ tenant: 'canary' }],
+    }),
+  ),
   args: Type.Optional(
     Type.Record(Type.String(), ref<ValueMatch>('value'), {
       ...record,

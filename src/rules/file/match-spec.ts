@@ -10,6 +10,7 @@ export interface MatchSpec {
   readonly prompt?: TextSpec | undefined
   readonly resource?: TextSpec | undefined
   readonly headers?: Readonly<Record<string, ValueSpec>> | undefined
+  readonly baggage?: Readonly<Record<string, ValueSpec>> | undefined
   readonly args?: Readonly<Record<string, ValueSpec>> | undefined
   readonly session?: ValueSpec | undefined
   readonly client?: TextSpec | ClientSpec | undefined

@@ -1,4 +1,3 @@
-import { headerValue } from '../../http/headers.ts'
 import type { Facts } from './call-facts.ts'
 import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 
@@ -36,11 +35,9 @@ export function showValue(value: unknown): string {
   return `${text.slice(0, 79)}…${unread}`
 }
 
-/** A header as `found` shows it: what may be a secret is not shown. */
-export function shownHeader(facts: Facts, name: string): string {
-  const value = headerValue(facts.headers, name)
-  if (value === undefined) return 'absent'
-  return SECRET.test(name) ? 'present' : showValue(value)
+/** Returns a value as `found` shows it, unless its name says that it is a secret. */
+export function shownNamed(name: string, value: string | undefined): string {
+  return value !== undefined && SECRET.test(name.toLowerCase()) ? 'present' : showValue(value)
 }
 
 const SECRET = /authorization|cookie|token|secret|api-?key/

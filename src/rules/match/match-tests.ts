@@ -1,11 +1,13 @@
+import { headerValue } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS, isHandshake, isOfOther } from '../../mcp/classify.ts'
+import { baggageTest } from './baggage-test.ts'
 import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import type { ClientSpec, HttpSpec, MatchSpec, StatusSpec } from '../file/match-spec.ts'
-import { type Direction, type MatchTest, showValue, shownHeader } from './match-test.ts'
+import { type Direction, type MatchTest, showValue, shownNamed } from './match-test.ts'
 import { outboundTests } from './outbound-tests.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/selection.ts'
@@ -100,6 +102,9 @@ export function plainTests(spec: MatchSpec): MatchTest[] {
   for (const [name, value] of Object.entries(spec.headers ?? {})) {
     tests.push(headerTest(name.toLowerCase(), value))
   }
+  for (const [key, value] of Object.entries(spec.baggage ?? {})) {
+    tests.push(baggageTest(key, value))
+  }
   for (const [pointer, value] of Object.entries(spec.args ?? {})) {
     tests.push(argsTest(pointer, value))
   }
@@ -173,7 +178,7 @@ function headerTest(name: string, spec: ValueSpec): MatchTest & HeaderIs {
     header: name,
     only: matcher.only,
     test: ({ headers }) => matchesHeader(headers, name, matcher),
-    found: (facts) => shownHeader(facts, name),
+    found: (facts) => shownNamed(name, headerValue(facts.headers, name)),
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { isRecord, type RandomSource, seededRandom } from '#base'
 import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
@@ -53,6 +54,8 @@ export interface CallTimes {
   readonly deadlineAt: number
   /** The id that requests name; undefined where the user's headers name one. */
   readonly task?: string | undefined
+  /** The id of the trace in which requests are sent. */
+  readonly trace?: string | undefined
   /** Counts the requests that are sent. */
   readonly requests: RequestCounts
 }
@@ -135,11 +138,15 @@ export class CallRunner {
     const sentAt = clock.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
-    const unattributed = await client.call(call.tool, call.args, {
+    const { trace } = times
+    const received = await client.call(call.tool, call.args, {
       timeoutMs,
       signal,
       task: times.task,
+      // Sampled, or nobody finds the failed calls of the report.
+      traceparent: trace && `00-${trace}-${randomBytes(8).toString('hex')}-01`,
     })
+    const unattributed = { ...received, trace }
     const endedAt = clock.now()
     if (signal.aborted) return { response: unattributed, checks: FAILED, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)

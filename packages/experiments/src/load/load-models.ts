@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
@@ -111,18 +112,27 @@ export async function runClosedModel(
 /** Runs the calls of one task, concurrently or in sequence. */
 export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
 
-/** Returns the function that runs a task. Ids of tasks begin with `taskIds`, if any. */
+/** The ways in which the calls of a task name the task. */
+export interface TaskNames {
+  /** The begin of the ids; undefined where the user's headers name the task. */
+  readonly ids?: string | undefined
+  /** True when each task has a trace of its own. */
+  readonly traced?: boolean
+}
+
+/** Returns the function that runs a task. */
 export function taskRunner(
   plan: CallPlan,
   runner: CallRunner,
   recorder: Recorder,
   { sequential }: LoadWork,
   { degrade, deadlineMs = Infinity }: LoadResilience,
-  taskIds: string | undefined,
+  { ids, traced = false }: TaskNames,
 ): RunTask {
   return async (client, task, intendedAt) => {
     const calls = plan(task)
-    const id = taskIds && `${taskIds}-${task}`
+    const trace = traced ? randomBytes(16).toString('hex') : undefined
+    const names = { task: ids && `${ids}-${task}`, trace }
     const deadlineAt = intendedAt + deadlineMs
     const requests = { calls: 0, retries: 0 }
     const ends: (CallOutcome | NoOutcome)[] = []
@@ -130,11 +140,11 @@ export function taskRunner(
       for (const call of calls) {
         // The first call is due with the task, a later call when the previous call has ended.
         const due = ends.length === 0 ? intendedAt : runner.clock.now()
-        const times = { intendedAt: due, deadlineAt, task: id, requests }
+        const times = { intendedAt: due, deadlineAt, ...names, requests }
         ends.push(await runner.run(client, call, times))
       }
     } else {
-      const times = { intendedAt, deadlineAt, task: id, requests }
+      const times = { intendedAt, deadlineAt, ...names, requests }
       ends.push(...(await Promise.all(calls.map((call) => runner.run(client, call, times)))))
     }
     recorder.requests(requests)

@@ -15,6 +15,7 @@ import {
   runClosedModel,
   runOpenModel,
   type RunTask,
+  type TaskNames,
   taskRunner,
 } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
@@ -72,7 +73,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     const { baseline } = checks
     const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
     const runner = new CallRunner({ ...shared, clock })
-    const runTask = taskRunner(plan, runner, recorder, work, resilience, taskIds(target))
+    const runTask = taskRunner(plan, runner, recorder, work, resilience, taskNames(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     ending.begin(pace.durationMs)
@@ -112,18 +113,19 @@ export async function runModel(
   return runOpenModel({ ...model, tasksPerSecond, maxInFlight }, runTask, recorder)
 }
 
-/** Returns the start of the ids of tasks; undefined when all requests name one task. */
-function taskIds(target: LoadTarget): string | undefined {
-  return namesTask(target) ? undefined : `load-${randomBytes(6).toString('hex')}`
+/** Names tasks where the headers of the user do not. */
+function taskNames(target: LoadTarget): TaskNames {
+  const ids = names(target, TASK_HEADER) ? undefined : `load-${randomBytes(6).toString('hex')}`
+  return { ids, traced: !names(target, 'traceparent') }
 }
 
-function namesTask({ headers }: LoadTarget): boolean {
-  return Object.keys(headers).some((name) => name.toLowerCase() === TASK_HEADER)
+function names({ headers }: LoadTarget, header: string): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === header)
 }
 
 /** Returns true when the sidecars count the tasks of this load as its own. */
 function isCompared({ target, shard }: LoadOptions): boolean {
-  return target.indirect !== true && shard === undefined && !namesTask(target)
+  return target.indirect !== true && shard === undefined && !names(target, TASK_HEADER)
 }
 
 /** Returns the part of a load that one shard runs. */

@@ -141,6 +141,7 @@ function errorLines(result: LoadResult, paint: Paint): string[] {
     return [
       columns(name, oneLine(error.origin, 12), integerText(error.count), timeOf(newest?.at)),
       ...(message === '' ? [] : [`  ${message}`]),
+      ...(newest?.trace === undefined ? [] : [`  trace ${oneLine(newest.trace, 32)}`]),
     ]
   })
   const more =

@@ -155,7 +155,10 @@ export function toolErrorTable(result: LoadResult): ReportTable {
     ],
     rows: all.slice(0, MAX_ERRORS).map((error) => {
       const [newest] = error.samples ?? []
-      const messages = (error.samples ?? []).slice(0, 3).map(({ message }) => foreign(message, 200))
+      const messages = (error.samples ?? []).slice(0, 3).map(({ message, trace }) => {
+        const where = trace === undefined ? '' : `trace ${foreign(trace, 32)}`
+        return [foreign(message, 200), where].filter((text) => text !== '').join(', ')
+      })
       return [
         cell(foreign(error.tool)),
         cell(errorWords(error)),

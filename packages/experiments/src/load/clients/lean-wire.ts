@@ -61,12 +61,7 @@ export class LeanWire {
     const limit = limitCall(bounds)
     let headers: Dispatcher.ResponseData['headers'] | undefined
     try {
-      const response = await this.#post(
-        { id, method, params },
-        sessionState,
-        limit.signal,
-        bounds.task,
-      )
+      const response = await this.#post({ id, method, params }, sessionState, limit.signal, bounds)
       headers = response.headers
       const read = await readResponse(response, id)
       const session = response.headers['mcp-session-id']
@@ -113,19 +108,19 @@ export class LeanWire {
     message: { id?: number; method: string; params?: Readonly<Record<string, unknown>> },
     sessionState: SessionState | undefined,
     signal: AbortSignal,
-    task?: string,
+    { task, traceparent }: Partial<CallBounds> = {},
   ): Promise<Dispatcher.ResponseData> {
     const modern = isModern(sessionState?.protocolVersion)
-    const params = modern
-      ? {
-          ...message.params,
-          _meta: {
-            [`${META}/protocolVersion`]: sessionState!.protocolVersion,
-            [`${META}/clientCapabilities`]: {},
-            [`${META}/clientInfo`]: this.clientInfo,
-          },
-        }
-      : message.params
+    const _meta = {
+      ...(modern && {
+        [`${META}/protocolVersion`]: sessionState!.protocolVersion,
+        [`${META}/clientCapabilities`]: {},
+        [`${META}/clientInfo`]: this.clientInfo,
+      }),
+      ...(traceparent !== undefined && { traceparent }),
+    }
+    const isEmpty = !modern && traceparent === undefined
+    const params = isEmpty ? message.params : { ...message.params, _meta }
     const headers: Record<string, string> = {
       ...this.#headersOf(sessionState),
       'content-type': 'application/json',

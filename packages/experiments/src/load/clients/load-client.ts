@@ -26,6 +26,8 @@ export interface CallResponse {
   readonly result?: unknown
   readonly message?: string
   readonly retryAfterMs?: number
+  /** The id of the trace of the call. */
+  readonly trace?: string | undefined
 }
 
 /** The header with the task of a call, by which a sidecar groups calls. */
@@ -37,6 +39,8 @@ export interface CallBounds {
   readonly signal: AbortSignal
   /** The id of the task. */
   readonly task?: string | undefined
+  /** The `traceparent` of the call. */
+  readonly traceparent?: string | undefined
 }
 
 export interface HeldStream {

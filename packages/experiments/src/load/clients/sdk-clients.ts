@@ -21,7 +21,7 @@ interface CallLimits {
 }
 
 type CallTool = (
-  params: { readonly name: string; readonly arguments: Record<string, unknown> },
+  params: { name: string; arguments: Record<string, unknown>; _meta: { traceparent?: string } },
   limits: CallLimits,
 ) => Promise<unknown>
 
@@ -69,8 +69,12 @@ async function openSdkClient<Transport extends SdkTransport>(
   const transport = new Transport(url, { fetch: markerFetch.fetch, requestInit: { headers } })
   await client.connect(transport)
   return {
-    call: (name, args, bounds) =>
-      sdkResponse(markerFetch, (limits) => callTool({ name, arguments: args }, limits), bounds),
+    call: (name, args, bounds) => {
+      const { traceparent } = bounds
+      const _meta = traceparent === undefined ? {} : { traceparent }
+      const params = { name, arguments: args, _meta }
+      return sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
+    },
     hold: (signal) => {
       const { sessionId } = transport
       const session = sessionId === undefined ? {} : { 'mcp-session-id': sessionId }

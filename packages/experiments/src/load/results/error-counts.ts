@@ -29,7 +29,7 @@ export class ErrorCounts {
   }
 
   /** Counts the error of a response, and keeps its message unless there are many of its kind. */
-  addOf({ code, message, markers }: CallResponse, kind: ErrorKind, origin: Origin): void {
+  addOf({ code, message, markers, trace }: CallResponse, kind: ErrorKind, origin: Origin): void {
     const counted = this.#of(kind, origin, code)
     counted.count++
     const now = Date.now()
@@ -41,6 +41,7 @@ export class ErrorCounts {
         at: new Date(now).toISOString(),
         message: oneLine(redactText((message ?? '').slice(0, MAX_READ)), MAX_MESSAGE),
         ...(by !== undefined && { by }),
+        ...(trace !== undefined && { trace }),
       },
     ])
   }

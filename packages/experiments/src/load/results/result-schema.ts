@@ -27,7 +27,7 @@ const latency = objectOf({
   summary: { type: 'object', additionalProperties: measured },
   histogram,
 })
-const sample = objectOf({ at: text, message: text }, { by: text })
+const sample = objectOf({ at: text, message: text }, { by: text, trace: text })
 const errors = listOf(
   objectOf(
     { kind: text, origin: text, count },

@@ -68,6 +68,8 @@ export interface ErrorSample {
   readonly message: string
   /** The fault that injected the error: `rule/fault`. */
   readonly by?: string
+  /** The id of the trace of the call. */
+  readonly trace?: string
 }
 
 export interface ToolResult {
