@@ -41,6 +41,8 @@ export interface EventFacts {
   /** The same time in milliseconds since the epoch. */
   readonly date: number
   readonly trace: string | undefined
+  /** The `traceparent` of the exported span of the call. */
+  readonly span: string | undefined
   readonly client: ClientInfo | undefined
   readonly session: string
 }
@@ -173,7 +175,7 @@ export function factsOf(
   causes: readonly string[],
   { now, date }: { readonly now: number; readonly date: number },
 ): EventFacts {
-  const { outcome, origin, trace, changed } = record
+  const { outcome, origin, trace, span, changed } = record
   const isOk = outcome === 'ok'
   return {
     action,
@@ -189,6 +191,7 @@ export function factsOf(
     endedAt: now,
     date,
     trace: trace === undefined ? undefined : inOnePiece(trace),
+    span,
     client,
     session: session.length > MAX_SESSION ? '' : inOnePiece(session),
   }

@@ -9,12 +9,14 @@ import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
+import { toolOf } from '../mcp/call.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../base/flags/usage-error.ts'
-import type { CallLog } from '../telemetry/call-log.ts'
+import type { CallLog, CountLines } from '../telemetry/call-log.ts'
 import { CallWatch } from '../telemetry/call-watch.ts'
 import { ShownIds } from '../telemetry/shown-ids.ts'
 import { isForPeople, type Logger } from '../telemetry/log.ts'
+import { redactText } from '../telemetry/redact-text.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
@@ -55,6 +57,10 @@ export interface GivenRules {
   readonly keptFaults: number
 }
 
+interface SpanSources extends Pick<Running, 'metrics' | 'watch' | 'agents'> {
+  readonly version: string
+}
+
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
@@ -74,6 +80,8 @@ export async function assemble(
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
   const agents = await agentsOf(options, metrics)
+  const closeSpans = await openedSpans(options, { metrics, watch, agents, version }, logger)
+  const closeOutputs = () => Promise.all([callLog?.close(), closeSpans?.()])
   const reporters = { telemetry, logger, watch, agents: agents?.watch }
   const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
@@ -88,7 +96,7 @@ export async function assemble(
     listeners = await sidecar.listen()
   } catch (error) {
     await engine?.close()
-    await callLog?.close()
+    await closeOutputs()
     throw error
   }
   metrics.violations = sidecar.stdio?.violations ?? {}
@@ -135,7 +143,7 @@ export async function assemble(
     control.close()
     await sidecar.close()
     await engine?.close()
-    await callLog?.close()
+    await closeOutputs()
     throw error
   }
   for (const [index, { upstream, scheme }] of named.entries()) {
@@ -151,23 +159,13 @@ export async function assemble(
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const { rules, recent, temporary } = engine ?? {}
-  const parts = {
-    listeners,
-    admin: bound,
-    sidecar,
-    metrics,
-    watch,
-    agents,
-    rules,
-    recent,
-    temporary,
-    callLog,
-  }
+  const added = { rules, recent, temporary, callLog }
+  const parts = { listeners, admin: bound, sidecar, metrics, watch, agents, ...added }
   return running(parts, async () => {
     control.close()
     await engine?.close()
     await admin.close()
-    await callLog?.close()
+    await closeOutputs()
   })
 }
 
@@ -199,6 +197,43 @@ async function agentsOf(
   return { watch, counts, findings, ids: new ShownIds(logIds) }
 }
 
+/** The time to export the last spans at the end. */
+const CLOSE_SPANS_MS = 2_000
+
+/**
+ * Begins to export spans, and returns what ends it; loads nothing where no collector is named. What
+ * is wrong with a collector is logged, and never keeps the sidecar from starting.
+ */
+async function openedSpans(
+  { tracing, logIds, errorMessages, drainTimeout }: RunOptions,
+  { metrics, watch, agents, version }: SpanSources,
+  logger: Logger,
+): Promise<(() => Promise<void>) | undefined> {
+  for (const why of tracing?.warnings ?? []) logger.warn({ why }, 'invalid setting of tracing')
+  if (tracing?.spans === undefined) return undefined
+  try {
+    const { openSpans } = await import('../telemetry/spans.ts')
+    const spans = await openSpans(tracing.spans, {
+      version,
+      ids: new ShownIds(logIds),
+      messages: errorMessages === 'redacted',
+      dropped: (count) => (metrics.outputs.droppedSpans += count),
+      logger,
+    })
+    watch.spans = spans
+    agents?.watch.read(({ event: { facts, retries }, verdict }) => {
+      const { span, trace, causes, action } = facts
+      if (span === undefined) return
+      const { method } = action
+      spans.verdict({ verdict, trace, span, method, tool: toolOf(action), causes, retries })
+    })
+    return () => spans.close(Math.min(CLOSE_SPANS_MS, drainTimeout))
+  } catch (error) {
+    logger.warn({ why: redactText((error as Error).message) }, 'no spans are exported')
+    return undefined
+  }
+}
+
 const UNUSABLE: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
@@ -221,7 +256,7 @@ async function openedCallLog(
   }
   const { openCallLog } = await import('../telemetry/call-log.ts')
   try {
-    const count = metrics.callsLogged.bind(metrics)
+    const count: CountLines = (fate, lines) => (metrics.outputs.lines[fate] += lines)
     return await openCallLog({ path, maxBytes, count, logger })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException

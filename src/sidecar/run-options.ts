@@ -13,6 +13,7 @@ import {
 import { count, duration, one, oneOf, pathTo, size, toggle } from '../base/flags/kinds.ts'
 import { LOG_FLAGS } from './flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
+import { TRACING_FLAGS, tracingOf } from './tracing-options.ts'
 import { TASK_FLAGS, tasksOf } from './task-options.ts'
 import { OUTBOUND_FLAGS, outboundOf, outboundTlsOf } from './outbound-options.ts'
 import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
@@ -126,6 +127,7 @@ export const RUN_FLAGS = {
   ...RULES_FLAGS,
   ...OWN_FLAGS,
   ...TASK_FLAGS,
+  ...TRACING_FLAGS,
 }
 
 /**
@@ -168,5 +170,8 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     rules: rulesOf(flags, env),
     /** Undefined when agents are not watched. */
     tasks: tasksOf(flags),
+    /** Undefined when no spans are exported. */
+    tracing: tracingOf(flags, env),
+    traceUrl: flags.traceUrl,
   })
 }

@@ -1,5 +1,5 @@
 import { foreign } from '../base/text/foreign-text.ts'
-import type { ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
+import type { ClientInfo, JsonRpcId, Origin, Outcome, Transport } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
 import type { ShownIds, ShownTask } from './shown-ids.ts'
@@ -19,6 +19,16 @@ export interface EndedCall extends CallRecord {
   readonly requestBytes?: number | undefined
   /** Undefined where calls are not grouped. */
   readonly task?: ShownTask | undefined
+  /** The `traceparent` of the request that carried the call, if any. */
+  readonly headerTrace: string | undefined
+  readonly transport: Transport
+  readonly protocolVersion: string | undefined
+  /** The times at which the call arrived and ended, on the monotonic clock. */
+  readonly receivedAt: number
+  readonly endedAt: number
+  /** The time at which its client came back for the response; negative where it did not. */
+  readonly resumedAt: number
+  span?: string | undefined
 }
 
 /**

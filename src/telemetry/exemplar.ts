@@ -2,8 +2,8 @@
 const KEEP_MS = 60_000
 
 /** Offsets in a traceparent: version 2, trace id 32, span id 16, flags 2, joined by dashes. */
-const TRACE_ID = 3
-const SPAN_ID = 36
+export const TRACE_ID = 3
+export const SPAN_ID = 36
 const FLAGS = 53
 
 /** Holds the last trace of one series or bucket, in fields that are overwritten in place. */
@@ -38,6 +38,7 @@ export function exemplified(held: Exemplar | undefined, trace: string, value = 1
   return exemplar
 }
 
-function isSampled(trace: string): boolean {
-  return (Number.parseInt(trace.slice(FLAGS), 16) & 1) === 1
+/** Returns true for a traceparent whose trace is recorded. */
+export function isSampled(trace: string | undefined): boolean {
+  return trace !== undefined && (Number.parseInt(trace.slice(FLAGS), 16) & 1) === 1
 }

@@ -57,8 +57,8 @@ export type AdminRejection = 'host' | 'token' | 'change'
 export interface Metrics extends Telemetry {
   /** Counts a request that the admin port rejected. */
   adminRejected(reason: AdminRejection): void
-  /** Counts lines of the call log. */
-  callsLogged(fate: LoggedLine, lines: number): void
+  /** Counts lines of the call log, and spans that were not exported. */
+  readonly outputs: { readonly lines: Record<LoggedLine, number>; droppedSpans: number }
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
@@ -98,7 +98,7 @@ class PromMetrics implements Metrics {
   readonly #unclassified = { ...NO_UNCLASSIFIED }
   readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
-  readonly #logged: Record<LoggedLine, number> = { written: 0, dropped: 0 }
+  readonly outputs = { lines: { written: 0, dropped: 0 }, droppedSpans: 0 }
   readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
   readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_CANARY_TOOLS)
@@ -140,10 +140,6 @@ class PromMetrics implements Metrics {
 
   adminRejected(reason: AdminRejection): void {
     this.#adminRejected[reason]++
-  }
-
-  callsLogged(fate: LoggedLine, lines: number): void {
-    this.#logged[fate] += lines
   }
 
   overhead(seconds: number): void {
@@ -239,7 +235,8 @@ class PromMetrics implements Metrics {
       squall_stdio_violations_total: this.violations,
       squall_rejected_total: this.#rejected,
       squall_admin_rejected_total: this.#adminRejected,
-      squall_call_log_lines_total: this.#logged,
+      squall_call_log_lines_total: this.outputs.lines,
+      squall_spans_dropped_total: this.outputs.droppedSpans,
       squall_canary_calls_total: this.#canaryCalls,
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,

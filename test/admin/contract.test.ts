@@ -72,6 +72,12 @@ function end({ watch }: Api, more: Partial<EndedCall> = {}): void {
     task: { kind: 'header', key: 'trip-1' },
     client: { name: 'agent', version: '1' },
     error: { status: 500, code: -32603, message: 'no' },
+    headerTrace: undefined,
+    transport: 'streamable-http',
+    protocolVersion: undefined,
+    receivedAt: 0,
+    endedAt: 20,
+    resumedAt: -1,
     faults: [{ rule: 'slow', fault: 'abort' }],
     ...more,
   })

@@ -32,6 +32,12 @@ async function setup(query = '', everyMs = EVERY_MS) {
       session: '',
       client: undefined,
       error: undefined,
+      headerTrace: undefined,
+      transport: 'streamable-http',
+      protocolVersion: undefined,
+      receivedAt: 0,
+      endedAt: 20,
+      resumedAt: -1,
       faults: [],
       ...more,
     })

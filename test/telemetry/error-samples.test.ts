@@ -19,6 +19,12 @@ function failed(tool: string, error: EndedCall['error'], more: Partial<EndedCall
     session: 's',
     client: undefined,
     error,
+    headerTrace: undefined,
+    transport: 'streamable-http',
+    protocolVersion: undefined,
+    receivedAt: 0,
+    endedAt: 20,
+    resumedAt: -1,
     faults: [],
     ...more,
   }
