@@ -58,6 +58,7 @@ export interface GivenRules {
 }
 
 interface SpanSources extends Pick<Running, 'metrics' | 'watch' | 'agents'> {
+  readonly ids: ShownIds
   readonly version: string
 }
 
@@ -74,13 +75,14 @@ export async function assemble(
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
+  const ids = new ShownIds(options.logIds, options.traceUrl)
   const watch = new CallWatch({
-    ids: options.logIds,
+    ids,
     messages: options.errorMessages === 'redacted',
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const agents = await agentsOf(options, metrics)
-  const closeSpans = await openedSpans(options, { metrics, watch, agents, version }, logger)
+  const agents = await agentsOf(options, metrics, ids)
+  const closeSpans = await openedSpans(options, { metrics, watch, agents, ids, version }, logger)
   const closeOutputs = () => Promise.all([callLog?.close(), closeSpans?.()])
   const reporters = { telemetry, logger, watch, agents: agents?.watch }
   const outboundCounts = metrics.outbound
@@ -186,15 +188,16 @@ function listenersOf({ pairs, outbound, listenTls }: RunOptions): readonly {
 
 /** Creates what watches agents; loads nothing where nobody asked for that. */
 async function agentsOf(
-  { tasks, logIds }: RunOptions,
+  { tasks }: RunOptions,
   metrics: Metrics,
+  ids: ShownIds,
 ): Promise<AgentSource | undefined> {
   if (tasks === undefined) return undefined
   const { AgentWatch, Findings } = await import('../agents/agent-watch.ts')
   const counts = metrics.tasks
   const findings = new Findings(tasks)
   const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
-  return { watch, counts, findings, ids: new ShownIds(logIds) }
+  return { watch, counts, findings, ids }
 }
 
 /** The time to export the last spans at the end. */
@@ -205,8 +208,8 @@ const CLOSE_SPANS_MS = 2_000
  * is wrong with a collector is logged, and never keeps the sidecar from starting.
  */
 async function openedSpans(
-  { tracing, logIds, errorMessages, drainTimeout }: RunOptions,
-  { metrics, watch, agents, version }: SpanSources,
+  { tracing, errorMessages, drainTimeout }: RunOptions,
+  { metrics, watch, agents, ids, version }: SpanSources,
   logger: Logger,
 ): Promise<(() => Promise<void>) | undefined> {
   for (const why of tracing?.warnings ?? []) logger.warn({ why }, 'invalid setting of tracing')
@@ -215,7 +218,7 @@ async function openedSpans(
     const { openSpans } = await import('../telemetry/spans.ts')
     const spans = await openSpans(tracing.spans, {
       version,
-      ids: new ShownIds(logIds),
+      ids,
       messages: errorMessages === 'redacted',
       dropped: (count) => (metrics.outputs.droppedSpans += count),
       logger,

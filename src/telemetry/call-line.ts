@@ -69,6 +69,8 @@ export interface CallLine {
   readonly faults?: readonly FaultEffect[] | undefined
   /** The trace id of a valid `traceparent`. */
   readonly trace?: string | undefined
+  /** The page of the trace in the tracing tool; missing for a trace that is not sampled. */
+  readonly traceUrl?: string | undefined
 }
 
 const MAX_NAME = 128
@@ -96,7 +98,7 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
     resultBytes: responseBytes,
     changed: call.changed === true ? true : undefined,
     faults: faults.length > 0 ? faults.map(({ rule, fault }) => ({ rule, fault })) : undefined,
-    trace: traceId(call.trace),
+    ...ids.trace(call.span ?? call.trace),
   }
 }
 
@@ -116,11 +118,6 @@ export function shownClient(client: ClientInfo | undefined): string | undefined 
   const shown = foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
   SHOWN_CLIENTS.set(client, shown)
   return shown
-}
-
-/** Returns the trace id of a traceparent. */
-export function traceId(trace: string | undefined): string | undefined {
-  return trace?.slice(3, 35)
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

@@ -1,6 +1,5 @@
 import { type CallLine, callLine, type EndedCall } from './call-line.ts'
 import { ErrorSamples } from './error-samples.ts'
-import type { LogIds } from './log.ts'
 import { isError } from './outcome-index.ts'
 import { ShownIds } from './shown-ids.ts'
 import type { CallRecord } from './telemetry.ts'
@@ -18,8 +17,8 @@ export interface SpanWriter {
 
 /** Configures what is shown of single calls. */
 export interface CallWatchOptions {
-  /** The form of ids; `full` by default. */
-  readonly ids?: LogIds
+  /** Shows ids; in full by default. */
+  readonly ids?: ShownIds
   /** False keeps the messages of errors out of their samples. */
   readonly messages?: boolean
   /** Milliseconds since the epoch. */
@@ -37,8 +36,8 @@ export class CallWatch {
   readonly #now: () => number
   readonly #readers = new Set<CallReader>()
 
-  constructor({ ids, messages = true, now = Date.now }: CallWatchOptions = {}) {
-    this.#ids = new ShownIds(ids)
+  constructor({ ids = new ShownIds(), messages = true, now = Date.now }: CallWatchOptions = {}) {
+    this.#ids = ids
     this.#now = now
     this.errors = new ErrorSamples(this.#ids, messages)
   }

@@ -26,7 +26,7 @@ import { inOnePiece } from '../base/bytes.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { type EndedCall, shownTool } from './call-line.ts'
 import type { SpanWriter } from './call-watch.ts'
-import { isSampled, SPAN_ID, TRACE_ID } from './exemplar.ts'
+import { isSampled, SPAN_ID, traceId } from './exemplar.ts'
 import type { Logger } from './log.ts'
 import { isError } from './outcome-index.ts'
 import { redactText } from './redact-text.ts'
@@ -156,8 +156,8 @@ export class Spans implements SpanWriter {
     if (resumedAt >= 0) span.addEvent('squall.resumed', resumedAt)
     if (isError(outcome)) span.setStatus(this.#status(call))
     this.#end(span, endedAt)
-    const { traceId, spanId } = span.spanContext()
-    return `00-${traceId}-${spanId}-01`
+    const own = span.spanContext()
+    return `00-${own.traceId}-${own.spanId}-01`
   }
 
   /** Exports a verdict on an exported call. */
@@ -280,7 +280,7 @@ function prefixed<T>(facts: Readonly<Record<string, T>>): Record<string, T> {
 function contextOf(trace: string): SpanContext {
   const own = inOnePiece(trace)
   return {
-    traceId: own.slice(TRACE_ID, SPAN_ID - 1),
+    traceId: traceId(own),
     spanId: own.slice(SPAN_ID, SPAN_ID + 16),
     traceFlags: isSampled(own) ? 1 : 0,
     isRemote: true,

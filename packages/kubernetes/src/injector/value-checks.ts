@@ -62,6 +62,33 @@ export const tools = list(
   'write tools, separated by commas, such as pay_*',
 )
 
+/** Accepts an http or https URL without a password, which everybody could read. */
+export function httpUrl(value: string): string | undefined {
+  const isUrl = /^https?:\/\/[^\s@]{1,2000}$/.test(value) && URL.canParse(value)
+  return isUrl
+    ? undefined
+    : 'write a URL without a user, such as http://collector.observability:4318'
+}
+
+/** Returns the variables of OpenTelemetry that a text assigns. */
+export function otelAssignments(value: string): readonly (readonly [string, string])[] {
+  return value
+    .split(/\s+/)
+    .filter((each) => each !== '')
+    .map((each) => [each.split('=', 1)[0]!, each.slice(each.indexOf('=') + 1)] as const)
+}
+
+/** Accepts variables of OpenTelemetry without headers, which are secrets. */
+export function otelVariables(value: string): string | undefined {
+  const all = value.split(/\s+/).filter((each) => each !== '')
+  if (all.some((each) => /^OTEL_\w*HEADERS=/.test(each))) {
+    return 'put headers into the key otlp-headers of the Secret of the sidecar'
+  }
+  return all.length <= 50 && all.every((each) => /^OTEL_[A-Z0-9_]{1,80}=.{0,2000}$/.test(each))
+    ? undefined
+    : 'write variables such as OTEL_SERVICE_NAME=shop-tools, separated by spaces'
+}
+
 export function percent(value: string): string | undefined {
   const share = readPercent(value)
   return share !== undefined && share >= 0 && share <= 100

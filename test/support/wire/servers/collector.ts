@@ -2,9 +2,53 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { eventually } from '../../eventually.ts'
 import { httpServer } from '../http-app.ts'
-import { opentelemetry } from 'otlp-definitions/build/src/generated/root.js'
+// The definitions of OTLP as protobufjs compiles them; later versions of the package have none.
+import definitions from 'otlp-definitions/build/src/generated/root.js'
 
-const { ExportTraceServiceRequest: Request } = opentelemetry.proto.collector.trace.v1
+const Request = (definitions as unknown as Definitions).opentelemetry.proto.collector.trace.v1
+  .ExportTraceServiceRequest
+
+interface Definitions {
+  readonly opentelemetry: {
+    readonly proto: {
+      readonly collector: {
+        readonly trace: { readonly v1: { readonly ExportTraceServiceRequest: RequestType } }
+      }
+    }
+  }
+}
+
+interface RequestType {
+  decode(bytes: Uint8Array): Exported
+  fromObject(json: object): Exported
+}
+
+interface Exported {
+  readonly resourceSpans: readonly {
+    readonly resource?: { readonly attributes?: readonly Attribute[] } | null
+    readonly scopeSpans?: readonly { readonly spans?: readonly WireSpan[] }[]
+  }[]
+}
+
+type Id = Uint8Array | string | null | undefined
+
+interface WireSpan {
+  readonly name?: string | null
+  readonly kind?: unknown
+  readonly traceId?: Id
+  readonly spanId?: Id
+  readonly parentSpanId?: Id
+  readonly startTimeUnixNano?: unknown
+  readonly endTimeUnixNano?: unknown
+  readonly attributes?: readonly Attribute[]
+  readonly events?: readonly {
+    readonly name?: string | null
+    readonly timeUnixNano?: unknown
+    readonly attributes?: readonly Attribute[]
+  }[]
+  readonly links?: readonly { readonly traceId?: Id; readonly spanId?: Id }[]
+  readonly status?: { readonly code?: unknown; readonly message?: string | null } | null
+}
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -88,8 +132,6 @@ export async function startCollector(): Promise<Collector> {
   }
 }
 
-type Exported = ReturnType<typeof Request.decode>
-
 /** Reads the JSON of OTLP, whose ids are hexadecimal where JSON of protobuf has base64. */
 function fromJson(body: Buffer): Exported {
   const text = body.toString()
@@ -130,7 +172,7 @@ function spansOf({ resourceSpans }: Exported): ExportedSpan[] {
   })
 }
 
-function hex(bytes: Uint8Array | string | null | undefined): string {
+function hex(bytes: Id): string {
   return typeof bytes === 'string' ? bytes : Buffer.from(bytes ?? []).toString('hex')
 }
 
