@@ -110,17 +110,14 @@ export class InFlightRequests {
     endedAt: number,
     error?: Explained,
   ): void {
-    const { call, session, requestBytes, action, headerTrace, receivedAt, resumedAt } = entry
-    const { transport, protocolVersion = this.#parts.sessions.get(session)?.protocolVersion } = call
+    const { call, session, requestBytes, action } = entry
+    const { protocolVersion = this.#parts.sessions.get(session)?.protocolVersion } = call
     const more = {
       id: call.id,
       session,
-      headerTrace,
-      transport,
+      source: entry,
       protocolVersion,
-      receivedAt,
       endedAt,
-      resumedAt,
       client: this.#clientOf(entry),
       error,
       requestBytes,

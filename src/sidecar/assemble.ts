@@ -9,7 +9,6 @@ import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
-import { toolOf } from '../mcp/call.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import { invalidCombination, invalidFile } from '../base/flags/usage-error.ts'
 import type { CallLog, CountLines } from '../telemetry/call-log.ts'
@@ -204,19 +203,20 @@ async function agentsOf(
 const CLOSE_SPANS_MS = 2_000
 
 /**
- * Begins to export spans, and returns what ends it; loads nothing where no collector is named. What
- * is wrong with a collector is logged, and never keeps the sidecar from starting.
+ * Begins to export spans, and returns the function that ends the export; loads nothing without a
+ * collector. A wrong collector is logged, and never keeps the sidecar from starting.
  */
 async function openedSpans(
   { tracing, errorMessages, drainTimeout }: RunOptions,
   { metrics, watch, agents, ids, version }: SpanSources,
   logger: Logger,
 ): Promise<(() => Promise<void>) | undefined> {
-  for (const why of tracing?.warnings ?? []) logger.warn({ why }, 'invalid setting of tracing')
-  if (tracing?.spans === undefined) return undefined
+  const { spans: exported, warning: why } = tracing ?? {}
+  if (why !== undefined) logger.warn({ why }, 'invalid setting of tracing')
+  if (exported === undefined) return undefined
   try {
     const { openSpans } = await import('../telemetry/spans.ts')
-    const spans = await openSpans(tracing.spans, {
+    const spans = await openSpans(exported, {
       version,
       ids,
       messages: errorMessages === 'redacted',
@@ -224,12 +224,7 @@ async function openedSpans(
       logger,
     })
     watch.spans = spans
-    agents?.watch.read(({ event: { facts, retries }, verdict }) => {
-      const { span, trace, causes, action } = facts
-      if (span === undefined) return
-      const { method } = action
-      spans.verdict({ verdict, trace, span, method, tool: toolOf(action), causes, retries })
-    })
+    agents?.watch.read(({ event, verdict }) => spans.verdict(verdict, event.facts))
     return () => spans.close(Math.min(CLOSE_SPANS_MS, drainTimeout))
   } catch (error) {
     logger.warn({ why: redactText((error as Error).message) }, 'no spans are exported')

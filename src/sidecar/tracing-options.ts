@@ -1,7 +1,7 @@
 import { type Environment, type Given, group, type Values } from '../base/flags/flag.ts'
 import { one, toggle } from '../base/flags/kinds.ts'
 import { invalidOption, invalidValue } from '../base/flags/usage-error.ts'
-import type { SpanOptionsOfRun } from '../telemetry/spans.ts'
+import type { Exported } from '../telemetry/spans.ts'
 
 export const TRACING_FLAGS = group('Traces:', {
   traceInjected: toggle(
@@ -22,24 +22,18 @@ const SAMPLE = '4bf92f3577b34da6a3ce929d0e0e4736'
 /** The ports of OTLP over gRPC and over HTTP. */
 const GRPC_PORT = '4317'
 const HTTP_PORT = '4318'
-const PATH = 'v1/traces'
-/** Spans that are encoded at once, between two calls; 512 would take milliseconds. */
-const BATCH = 128
-const MAX_WAITING = 2048
 
-/** The export of spans, and what is wrong with its variables. */
-export interface Tracing {
-  /** Undefined where no collector can be reached. */
-  readonly spans: SpanOptionsOfRun | undefined
-  readonly warnings: readonly string[]
-}
-
-/** Returns the export of spans that OpenTelemetry's variables ask for; undefined when off. */
+/**
+ * Returns the export of spans that OpenTelemetry's variables ask for; undefined when off, and a
+ * warning alone where they name no collector that can be reached.
+ */
 export function tracingOf(
-  { traceInjected, traceSessionIds }: Values<typeof TRACING_FLAGS>,
+  { traceInjected: injected, traceSessionIds: sessionIds }: Values<typeof TRACING_FLAGS>,
   env: Environment,
-): Tracing | undefined {
+): { readonly spans?: Exported; readonly warning?: string } | undefined {
   const read = (name: string): string => env[`OTEL_${name}`]?.trim() ?? ''
+  const count = (name: string, fallback: number): number =>
+    /^[1-9]\d{0,5}$/.test(read(name)) ? Number(read(name)) : fallback
   const own = read('EXPORTER_OTLP_TRACES_ENDPOINT')
   const endpoint = own || read('EXPORTER_OTLP_ENDPOINT')
   const isOff = read('SDK_DISABLED').toLowerCase() === 'true' || read('TRACES_EXPORTER') === 'none'
@@ -47,27 +41,24 @@ export function tracingOf(
   const protocol = read('EXPORTER_OTLP_TRACES_PROTOCOL') || read('EXPORTER_OTLP_PROTOCOL')
   const isGrpc = protocol === 'grpc'
   const url = urlOf(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint, isGrpc)
-  if (url === undefined) {
-    return { spans: undefined, warnings: ['the endpoint for OTLP is not an http or https URL'] }
-  }
+  if (url === undefined) return { warning: 'the endpoint for OTLP is not an http or https URL' }
   // The variable for traces has the whole path; gRPC has none.
   if (own === '' || (isGrpc && url.pathname === '/')) {
-    url.pathname = `${url.pathname.replace(/\/$/, '')}/${PATH}`
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
   }
-  const isKnown = ['', 'http/protobuf', 'http/json'].includes(protocol)
-  const warnings = isKnown
-    ? []
-    : [`OTLP is sent as http/protobuf to port ${url.port || 'default'}, not as the protocol asks`]
   const spans = {
     url: url.href,
     isJson: protocol === 'http/json',
     followsParent: read('TRACES_SAMPLER') === '',
-    injected: traceInjected,
-    sessionIds: traceSessionIds,
-    maxWaiting: countOf(read('BSP_MAX_QUEUE_SIZE')) ?? MAX_WAITING,
-    batch: countOf(read('BSP_MAX_EXPORT_BATCH_SIZE')) ?? BATCH,
+    injected,
+    sessionIds,
+    maxWaiting: count('BSP_MAX_QUEUE_SIZE', 2048),
+    // 512, the usual number, would take milliseconds between two calls.
+    batch: count('BSP_MAX_EXPORT_BATCH_SIZE', 128),
   }
-  return { spans, warnings }
+  if (['', 'http/protobuf', 'http/json'].includes(protocol)) return { spans }
+  const warning = `OTLP is sent by http/protobuf to ${url.host}: Squall does not speak the protocol that is named`
+  return { spans, warning }
 }
 
 function urlOf(text: string, isGrpc: boolean): URL | undefined {
@@ -76,10 +67,6 @@ function urlOf(text: string, isGrpc: boolean): URL | undefined {
   // A port for gRPC alone accepts no HTTP.
   if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
   return url
-}
-
-function countOf(text: string): number | undefined {
-  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined
 }
 
 function traceUrlOf(given: Given): string {

@@ -1,5 +1,5 @@
 import { foreign } from '../base/text/foreign-text.ts'
-import type { ClientInfo, JsonRpcId, Origin, Outcome, Transport } from '../mcp/call.ts'
+import type { Call, ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
 import type { ShownIds, ShownTask } from './shown-ids.ts'
@@ -19,16 +19,20 @@ export interface EndedCall extends CallRecord {
   readonly requestBytes?: number | undefined
   /** Undefined where calls are not grouped. */
   readonly task?: ShownTask | undefined
+  readonly source: CallSource
+  readonly protocolVersion: string | undefined
+  readonly endedAt: number
+  span?: string | undefined
+}
+
+/** The call as it arrived; times are those of the monotonic clock. */
+export interface CallSource {
+  readonly call: Pick<Call, 'transport'>
   /** The `traceparent` of the request that carried the call, if any. */
   readonly headerTrace: string | undefined
-  readonly transport: Transport
-  readonly protocolVersion: string | undefined
-  /** The times at which the call arrived and ended, on the monotonic clock. */
   readonly receivedAt: number
-  readonly endedAt: number
   /** The time at which its client came back for the response; negative where it did not. */
   readonly resumedAt: number
-  span?: string | undefined
 }
 
 /**
@@ -103,7 +107,8 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
 }
 
 /** Returns the tool of a call; undefined for other methods. */
-export function shownTool({ method, name = '', tool }: CallRecord): string | undefined {
+export function shownTool(call: Pick<CallRecord, 'method' | 'name' | 'tool'>): string | undefined {
+  const { method, name = '', tool } = call
   const named = method === TOOL_CALL ? name : tool
   return named === undefined ? undefined : foreign(named, MAX_NAME)
 }

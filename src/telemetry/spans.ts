@@ -5,7 +5,6 @@ import {
   type Span,
   type SpanContext,
   type SpanOptions,
-  type SpanStatus,
   SpanStatusCode,
   trace as traces,
   type Tracer,
@@ -23,7 +22,8 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
 import { inOnePiece } from '../base/bytes.ts'
-import { oneLine } from '../base/text/foreign-text.ts'
+import { foreign, oneLine } from '../base/text/foreign-text.ts'
+import type { Call } from '../mcp/call.ts'
 import { type EndedCall, shownTool } from './call-line.ts'
 import type { SpanWriter } from './call-watch.ts'
 import { isSampled, SPAN_ID, traceId } from './exemplar.ts'
@@ -33,15 +33,15 @@ import { redactText } from './redact-text.ts'
 import type { ShownIds } from './shown-ids.ts'
 
 /** Configures the export of spans. */
-export interface SpanOptionsOfRun {
+export interface Exported {
   /** The address for OTLP over HTTP. */
   readonly url: string
   readonly isJson: boolean
   /** True where no sampler is named: calls are exported whose parent was sampled. */
   readonly followsParent: boolean
-  /** Exports every call with a fault. */
+  /** True to export every call with a fault. */
   readonly injected: boolean
-  /** Shows the ids of sessions instead of a hash. */
+  /** True to show the ids of sessions instead of a hash. */
   readonly sessionIds: boolean
   /** The most spans that wait; further ones are dropped. */
   readonly maxWaiting: number
@@ -58,45 +58,34 @@ interface Parts {
   readonly logger: Logger
 }
 
-/** A verdict on an agent, about a call that ended before. */
-export interface SpanVerdict {
-  readonly verdict: string
-  /** The `traceparent` of the call's parent, and that of its span. */
+/** The call that a verdict is about, with its parent and its span. */
+interface JudgedCall {
   readonly trace: string | undefined
-  readonly span: string
-  readonly method: string
-  readonly tool: string | undefined
+  readonly span: string | undefined
   readonly causes: readonly string[]
-  readonly retries: number
+  readonly action: Pick<Call, 'method' | 'name'>
 }
 
 /** A problem is logged once in this time. */
 const REPORT_MS = 60_000
-const MAX_MESSAGE = 200
+const MAX_TEXT = 200
 
-/** Opens the export of spans. Throws where an OpenTelemetry variable is invalid. */
-export async function openSpans(options: SpanOptionsOfRun, parts: Parts): Promise<Spans> {
-  const { logger } = parts
-  const report = (why: string): void => logger.warn({ why }, 'invalid setting of tracing')
+/** Opens the export of spans; invalid variables of OpenTelemetry are logged. */
+export async function openSpans(exported: Exported, parts: Parts): Promise<Spans> {
+  const warn = (why: string): void => parts.logger.warn({ why }, 'invalid setting of tracing')
   const none = (): void => {}
-  // Later messages come with each failed export, and are counted and logged here.
-  diag.setLogger(
-    { error: report, warn: report, info: none, debug: none, verbose: none },
-    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
-  )
+  const diagnostics = { error: warn, warn, info: none, debug: none, verbose: none }
+  diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   try {
-    return new Spans(options, await exporterOf(options), parts)
+    const { url } = exported
+    const { OTLPTraceExporter } = exported.isJson
+      ? await import('@opentelemetry/exporter-trace-otlp-http')
+      : await import('@opentelemetry/exporter-trace-otlp-proto')
+    return new Spans(exported, new OTLPTraceExporter({ url }), parts)
   } finally {
+    // Later messages come with each failed export, which is counted and logged here.
     diag.disable()
   }
-}
-
-/** Loads the exporter of one encoding. Headers, time limit and certificates are in the environment. */
-async function exporterOf({ url, isJson }: SpanOptionsOfRun): Promise<SpanExporter> {
-  const { OTLPTraceExporter } = isJson
-    ? await import('@opentelemetry/exporter-trace-otlp-http')
-    : await import('@opentelemetry/exporter-trace-otlp-proto')
-  return new OTLPTraceExporter({ url })
 }
 
 /**
@@ -104,33 +93,34 @@ async function exporterOf({ url, isJson }: SpanOptionsOfRun): Promise<SpanExport
  * wait for the collector up to a bound, and further ones are dropped and counted.
  */
 export class Spans implements SpanWriter {
-  readonly #options: SpanOptionsOfRun
+  readonly #options: Exported
   readonly #parts: Parts
   readonly #processor: BatchSpanProcessor
-  /** Exports whatever it gets. */
+  /** Exports every span that it starts. */
   readonly #always: Tracer
   /** Samples by the environment. */
-  readonly #sampler: Tracer
+  readonly #sampled: Tracer
   #waiting = 0
   #dropped = 0
   #reportedAt = -Infinity
 
-  constructor(options: SpanOptionsOfRun, exporter: SpanExporter, parts: Parts) {
+  constructor(options: Exported, exporter: SpanExporter, parts: Parts) {
     this.#options = options
     this.#parts = parts
-    this.#processor = new BatchSpanProcessor(this.#counted(exporter), {
-      maxQueueSize: options.maxWaiting,
-      maxExportBatchSize: options.batch,
-    })
+    const { maxWaiting: maxQueueSize, batch: maxExportBatchSize } = options
+    const bounds = { maxQueueSize, maxExportBatchSize }
+    this.#processor = new BatchSpanProcessor(this.#counted(exporter), bounds)
     const named = { 'service.name': 'squall', 'service.version': parts.version }
     const resource = defaultResource()
       .merge(resourceFromAttributes(named))
       .merge(detectResources({ detectors: [envDetector] }))
-    const shared = { resource, spanProcessors: [this.#processor] }
     const tracer = (own: object): Tracer =>
-      new BasicTracerProvider({ ...shared, ...own }).getTracer('squall', parts.version)
+      new BasicTracerProvider({ resource, spanProcessors: [this.#processor], ...own }).getTracer(
+        'squall',
+        parts.version,
+      )
     this.#always = tracer({ sampler: new AlwaysOnSampler() })
-    this.#sampler = options.followsParent ? this.#always : tracer({})
+    this.#sampled = options.followsParent ? this.#always : tracer({})
   }
 
   wants(trace: string | undefined, mayHaveFaults: boolean): boolean {
@@ -139,39 +129,39 @@ export class Spans implements SpanWriter {
   }
 
   call(call: EndedCall): string | undefined {
-    const { faults, endedAt, resumedAt, outcome } = call
-    const isForced = this.#options.injected && faults.length > 0
-    if (this.#options.followsParent && !isForced && !isSampled(call.trace)) return undefined
-    const start = this.#started(call)
-    let span = this.#start(this.#sampler, call.trace, ...start)
-    if (span?.isRecording() === false && isForced) {
-      span = this.#start(this.#always, call.trace, ...start)
-    }
+    const { source, endedAt, faults, outcome, trace, error } = call
+    if (!this.wants(trace, faults.length > 0)) return undefined
+    const by = this.#options.injected && faults.length > 0 ? this.#always : this.#sampled
+    const span = this.#start(by, trace, ...this.#described(call))
     if (span?.isRecording() !== true) return undefined
     for (const { rule, fault, effect, delayMs, at = endedAt } of faults) {
       const delay = delayMs === undefined ? undefined : delayMs / 1000
-      const facts = { rule, fault, effect, delay }
-      span.addEvent('squall.fault', prefixed(facts), at)
+      span.addEvent('squall.fault', prefixed({ rule, fault, effect, delay }), at)
     }
-    if (resumedAt >= 0) span.addEvent('squall.resumed', resumedAt)
-    if (isError(outcome)) span.setStatus(this.#status(call))
+    if (source.resumedAt >= 0) span.addEvent('squall.resumed', source.resumedAt)
+    if (isError(outcome)) {
+      // The text of a tool's error is its result.
+      const isShown = this.#parts.messages && outcome !== 'tool_error'
+      const message = isShown ? oneLine(redactText(error?.message ?? ''), MAX_TEXT) : ''
+      span.setStatus({ code: SpanStatusCode.ERROR, message })
+    }
     this.#end(span, endedAt)
     const own = span.spanContext()
     return `00-${own.traceId}-${own.spanId}-01`
   }
 
-  /** Exports a verdict on an exported call. */
-  verdict({ verdict, trace, span, method, tool, causes, retries }: SpanVerdict): void {
+  /** Exports a verdict on a call, where the call was exported. */
+  verdict(verdict: string, { span, trace = span, causes, action }: JudgedCall): void {
+    if (span === undefined) return
     const attributes = {
-      'mcp.method.name': method,
-      'gen_ai.tool.name': tool,
-      ...prefixed({ verdict, causes: [...causes], retries }),
+      'mcp.method.name': foreign(action.method, MAX_TEXT),
+      'gen_ai.tool.name': shownTool(action),
+      ...prefixed<string | string[]>({ verdict, causes: [...causes] }),
     }
-    const now = performance.now()
-    const options = { attributes, links: [{ context: contextOf(span) }], startTime: now }
-    // The span of a call without a parent is the only one of its trace.
-    const own = this.#start(this.#always, trace ?? span, 'squall.verdict', options)
-    if (own !== undefined) this.#end(own, now)
+    const startTime = performance.now()
+    const links = [{ context: contextOf(span) }]
+    const own = this.#start(this.#always, trace, 'squall.verdict', { attributes, links, startTime })
+    if (own !== undefined) this.#end(own, startTime)
   }
 
   /** Exports what waits, for a limited time. */
@@ -180,39 +170,38 @@ export class Spans implements SpanWriter {
     const late = new Promise<void>((done) => (timer = setTimeout(done, limit)))
     await Promise.race([this.#processor.shutdown().catch(() => undefined), late])
     clearTimeout(timer)
-    // A batch that was cut is not counted by its exporter any more.
     this.#drop(this.#waiting, 'the collector did not respond before the end')
     this.#waiting = 0
   }
 
-  #started(call: EndedCall): readonly [string, SpanOptions] {
-    const { method, name, outcome, origin, error, trace, headerTrace, session } = call
+  /** Names and describes a call by the conventions for MCP. */
+  #described(call: EndedCall): readonly [string, SpanOptions] {
+    const { outcome, origin, error, trace, session, source } = call
+    const { headerTrace, receivedAt: startTime } = source
+    const { ids } = this.#parts
+    const method = foreign(call.method, MAX_TEXT)
     const tool = shownTool(call)
-    const prompt = method === 'prompts/get' ? name?.slice(0, MAX_MESSAGE) : undefined
-    const shownMethod = oneLine(method, MAX_MESSAGE)
+    const prompt = method === 'prompts/get' ? foreign(call.name ?? '', MAX_TEXT) : undefined
     const target = tool ?? prompt
-    const id = this.#parts.ids.id(call.id)
-    const { sessionIds } = this.#options
-    const shownSession = session === '' ? undefined : session.slice(0, MAX_MESSAGE)
+    const isOpen = this.#options.sessionIds && session !== ''
     const attributes = {
-      'mcp.method.name': shownMethod,
+      'mcp.method.name': method,
       'gen_ai.operation.name': method === 'tools/call' ? 'execute_tool' : undefined,
       'gen_ai.tool.name': tool,
       'gen_ai.prompt.name': prompt,
       'mcp.protocol.version': call.protocolVersion,
-      'mcp.session.id': sessionIds ? shownSession : this.#parts.ids.session(session),
-      'jsonrpc.request.id': id === undefined ? undefined : String(id),
-      'network.transport': call.transport === 'stdio' ? 'pipe' : 'tcp',
+      'mcp.session.id': isOpen ? foreign(session, MAX_TEXT) : ids.session(session),
+      'jsonrpc.request.id': ids.id(call.id)?.toString(),
+      'network.transport': source.call.transport === 'stdio' ? 'pipe' : 'tcp',
       'error.type': isError(outcome) ? errorType(call) : undefined,
-      'rpc.response.status_code': error?.code === undefined ? undefined : String(error.code),
+      'rpc.response.status_code': error?.code?.toString(),
       'squall.origin': origin,
     }
     // A request of HTTP may carry the calls of several spans.
     const isOther = headerTrace !== undefined && headerTrace !== trace
     const links = isOther ? [{ context: contextOf(headerTrace) }] : []
-    const startTime = call.receivedAt
-    const spanName = target === undefined ? shownMethod : `${shownMethod} ${target}`
-    return [spanName, { attributes, links, startTime }]
+    const name = target === undefined ? method : `${method} ${target}`
+    return [name, { attributes, links, startTime }]
   }
 
   /** Starts a span; undefined where too many wait. */
@@ -221,22 +210,13 @@ export class Spans implements SpanWriter {
       this.#drop(1, 'the collector is too slow')
       return undefined
     }
-    const parent =
-      trace === undefined ? ROOT_CONTEXT : traces.setSpanContext(ROOT_CONTEXT, contextOf(trace))
-    return by.startSpan(name, options, parent)
+    const parent = trace && traces.setSpanContext(ROOT_CONTEXT, contextOf(trace))
+    return by.startSpan(name, options, parent || ROOT_CONTEXT)
   }
 
   #end(span: Span, at: number): void {
     this.#waiting++
     span.end(at)
-  }
-
-  #status({ outcome, error }: EndedCall): SpanStatus {
-    const code = SpanStatusCode.ERROR
-    // The text of a tool's error is its result.
-    const isShown = this.#parts.messages && outcome !== 'tool_error'
-    if (!isShown || error?.message === undefined) return { code }
-    return { code, message: oneLine(redactText(error.message), MAX_MESSAGE) }
   }
 
   /** Returns an exporter that counts what is exported, and what is not. */
@@ -245,23 +225,24 @@ export class Spans implements SpanWriter {
       export: (spans, done) =>
         inner.export(spans, (result) => {
           this.#waiting -= spans.length
-          if (result.code !== 0) this.#drop(spans.length, result.error?.message ?? 'unknown')
+          const { error } = result
+          if (error !== undefined) this.#drop(spans.length, error.message)
           done(result)
         }),
       shutdown: () => inner.shutdown(),
     }
   }
 
-  #drop(spans: number, why: string): void {
+  #drop(spans: number, problem: string): void {
     if (spans <= 0) return
     this.#parts.dropped(spans)
     this.#dropped += spans
     const now = performance.now()
     if (now - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = now
-    const collector = new URL(this.#options.url).origin
-    const fields = { collector, why: oneLine(redactText(why), MAX_MESSAGE), spans: this.#dropped }
-    this.#parts.logger.warn(fields, 'spans were dropped')
+    const { origin: collector } = new URL(this.#options.url)
+    const why = oneLine(redactText(problem), MAX_TEXT)
+    this.#parts.logger.warn({ collector, why, spans: this.#dropped }, 'spans were dropped')
     this.#dropped = 0
   }
 }
@@ -279,10 +260,6 @@ function prefixed<T>(facts: Readonly<Record<string, T>>): Record<string, T> {
 /** Returns the context that a `traceparent` names. */
 function contextOf(trace: string): SpanContext {
   const own = inOnePiece(trace)
-  return {
-    traceId: traceId(own),
-    spanId: own.slice(SPAN_ID, SPAN_ID + 16),
-    traceFlags: isSampled(own) ? 1 : 0,
-    isRemote: true,
-  }
+  const spanId = own.slice(SPAN_ID, SPAN_ID + 16)
+  return { traceId: traceId(own), spanId, traceFlags: isSampled(own) ? 1 : 0, isRemote: true }
 }

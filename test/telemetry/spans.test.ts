@@ -1,4 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import { parseRunOptions } from '../../src/sidecar/run-options.ts'
+import { readTap } from '../admin/event-reader.ts'
 import { closers } from '../support/closers.ts'
 import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { type Collector, type ExportedSpan, openClient, startUpstream } from '../support/wire.ts'
@@ -252,4 +254,51 @@ it('an invalid sampler is logged', async () => {
   const { squall } = await start({ otel: { OTEL_TRACES_SAMPLER: 'sometimes' } })
   const { why } = await squall.logged('invalid setting of tracing')
   expect(why).toContain('OTEL_TRACES_SAMPLER')
+})
+
+it.each([
+  ['http://collector:4317', 'http://collector:4318/v1/traces'],
+  ['collector:4317', 'http://collector:4318/v1/traces'],
+  ['https://otlp.example.com', 'https://otlp.example.com/v1/traces'],
+])('grpc is warned about, and %s becomes %s', (endpoint, url) => {
+  const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
+  const { tracing } = parseRunOptions(new Map([['upstream', ['http://127.0.0.1:1']]]), env)
+  expect(tracing).toMatchObject({ spans: { url, isJson: false } })
+  expect(tracing?.warning).toContain('http/protobuf')
+})
+
+it('the endpoint for traces is used as it is, before the general one', () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://general:4318/',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces:4318/own/path',
+  }
+  const { tracing } = parseRunOptions(new Map([['upstream', ['http://127.0.0.1:1']]]), env)
+  expect(tracing).toMatchObject({ spans: { url: 'http://traces:4318/own/path' } })
+})
+
+it('links lead from the tap and the samples to sampled traces', async () => {
+  const flags = ['--trace-url', 'https://tracing.example.com/trace/{trace}?from="x"']
+  const ruled = opened(await startSquall({ rules: failing(), flags }))
+  const tap = opened(await readTap(ruled.squall.admin))
+  await post(ruled, message(1), { traceparent: traceparent(META, '00') })
+  await post(ruled, message(2), { traceparent: traceparent(HEADER) })
+  const traceUrl = `https://tracing.example.com/trace/${HEADER}?from=%22x%22`
+  const unsampled = await tap.next()
+  expect(unsampled).toMatchObject({ trace: META })
+  expect(unsampled).not.toHaveProperty('traceUrl')
+  expect(await tap.next()).toMatchObject({ trace: HEADER, traceUrl })
+  const errors = await (await fetch(`${ruled.squall.admin}/api/errors`)).text()
+  expect(errors).toContain(JSON.stringify(traceUrl))
+})
+
+it.each([
+  ['https://tracing.example.com/trace', 'has no {trace}'],
+  ['javascript:alert({trace})', 'is not an http or https URL'],
+  ['https://me:secret@tracing.example.com/{trace}', 'has a user or a password'],
+])('--trace-url %s is rejected', (url, wrong) => {
+  const flags = new Map([
+    ['upstream', ['http://127.0.0.1:1']],
+    ['trace-url', [url]],
+  ])
+  expect(() => parseRunOptions(flags, {})).toThrow(wrong)
 })

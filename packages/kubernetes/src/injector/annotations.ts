@@ -15,6 +15,7 @@ import {
   httpUrl,
   oneOf,
   otelVariables,
+  traceUrl,
   paths,
   percent,
   ports,
@@ -241,7 +242,7 @@ const TABLE = {
   'trace-url': {
     form: 'a URL with `{trace}`',
     meaning: 'page of a trace in your tracing tool, for links, as by `squall run --trace-url`',
-    check: httpUrl,
+    check: traceUrl,
   },
   tasks: {
     ...BOOLEAN,

@@ -31,7 +31,7 @@ import type {
   Probe,
   Volume,
 } from './pod-types.ts'
-import { otelAssignments } from './value-checks.ts'
+import { assignments } from './value-checks.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 
 const RULES_FILE = /\.(?:yaml|yml|json)$/
@@ -123,8 +123,9 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     env.push({ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: literal(collector) })
     env.push(fromSecret('OTEL_EXPORTER_OTLP_HEADERS', 'otlp-headers'))
   }
-  for (const [name, value] of otelAssignments(options.get('otel-env') ?? '')) {
-    if (!env.some((own) => own.name === name)) env.push({ name, value: literal(value) })
+  for (const each of assignments(options.get('otel-env') ?? '')) {
+    const [name = ''] = each.split('=', 1)
+    env.push({ name, value: literal(each.slice(name.length + 1)) })
   }
   env.push({ name: LABELS_VARIABLE, value: `${POD_DIRECTORY}/${LABELS_FILE}` })
   if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })

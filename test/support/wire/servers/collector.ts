@@ -84,7 +84,7 @@ export interface Collector {
     readonly type: string
     readonly text: string
   }[]
-  /** How the collector responds: by a status, never, or by a cut connection. */
+  /** The response: a status, none, or a cut connection. */
   behaviour: number | 'hang' | 'reset'
   /** Resolves when this many spans came. */
   received(count: number): Promise<readonly ExportedSpan[]>
@@ -136,8 +136,8 @@ export async function startCollector(): Promise<Collector> {
 function fromJson(body: Buffer): Exported {
   const text = body.toString()
   const ids = /"(traceId|spanId|parentSpanId)":"([0-9a-f]*)"/g
-  const coded = text.replace(ids, (_, key: string, hex: string) => {
-    return `"${key}":"${Buffer.from(hex, 'hex').toString('base64')}"`
+  const coded = text.replace(ids, (_, key: string, id: string) => {
+    return `"${key}":"${Buffer.from(id, 'hex').toString('base64')}"`
   })
   return Request.fromObject(JSON.parse(coded) as object)
 }
