@@ -94,7 +94,7 @@ async function playAgent(url) {
   await client.connect(new StreamableHTTPClientTransport(new URL(url)))
   // The first call loads code, and is in no trace of the agent.
   await client.callTool({ name: 'echo', arguments: { message: 'warm up' } })
-  const task = tracer.startSpan('answer the question')
+  const task = tracer.startSpan('support task')
   const inTask = trace.setSpan(ROOT_CONTEXT, task)
   for (let isDone = false; !isDone;) {
     const span = tracer.startSpan('tools/call search', { kind: SpanKind.CLIENT }, inTask)
