@@ -32,12 +32,7 @@ const RULES = `rules:
 const received = []
 let traceId = ''
 const ofTrace = () => received.filter((span) => span.trace === traceId)
-const collector = createServer(async (request, response) => {
-  const parts = []
-  for await (const part of request) parts.push(part)
-  received.push(...spansOf(ExportTraceServiceRequest.decode(Buffer.concat(parts))))
-  response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()
-})
+const collector = createServer((request, response) => void receive(request, response))
 collector.listen(0, '127.0.0.1')
 await once(collector, 'listening')
 const endpoint = `http://127.0.0.1:${collector.address().port}`
@@ -66,6 +61,13 @@ try {
 }
 writeFileSync(path('docs/guides/tracing.svg'), traceSvg(ofTrace()))
 process.stdout.write(`wrote docs/guides/tracing.svg from ${ofTrace().length} spans\n`)
+
+async function receive(request, response) {
+  const parts = []
+  for await (const part of request) parts.push(part)
+  received.push(...spansOf(ExportTraceServiceRequest.decode(Buffer.concat(parts))))
+  response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()
+}
 
 /** Starts a program, and returns the line in which it says where it listens. */
 async function start(args, env) {

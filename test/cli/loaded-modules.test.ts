@@ -104,7 +104,6 @@ describe('squall run', () => {
         'src/rules/select/plan.js',
         'src/rules/watch/rules-watcher.js',
         'src/telemetry/spans.js',
-        '@opentelemetry/api',
         '@opentelemetry/sdk-trace',
       ].filter((name) => loaded.has(name))
       expect(needless).toEqual([])

@@ -151,7 +151,7 @@ describe('the sidecar', () => {
         },
       })
       // Kubernetes replaces no variable in a value.
-      expect(env['OTEL_SERVICE_NAME']).toBe('shop-$$(POD)')
+      expect(envOf(injected)['OTEL_SERVICE_NAME']).toBe('shop-$$(POD)')
       expect(containerOf(injected, 'squall').env).toContainEqual({
         name: 'OTEL_EXPORTER_OTLP_HEADERS',
         valueFrom: { secretKeyRef: { name: 'squall-admin', key: 'otlp-headers', optional: true } },
