@@ -67,12 +67,13 @@ async function httpThrough(kind: string, endpoint: string): Promise<string> {
   const squall = startProgram(args, exporting(endpoint))
   opened({ close: () => squall.kill() })
   const { address } = await squall.logged('listening')
-  return `http://${String(address)}/mcp`
+  return `http://${String(address)}/${kind === 'http+sse' ? 'sse' : 'mcp'}`
 }
 
 it.each([
   ['HTTP with JSON', 'v1', 'json'],
   ['HTTP with event streams', 'v1', 'sse'],
+  ['HTTP+SSE', 'v1', 'http+sse'],
   ['stdio', 'v1', 'stdio'],
   ['protocol version 2026-07-28', 'v2 auto', 'modern'],
 ] as const)('an agent, Squall and a server share one trace over %s', async (_, sdk, kind) => {
@@ -80,7 +81,8 @@ it.each([
   const { endpoint } = collector
   const isStdio = kind === 'stdio'
   const url = isStdio ? stdioThrough(endpoint) : await httpThrough(kind, endpoint)
-  const client = opened(await openClient(sdk)(url, isStdio ? 'stdio' : 'streamableHttp'))
+  const transport = isStdio ? 'stdio' : kind === 'http+sse' ? 'sse' : 'streamableHttp'
+  const client = opened(await openClient(sdk)(url, transport))
   const agent = agentOf(collector)
   const call = (tool: string) =>
     agent.call((meta) => client.call(tool, { message: 'hello' }, { meta }), tool)
