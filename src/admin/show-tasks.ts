@@ -5,7 +5,7 @@ import type { Decided, Task } from '../agents/task.ts'
 import { VERDICT_NAMES } from '../agents/verdicts.ts'
 import { foreign } from '../base/text/foreign-text.ts'
 import { toolOf } from '../mcp/call.ts'
-import { shownClient, traceId } from '../telemetry/call-line.ts'
+import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownIds } from '../telemetry/shown-ids.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import type { Tasks, VerdictLine } from './contract/api.ts'
@@ -60,7 +60,8 @@ export function verdictLine(
   { task, event, verdict, at }: TaskEvent,
   { ids }: Pick<AgentSource, 'ids'>,
 ): VerdictLine {
-  const { action, causes, outcome, origin, trace, client, session } = event.facts
+  const { action, causes, outcome, origin, client, session } = event.facts
+  const { span, trace = span } = event.facts
   const tool = toolOf(action)
   const hash = ids.session(session)
   const who = shownClient(client)
@@ -77,7 +78,7 @@ export function verdictLine(
     verdict,
     retries: event.retries,
     ...(verdict === 'duplicate_execution' && { idempotent: action.server.isSafe(tool) }),
-    ...(trace !== undefined && { trace: traceId(trace)! }),
+    ...(trace !== undefined && ids.trace(trace)),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Verdict } from './verdicts.ts'
 
 /** Describes the end of a call. */
 export interface ActionEnd {
-  readonly record: Pick<CallRecord, 'outcome' | 'origin' | 'changed' | 'trace'>
+  readonly record: Pick<CallRecord, 'outcome' | 'origin' | 'changed' | 'trace' | 'span'>
   /** The faults that took effect on the call. */
   readonly faults: readonly FaultEffect[]
   readonly retryAt?: number | undefined
@@ -41,6 +41,8 @@ export interface EventFacts {
   /** The same time in milliseconds since the epoch. */
   readonly date: number
   readonly trace: string | undefined
+  /** The `traceparent` of the exported span of the call. */
+  readonly span: string | undefined
   readonly client: ClientInfo | undefined
   readonly session: string
 }
@@ -169,7 +171,7 @@ export function factsOf(
   causes: readonly string[],
   { now, date }: { readonly now: number; readonly date: number },
 ): EventFacts {
-  const { outcome, origin, trace, changed } = record
+  const { outcome, origin, trace, span, changed } = record
   const isOk = outcome === 'ok'
   return {
     action,
@@ -185,6 +187,7 @@ export function factsOf(
     endedAt: now,
     date,
     trace: trace === undefined ? undefined : inOnePiece(trace),
+    span,
     client,
     session: session.length > MAX_SESSION ? '' : inOnePiece(session),
   }

@@ -17,6 +17,8 @@ export interface CallEntry extends OpenCall {
   readonly receivedAt: number
   /** The first 55 characters of a valid `traceparent`, of `_meta` or else of the request. */
   readonly trace: string | undefined
+  /** That of the request. */
+  readonly headerTrace: string | undefined
   /** The size of the request; undefined for a call in a batch. */
   requestBytes: number | undefined
   /** The time at which the call was sent to the upstream; negative before. */
@@ -35,6 +37,8 @@ export interface CallEntry extends OpenCall {
    * before.
    */
   leftAt: number
+  /** The time at which the client resumed the stream of such an exchange; negative before. */
+  resumedAt: number
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
   /** The call among the actions of its agent; undefined while agents are not watched. */
@@ -66,6 +70,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     caller: session === '' ? exchange : undefined,
     receivedAt,
     trace: call.trace ?? facts.trace,
+    headerTrace: facts.trace,
     requestBytes: undefined,
     sentAt: -1,
     respondedAt: -1,
@@ -74,6 +79,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     exchangeOpen: true,
     settled: false,
     leftAt: -1,
+    resumedAt: -1,
     fallback: 'incomplete',
     action: undefined,
     retryAfter: undefined,

@@ -87,7 +87,9 @@ export class InFlightRequests {
     const at = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : now()
     const record = recordOf(entry, end, origin, at, resultBytes)
     telemetry.call(record)
-    if (watch?.wants(record) === true) this.#watched(watch, entry, record, error)
+    if (watch?.wants(record, entry.faults !== undefined) === true) {
+      this.#watched(watch, entry, record, at, error)
+    }
     if (entry.action !== undefined) {
       agents?.watch.ended(
         entry.action,
@@ -99,11 +101,21 @@ export class InFlightRequests {
   }
 
   /** Reports a single call to whoever reads calls. */
-  #watched(watch: CallWatch, entry: CallEntry, record: CallRecord, error?: Explained): void {
+  #watched(
+    watch: CallWatch,
+    entry: CallEntry,
+    record: CallRecord,
+    endedAt: number,
+    error?: Explained,
+  ): void {
     const { call, session, requestBytes, action } = entry
+    const { protocolVersion = this.#parts.sessions.get(session)?.protocolVersion } = call
     const more = {
       id: call.id,
       session,
+      source: entry,
+      protocolVersion,
+      endedAt,
       client: this.#clientOf(entry),
       error,
       requestBytes,
@@ -151,6 +163,14 @@ export class InFlightRequests {
   abandon(entry: CallEntry, outcome: Outcome, origin: Origin = 'real', error?: Explained): void {
     this.settle(entry, outcome, origin, undefined, error)
     entry.faults?.request.abandon(entry.call)
+  }
+
+  /** Records that the client of a session came back for responses. */
+  resumed(session: string): void {
+    const now = this.#parts.now()
+    for (const entry of this.calls.ofSession(session)) {
+      if (!entry.exchangeOpen) entry.resumedAt = now
+    }
   }
 
   /** Drops calls without a response for too long. */

@@ -27,6 +27,8 @@ import { SseWatch } from './sse-watch.ts'
 export class PushObserver implements Observer, PushPosition {
   readonly #parts: StackParts
   readonly #target: string
+  /** True for a client that comes back after an event. */
+  readonly #resumes: boolean
   /** Counts the exchange. */
   readonly #account: Observer
   /** Undefined when no fault can act on the stream. */
@@ -41,6 +43,7 @@ export class PushObserver implements Observer, PushPosition {
     this.#account = account
     this.#target = head.target
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
+    this.#resumes = headerValue(head.headers, 'last-event-id') !== undefined
   }
 
   get behind(): boolean {
@@ -52,6 +55,7 @@ export class PushObserver implements Observer, PushPosition {
     if (head.status >= 300) return
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
     this.#parts.telemetry.gauge('push_streams', 1)
+    if (this.#resumes) this.#parts.inFlight.resumed(this.#session)
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     this.#watch = new SseWatch(
       coding,

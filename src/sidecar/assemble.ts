@@ -16,6 +16,7 @@ import type { CallLog, CountLines } from '../telemetry/call-log.ts'
 import { CallWatch } from '../telemetry/call-watch.ts'
 import { ShownIds } from '../telemetry/shown-ids.ts'
 import { isForPeople, type Logger } from '../telemetry/log.ts'
+import { redactText } from '../telemetry/redact-text.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
@@ -60,6 +61,11 @@ export interface GivenParts {
   readonly own?: OwnUpstream
 }
 
+interface SpanSources extends Pick<Running, 'metrics' | 'watch' | 'agents'> {
+  readonly ids: ShownIds
+  readonly version: string
+}
+
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
@@ -73,12 +79,15 @@ export async function assemble(
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
+  const ids = new ShownIds(options.logIds, options.traceUrl)
   const watch = new CallWatch({
-    ids: options.logIds,
+    ids,
     messages: options.errorMessages === 'redacted',
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const agents = await agentsOf(options, metrics)
+  const agents = await agentsOf(options, metrics, ids)
+  const closeSpans = await openedSpans(options, { metrics, watch, agents, ids, version }, logger)
+  const closeOutputs = () => Promise.all([closeFiles(), closeSpans?.()])
   const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own, tape }
   const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
@@ -93,7 +102,7 @@ export async function assemble(
     listeners = await sidecar.listen()
   } catch (error) {
     await engine?.close()
-    await closeFiles()
+    await closeOutputs()
     throw error
   }
   metrics.violations = sidecar.stdio?.violations ?? {}
@@ -140,7 +149,7 @@ export async function assemble(
     control.close()
     await sidecar.close()
     await engine?.close()
-    await closeFiles()
+    await closeOutputs()
     throw error
   }
   for (const [index, { upstream, scheme }] of named.entries()) {
@@ -156,23 +165,13 @@ export async function assemble(
     logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const { rules, recent, temporary } = engine ?? {}
-  const parts = {
-    listeners,
-    admin: bound,
-    sidecar,
-    metrics,
-    watch,
-    agents,
-    rules,
-    recent,
-    temporary,
-    callLog,
-  }
+  const added = { rules, recent, temporary, callLog }
+  const parts = { listeners, admin: bound, sidecar, metrics, watch, agents, ...added }
   return running(parts, async () => {
     control.close()
     await engine?.close()
     await admin.close()
-    await closeFiles()
+    await closeOutputs()
   })
 }
 
@@ -196,15 +195,49 @@ function listenersOf(
 
 /** Creates what watches agents; loads nothing where nobody asked for that. */
 async function agentsOf(
-  { tasks, logIds }: RunOptions,
+  { tasks }: RunOptions,
   metrics: Metrics,
+  ids: ShownIds,
 ): Promise<AgentSource | undefined> {
   if (tasks === undefined) return undefined
   const { AgentWatch, Findings } = await import('../agents/agent-watch.ts')
   const counts = metrics.tasks
   const findings = new Findings(tasks)
   const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
-  return { watch, counts, findings, ids: new ShownIds(logIds) }
+  return { watch, counts, findings, ids }
+}
+
+/** The time to export the last spans at the end. */
+const CLOSE_SPANS_MS = 2_000
+
+/**
+ * Begins to export spans, and returns the function that ends the export; loads nothing without a
+ * collector. A wrong collector is logged, and never keeps the sidecar from starting.
+ */
+async function openedSpans(
+  { tracing, errorMessages, drainTimeout }: RunOptions,
+  { metrics, watch, agents, ids, version }: SpanSources,
+  logger: Logger,
+): Promise<(() => Promise<void>) | undefined> {
+  const { spans: exported, warning: why } = tracing ?? {}
+  if (why !== undefined) logger.warn({ why }, 'invalid setting of tracing')
+  if (exported === undefined) return undefined
+  try {
+    const { openSpans } = await import('../telemetry/spans.ts')
+    const spans = await openSpans(exported, {
+      version,
+      ids,
+      messages: errorMessages === 'redacted',
+      dropped: (count) => (metrics.outputs.droppedSpans += count),
+      logger,
+    })
+    watch.spans = spans
+    agents?.watch.read(({ event, verdict }) => spans.verdict(verdict, event.facts))
+    return () => spans.close(Math.min(CLOSE_SPANS_MS, drainTimeout))
+  } catch (error) {
+    logger.warn({ why: redactText((error as Error).message) }, 'no spans are exported')
+    return undefined
+  }
 }
 
 const UNUSABLE: Readonly<Record<string, string>> = {
@@ -240,7 +273,7 @@ async function openedCallLog(
   }
   const { openCallLog } = await import('../telemetry/call-log.ts')
   try {
-    const count: CountLines = (fate, lines) => metrics.recorded('callLog', fate, lines)
+    const count: CountLines = (fate, lines) => (metrics.outputs.callLog[fate] += lines)
     return await openCallLog({ path, maxBytes, count, logger })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException

@@ -14,6 +14,7 @@ import { count, duration, one, oneOf, pathTo, size, toggle } from '../base/flags
 import { LOG_FLAGS } from './flags/log.ts'
 import { RULES_FLAGS, rulesOf } from './rules-options.ts'
 import { TAPE_FLAGS, tapeOf } from './tape-options.ts'
+import { TRACING_FLAGS, tracingOf } from './tracing-options.ts'
 import { TASK_FLAGS, tasksOf } from './task-options.ts'
 import { OUTBOUND_FLAGS, outboundOf, outboundTlsOf } from './outbound-options.ts'
 import { appProbesOf, compatOf, TARGET_FLAGS, targetsOf } from './run-targets.ts'
@@ -128,6 +129,7 @@ export const RUN_FLAGS = {
   ...RULES_FLAGS,
   ...OWN_FLAGS,
   ...TASK_FLAGS,
+  ...TRACING_FLAGS,
 }
 
 /**
@@ -172,5 +174,8 @@ export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) 
     tape: tapeOf(flags),
     /** Undefined when agents are not watched. */
     tasks: tasksOf(flags),
+    /** Undefined when no spans are exported. */
+    tracing: tracingOf(flags, env),
+    traceUrl: flags.traceUrl,
   })
 }

@@ -48,7 +48,7 @@ export async function openedTape(
 ): Promise<TapeRecorder | undefined> {
   if (options === undefined) return undefined
   const { TapeRecorder } = await import('../telemetry/tape.ts')
-  const count: CountLines = (fate, lines) => metrics.recorded('tape', fate, lines)
+  const count: CountLines = (fate, lines) => (metrics.outputs.tape[fate] += lines)
   return TapeRecorder.open({ ...options, logger, count }, readVersion()).catch((error: unknown) => {
     const { code = String(error) } = error as NodeJS.ErrnoException
     const path = quoted(options.path)

@@ -1,5 +1,5 @@
 import { foreign } from '../base/text/foreign-text.ts'
-import type { ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
+import type { Call, ClientInfo, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import type { ErrorText } from '../mcp/error-text.ts'
 import { redactText } from './redact-text.ts'
 import type { ShownIds, ShownTask } from './shown-ids.ts'
@@ -19,6 +19,20 @@ export interface EndedCall extends CallRecord {
   readonly requestBytes?: number | undefined
   /** Undefined where calls are not grouped. */
   readonly task?: ShownTask | undefined
+  readonly source: CallSource
+  readonly protocolVersion: string | undefined
+  readonly endedAt: number
+  span?: string | undefined
+}
+
+/** The call as it arrived; times are those of the monotonic clock. */
+export interface CallSource {
+  readonly call: Pick<Call, 'transport'>
+  /** The `traceparent` of the request that carried the call, if any. */
+  readonly headerTrace: string | undefined
+  readonly receivedAt: number
+  /** The time at which its client came back for the response; negative where it did not. */
+  readonly resumedAt: number
 }
 
 /**
@@ -59,6 +73,8 @@ export interface CallLine {
   readonly faults?: readonly FaultEffect[] | undefined
   /** The trace id of a valid `traceparent`. */
   readonly trace?: string | undefined
+  /** The page of the trace in the tracing tool; missing for a trace that is not sampled. */
+  readonly traceUrl?: string | undefined
 }
 
 const MAX_NAME = 128
@@ -86,12 +102,13 @@ export function callLine(call: EndedCall, at: number, ids: ShownIds): CallLine {
     resultBytes: responseBytes,
     changed: call.changed === true ? true : undefined,
     faults: faults.length > 0 ? faults.map(({ rule, fault }) => ({ rule, fault })) : undefined,
-    trace: traceId(call.trace),
+    ...ids.trace(call.span ?? call.trace),
   }
 }
 
 /** Returns the tool of a call; undefined for other methods. */
-export function shownTool({ method, name = '', tool }: CallRecord): string | undefined {
+export function shownTool(call: Pick<CallRecord, 'method' | 'name' | 'tool'>): string | undefined {
+  const { method, name = '', tool } = call
   const named = method === TOOL_CALL ? name : tool
   return named === undefined ? undefined : foreign(named, MAX_NAME)
 }
@@ -106,11 +123,6 @@ export function shownClient(client: ClientInfo | undefined): string | undefined 
   const shown = foreign(redactText(`${client.name} ${client.version}`.trim()), MAX_CLIENT)
   SHOWN_CLIENTS.set(client, shown)
   return shown
-}
-
-/** Returns the trace id of a traceparent. */
-export function traceId(trace: string | undefined): string | undefined {
-  return trace?.slice(3, 35)
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

@@ -1,6 +1,5 @@
 import { type CallLine, callLine, type EndedCall } from './call-line.ts'
 import { ErrorSamples } from './error-samples.ts'
-import type { LogIds } from './log.ts'
 import { isError } from './outcome-index.ts'
 import { ShownIds } from './shown-ids.ts'
 import type { CallRecord } from './telemetry.ts'
@@ -8,10 +7,18 @@ import type { CallRecord } from './telemetry.ts'
 /** Receives each call that ends. Must not throw. */
 export type CallReader = (line: CallLine) => void
 
+/** Exports calls as spans. Must not throw. */
+export interface SpanWriter {
+  /** Returns false for a call that is not exported. */
+  wants(trace: string | undefined, mayHaveFaults: boolean): boolean
+  /** Returns the `traceparent` of the span; undefined for a call that is not exported. */
+  call(call: EndedCall): string | undefined
+}
+
 /** Configures what is shown of single calls. */
 export interface CallWatchOptions {
-  /** The form of ids; `full` by default. */
-  readonly ids?: LogIds
+  /** Shows ids; in full by default. */
+  readonly ids?: ShownIds
   /** False keeps the messages of errors out of their samples. */
   readonly messages?: boolean
   /** Milliseconds since the epoch. */
@@ -23,23 +30,27 @@ export interface CallWatchOptions {
  */
 export class CallWatch {
   readonly errors: ErrorSamples
+  /** Undefined while no collector is named. */
+  spans: SpanWriter | undefined
   readonly #ids: ShownIds
   readonly #now: () => number
   readonly #readers = new Set<CallReader>()
 
-  constructor({ ids, messages = true, now = Date.now }: CallWatchOptions = {}) {
-    this.#ids = new ShownIds(ids)
+  constructor({ ids = new ShownIds(), messages = true, now = Date.now }: CallWatchOptions = {}) {
+    this.#ids = ids
     this.#now = now
     this.errors = new ErrorSamples(this.#ids, messages)
   }
 
   /** Returns true when `ended` must get this call. */
-  wants({ outcome }: Pick<CallRecord, 'outcome'>): boolean {
-    return isError(outcome) || this.#readers.size > 0
+  wants({ outcome, trace }: Pick<CallRecord, 'outcome' | 'trace'>, mayHaveFaults = false): boolean {
+    const isRead = isError(outcome) || this.#readers.size > 0
+    return isRead || this.spans?.wants(trace, mayHaveFaults) === true
   }
 
   ended(call: EndedCall): void {
     const at = this.#now()
+    if (this.spans !== undefined) call.span = this.spans.call(call)
     if (isError(call.outcome)) this.errors.add(call, at)
     if (this.#readers.size === 0) return
     const line = callLine(call, at, this.#ids)

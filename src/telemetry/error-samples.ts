@@ -1,7 +1,7 @@
 import { foreign, oneLine } from '../base/text/foreign-text.ts'
 import { LruMap } from '../base/lru-map.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
-import { type EndedCall, shownClient, shownTool, traceId } from './call-line.ts'
+import { type EndedCall, shownClient, shownTool } from './call-line.ts'
 import { redactText } from './redact-text.ts'
 import type { ShownIds } from './shown-ids.ts'
 import type { FaultEffect } from './telemetry.ts'
@@ -16,6 +16,7 @@ export interface ErrorSample {
   readonly client: string | undefined
   readonly session: string | undefined
   readonly trace: string | undefined
+  readonly traceUrl: string | undefined
 }
 
 /** Errors that are alike in everything but their message. */
@@ -135,7 +136,7 @@ export class ErrorSamples {
       id: this.#ids.id(call.id),
       client: shownClient(call.client),
       session: this.#ids.session(call.session),
-      trace: traceId(call.trace),
+      ...this.#ids.trace(call.span ?? call.trace),
     }
   }
 

@@ -3,7 +3,7 @@ const KEEP_MS = 60_000
 
 /** Offsets in a traceparent: version 2, trace id 32, span id 16, flags 2, joined by dashes. */
 const TRACE_ID = 3
-const SPAN_ID = 36
+export const SPAN_ID = 36
 const FLAGS = 53
 
 /** Holds the last trace of one series or bucket, in fields that are overwritten in place. */
@@ -25,7 +25,7 @@ export class Exemplar {
 
   /** The exemplar as OpenMetrics writes it behind a sample. */
   get text(): string {
-    const trace = this.#trace.slice(TRACE_ID, SPAN_ID - 1)
+    const trace = traceId(this.#trace)
     const span = this.#trace.slice(SPAN_ID, FLAGS - 1)
     return ` # {trace_id="${trace}",span_id="${span}"} ${this.#value} ${this.#at / 1000}`
   }
@@ -38,6 +38,12 @@ export function exemplified(held: Exemplar | undefined, trace: string, value = 1
   return exemplar
 }
 
-function isSampled(trace: string): boolean {
-  return (Number.parseInt(trace.slice(FLAGS), 16) & 1) === 1
+/** Returns the trace id of a traceparent. */
+export function traceId(trace: string): string {
+  return trace.slice(TRACE_ID, SPAN_ID - 1)
+}
+
+/** Returns true for a traceparent whose trace is recorded. */
+export function isSampled(trace: string | undefined): boolean {
+  return trace !== undefined && (Number.parseInt(trace.slice(FLAGS), 16) & 1) === 1
 }

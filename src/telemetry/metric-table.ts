@@ -95,6 +95,10 @@ const TABLE = {
     ['result'],
     'Messages for --tape: written, or dropped because the recording has ended.',
   ),
+  squall_spans_dropped_total: counter(
+    [],
+    'Spans that were not exported: the collector was too slow, unreachable, or rejected them.',
+  ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
     'Injected faults, counted once per fault, rule and call, even if a fault acts on the call several times. The log has one line for each, and for each later request of a session that a fault ended.',

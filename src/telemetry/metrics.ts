@@ -57,8 +57,12 @@ export type AdminRejection = 'host' | 'token' | 'change'
 export interface Metrics extends Telemetry {
   /** Counts a request that the admin port rejected. */
   adminRejected(reason: AdminRejection): void
-  /** Counts lines of the call log, or messages of the tape. */
-  recorded(file: 'callLog' | 'tape', fate: LoggedLine, lines: number): void
+  /** Counts lines of the call log, messages of the tape, and spans that were not exported. */
+  readonly outputs: {
+    readonly callLog: Record<LoggedLine, number>
+    readonly tape: Record<LoggedLine, number>
+    droppedSpans: number
+  }
   /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
@@ -98,9 +102,10 @@ class PromMetrics implements Metrics {
   readonly #unclassified = { ...NO_UNCLASSIFIED }
   readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
-  readonly #recorded = {
+  readonly outputs = {
     callLog: { written: 0, dropped: 0 },
     tape: { written: 0, dropped: 0 },
+    droppedSpans: 0,
   }
   readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
@@ -143,10 +148,6 @@ class PromMetrics implements Metrics {
 
   adminRejected(reason: AdminRejection): void {
     this.#adminRejected[reason]++
-  }
-
-  recorded(file: 'callLog' | 'tape', fate: LoggedLine, lines: number): void {
-    this.#recorded[file][fate] += lines
   }
 
   overhead(seconds: number): void {
@@ -242,8 +243,9 @@ class PromMetrics implements Metrics {
       squall_stdio_violations_total: this.violations,
       squall_rejected_total: this.#rejected,
       squall_admin_rejected_total: this.#adminRejected,
-      squall_call_log_lines_total: this.#recorded.callLog,
-      squall_tape_messages_total: this.#recorded.tape,
+      squall_call_log_lines_total: this.outputs.callLog,
+      squall_tape_messages_total: this.outputs.tape,
+      squall_spans_dropped_total: this.outputs.droppedSpans,
       squall_canary_calls_total: this.#canaryCalls,
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,

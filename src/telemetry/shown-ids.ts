@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { LruMap } from '../base/lru-map.ts'
 import { foreign } from '../base/text/foreign-text.ts'
 import type { JsonRpcId } from '../mcp/call.ts'
+import { isSampled, traceId } from './exemplar.ts'
 import type { LogIds } from './log.ts'
 
 const MAX_ID = 64
@@ -19,10 +20,23 @@ export interface ShownTask {
 /** Shows ids of calls, sessions and tasks. Clients may put secrets or names of people into ids. */
 export class ShownIds {
   readonly #ids: LogIds
+  readonly #traceUrl: string | undefined
   readonly #sessions = new LruMap<string>(MAX_SESSIONS)
 
-  constructor(ids: LogIds = 'full') {
+  /** `traceUrl` is the page of a trace, with `{trace}` for its id. */
+  constructor(ids: LogIds = 'full', traceUrl?: string) {
     this.#ids = ids
+    this.#traceUrl = traceUrl
+  }
+
+  /** Returns the id of a trace, and its page where the trace is sampled. */
+  trace(trace: string | undefined): {
+    readonly trace: string | undefined
+    readonly traceUrl: string | undefined
+  } {
+    const id = trace === undefined ? undefined : traceId(trace)
+    if (id === undefined || !isSampled(trace)) return { trace: id, traceUrl: undefined }
+    return { trace: id, traceUrl: this.#traceUrl?.replaceAll('{trace}', id) }
   }
 
   /** Returns the id of a call: shortened, as the start of a hash, or not at all. */

@@ -33,6 +33,8 @@ export interface CallRecord {
   readonly changed?: boolean
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace?: string | undefined
+  /** The `traceparent` of the span of the call; undefined for a call that was not exported. */
+  readonly span?: string | undefined
 }
 
 /** Records an exchange that carried no call. */
@@ -54,6 +56,12 @@ export type RejectionReason = keyof typeof NO_REJECTIONS
 export interface FaultEffect {
   readonly rule: string
   readonly fault: string
+  /** The effect, if the fault states more than its name. */
+  readonly effect?: string | undefined
+  /** The delay of the call, if any. */
+  readonly delayMs?: number | undefined
+  /** The time of the effect, on the monotonic clock; undefined where the effect ended the call. */
+  readonly at?: number
 }
 
 /** Records one effect of a fault. */

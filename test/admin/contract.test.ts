@@ -15,6 +15,13 @@ import { type EventReader, readEvents, readTap } from './event-reader.ts'
 import { startSquall } from '../support/commands.ts'
 import { startUpstream } from '../support/wire.ts'
 
+const SOURCE = {
+  call: { transport: 'stdio' },
+  headerTrace: undefined,
+  receivedAt: 0,
+  resumedAt: -1,
+} as const
+
 interface Operation {
   readonly security: readonly object[]
   readonly responses: Readonly<Record<string, { readonly content: Content }>>
@@ -72,6 +79,9 @@ function end({ watch }: Api, more: Partial<EndedCall> = {}): void {
     task: { kind: 'header', key: 'trip-1' },
     client: { name: 'agent', version: '1' },
     error: { status: 500, code: -32603, message: 'no' },
+    source: SOURCE,
+    protocolVersion: undefined,
+    endedAt: 20,
     faults: [{ rule: 'slow', fault: 'abort' }],
     ...more,
   })

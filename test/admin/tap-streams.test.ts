@@ -8,6 +8,13 @@ import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import { closers } from '../support/closers.ts'
 import { serveStreams } from './stream-stage.ts'
 
+const SOURCE = {
+  call: { transport: 'stdio' },
+  headerTrace: undefined,
+  receivedAt: 0,
+  resumedAt: -1,
+} as const
+
 const opened = closers()
 const EVERY_MS = 20
 /** The most ticks for which a client may read nothing. */
@@ -32,6 +39,9 @@ async function setup(query = '', everyMs = EVERY_MS) {
       session: '',
       client: undefined,
       error: undefined,
+      source: SOURCE,
+      protocolVersion: undefined,
+      endedAt: 20,
       faults: [],
       ...more,
     })

@@ -103,6 +103,8 @@ describe('squall run', () => {
         'src/rules/file/parse.js',
         'src/rules/select/plan.js',
         'src/rules/watch/rules-watcher.js',
+        'src/telemetry/spans.js',
+        '@opentelemetry/sdk-trace',
       ].filter((name) => loaded.has(name))
       expect(needless).toEqual([])
     },

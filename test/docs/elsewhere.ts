@@ -52,6 +52,16 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it waits for an agent, or for its tape; packages/experiments/test/tape has both',
   },
   {
+    page: 'docs/guides/tracing.md',
+    command: /^OTEL_EXPORTER_OTLP_ENDPOINT=/,
+    because: 'it needs a collector; the tests of spans have one, and name it so',
+  },
+  {
+    page: 'docs/guides/tracing.md',
+    command: /^helm upgrade /,
+    because: 'it changes a release; the golden file of the chart has this value',
+  },
+  {
     page: 'docs/guides/what-the-agent-did.md',
     command: /^npx mcp-squall run --upstream/,
     because: 'it waits for agents; scripted ones call Squall with its flags in other tests',

@@ -111,7 +111,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
             streams.release('/m', armed.get(each.id)!, () => undefined)
             armed.delete(each.id)
           } else if (each.kind === 'ours') {
-            if (streams.send('/m', Buffer.from(OURS))) ours++
+            if (streams.send('/m', Buffer.from(OURS), () => undefined)) ours++
           } else if (each.kind === 'turn') await new Promise(setImmediate)
         }
         stream.data(input.subarray(at))

@@ -23,6 +23,7 @@ export {
   scriptedListener,
 } from './wire/scripted-server.ts'
 export { type Redirect, mounted, starlette } from './wire/mounted.ts'
+export type { Collector, ExportedSpan } from './wire/servers/collector.ts'
 export type { Everything } from './wire/servers/everything.ts'
 export type { ModernServer } from './wire/servers/modern-server.ts'
 export type { SessionHost } from './wire/servers/session-host.ts'

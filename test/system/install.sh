@@ -62,14 +62,15 @@ debian_package() {
 }
 
 python_packages() {
-  if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import mcp, pytest' 2>/dev/null &&
+  if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import mcp, pytest, opentelemetry.exporter' 2>/dev/null &&
     ls "$tools"/wheels/flit_core-* >/dev/null 2>&1; then
     echo 'python: installed'
     return
   fi
   echo 'python: installing mcp and pytest'
   "${PYTHON:-python3}" -m venv "$tools/venv"
-  "$tools/venv/bin/python" -m pip install --quiet 'mcp>=2,<3' 'pytest>=8,<10'
+  "$tools/venv/bin/python" -m pip install --quiet 'mcp>=2,<3' 'pytest>=8,<10' \
+    'opentelemetry-exporter-otlp-proto-http>=1.40,<2'
   # For environments that tests make themselves; flit_core builds the plugin of pytest.
   "$tools/venv/bin/python" -m pip wheel --quiet -w "$tools/wheels" 'mcp>=2,<3' 'pytest>=8,<10' 'flit_core>=3.9,<4'
 }

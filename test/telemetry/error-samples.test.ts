@@ -4,6 +4,13 @@ import { ErrorSamples } from '../../src/telemetry/error-samples.ts'
 import { ShownIds } from '../../src/telemetry/shown-ids.ts'
 import { rounds } from '../support/rounds.ts'
 
+const SOURCE = {
+  call: { transport: 'stdio' },
+  headerTrace: undefined,
+  receivedAt: 0,
+  resumedAt: -1,
+} as const
+
 /** Many more than are kept. */
 const ERRORS = rounds(10_000, 200_000)
 
@@ -19,6 +26,9 @@ function failed(tool: string, error: EndedCall['error'], more: Partial<EndedCall
     session: 's',
     client: undefined,
     error,
+    source: SOURCE,
+    protocolVersion: undefined,
+    endedAt: 20,
     faults: [],
     ...more,
   }

@@ -54,5 +54,8 @@ productionEnvironments: {{ concat .names .values | uniq | toJson }}
 excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
 {{- /* Two scrape jobs would have every series twice. */}}
 scrapeAnnotations: {{ and $sidecar.scrapeAnnotations (not .Values.monitoring.sidecars.enabled) }}
-defaults: {{ $sidecar.defaults | toJson }}
+{{- $tracing := dict -}}
+{{- with .Values.tracing.endpoint -}}{{- $_ := set $tracing "otlp-endpoint" . -}}{{- end -}}
+{{- with .Values.tracing.url -}}{{- $_ := set $tracing "trace-url" . -}}{{- end }}
+defaults: {{ merge dict $sidecar.defaults $tracing | toJson }}
 {{- end -}}

@@ -36,6 +36,7 @@ const who = {
   client: maybe(text(NAME, 'Name and version that the client states.')),
   session: maybe(text(40, 'The start of a hash of the session.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
+  traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
 }
 const milliseconds = (description: string): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'number', description })

@@ -34,6 +34,7 @@ export const verdictSchema = Type.Object({
   retries: count('How often the tool was called again until the verdict.'),
   idempotent: maybe(flag('For `duplicate_execution`: the tool declares that this is safe.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
+  traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
 })
 
 /** The tasks, those used last first. */

@@ -128,17 +128,17 @@ function said(sample) {
 
 /** @param {import('../contract/api.ts').ErrorKind['samples'][number]} sample */
 function showSample(sample) {
-  const { at, client, session, id, trace } = sample
+  const { at, client, session, id, trace, traceUrl } = sample
   const facts = [
     client !== undefined && foreign(client, 80),
     session !== undefined && `session ${foreign(session, 20)}`,
     id !== undefined && `id ${foreign(JSON.stringify(id), 70)}`,
     trace !== undefined && `trace ${foreign(trace, 40)}`,
   ].filter(Boolean)
-  return make(
-    'li',
-    {},
-    make('span', { class: 'message' }, said(sample)),
-    note([moment(at), ...facts].join(' · ')),
-  )
+  const shown = note([moment(at), ...facts].join(' · '))
+  if (traceUrl !== undefined && /^https?:/.test(traceUrl)) {
+    const link = { href: traceUrl, target: '_blank', rel: 'noopener noreferrer' }
+    shown.append(' ', make('a', link, 'Show trace'))
+  }
+  return make('li', {}, make('span', { class: 'message' }, said(sample)), shown)
 }

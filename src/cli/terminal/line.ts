@@ -36,12 +36,14 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 export interface Span {
   readonly text: string
   readonly tone: Tone
+  /** The page that a terminal opens for the text. */
+  readonly link?: string | undefined
 }
 
 export type Line = readonly Span[]
 
-export function span(text: string, tone: Tone = 'plain'): Span {
-  return { text, tone }
+export function span(text: string, tone: Tone = 'plain', link?: string): Span {
+  return { text, tone, link }
 }
 
 /** Returns a line of one span, indented by one cell. */
@@ -53,9 +55,9 @@ export function textLine(text: string, tone: Tone = 'plain'): Line {
 export function fitLine(line: Line, most: number): Line {
   let left = most
   const kept: Span[] = []
-  for (const { text, tone } of line) {
+  for (const { text, tone, link } of line) {
     const shown = fit(text, left)
-    if (shown !== '') kept.push({ text: shown, tone })
+    if (shown !== '') kept.push({ text: shown, tone, link })
     if (shown !== text) break
     left -= cells(shown)
   }
@@ -75,7 +77,17 @@ export function plainText(lines: readonly Line[]): string {
     .join('')
 }
 
-/** Formats a line with ANSI colour codes. */
+/** A link that ends no control sequence. */
+const LINK = /^https?:\/\/[!-~]+$/
+
+/** Formats a line with ANSI colour codes, and with links where there are colours. */
 export function paintLine(line: Line, colours: boolean): string {
-  return line.map(({ text, tone }) => paint(tone, text, colours)).join('')
+  return line
+    .map(({ text, tone, link = '' }) => {
+      const painted = paint(tone, text, colours)
+      return colours && LINK.test(link)
+        ? `\u001b]8;;${link}\u001b\\${painted}\u001b]8;;\u001b\\`
+        : painted
+    })
+    .join('')
 }

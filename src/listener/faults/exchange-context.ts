@@ -51,7 +51,7 @@ export interface InjectionParts {
   readonly holdTimeout: number
   readonly memory: MemoryBudget
   /** Sends whole events on the stream of a session; returns false when that is impossible. */
-  readonly push: { send(session: string, bytes: Uint8Array): boolean }
+  readonly push: { send(session: string, bytes: Uint8Array, begin: () => void): boolean }
   /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal
   /** Milliseconds since the epoch. */

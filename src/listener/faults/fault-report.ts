@@ -118,8 +118,6 @@ class ExchangeReport implements FaultListener {
       trace: call?.trace ?? this.#trace,
     })
     if (!first) return
-    if (!isOther(call) && this.#effects.length < MAX_EFFECTS)
-      this.#effects.push({ rule, fault, call })
     const fields = this.#fields(record)
     // Member by member: members behind a spread cost a hidden class for each entry.
     const entry: InjectedFaultEntry = {
@@ -131,6 +129,11 @@ class ExchangeReport implements FaultListener {
       session: fields.session,
       effect: effect === undefined ? undefined : cutText(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
+    }
+    if (!isOther(call) && this.#effects.length < MAX_EFFECTS) {
+      const { effect: shown, delayMs: delay } = entry
+      const acted = performance.now()
+      this.#effects.push({ rule, fault, call, effect: shown, delayMs: delay, at: acted })
     }
     const at = now()
     recent.add({ at, entry })

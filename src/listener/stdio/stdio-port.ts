@@ -110,7 +110,7 @@ export class StdioPort {
         server: {
           exit: (code, tail) => this.#exit(server, code, tail),
           suspend: () => server.suspend(),
-          print: (text) => push?.send(TARGET, eventsOfText(text)) === true,
+          print: (text) => push?.send(TARGET, eventsOfText(text), () => {}) === true,
         },
         closing: this.#closing.signal,
         serverName: 'stdio',

@@ -38,6 +38,8 @@ const SERVERS = {
   /** An MCP server in its own process, whose tools need the PostgreSQL at a port of loopback. */
   docs: async (databasePort: number, port?: number) =>
     (await import('../../system/postgres.ts')).startDocsServer(databasePort, port),
+  /** Receives spans by OTLP, decoded by the official definitions. */
+  collector: async () => (await import('./servers/collector.ts')).startCollector(),
   /** Ends each call by a list of steps; the last step repeats. */
   scripted: (
     script: readonly Step[] | CallScript,

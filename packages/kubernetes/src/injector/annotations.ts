@@ -12,7 +12,10 @@ import {
   memory,
   memoryRequest,
   objectName,
+  httpUrl,
   oneOf,
+  otelVariables,
+  traceUrl,
   paths,
   percent,
   ports,
@@ -218,6 +221,28 @@ const TABLE = {
     ...words('-'),
     fallback: 'calls are not logged',
     meaning: 'log each ended call as a line of JSON on the standard output of the sidecar',
+  },
+  'otlp-endpoint': {
+    form: 'a URL',
+    fallback: 'no spans are exported',
+    meaning:
+      'OpenTelemetry collector that gets a span for each sampled call, by OTLP over HTTP; headers such as tokens come from the key `otlp-headers` of the Secret of the sidecar',
+    check: httpUrl,
+  },
+  'otel-env': {
+    form: '`NAME=value`, separated by spaces or lines',
+    meaning: 'further `OTEL_…` variables of the sidecar, such as `OTEL_TRACES_SAMPLER=always_on`',
+    check: otelVariables,
+  },
+  'trace-injected': {
+    ...BOOLEAN,
+    fallback: '`false`',
+    meaning: 'also export the span of each call with a fault whose parent is not sampled',
+  },
+  'trace-url': {
+    form: 'a URL with `{trace}`',
+    meaning: 'page of a trace in your tracing tool, for links, as by `squall run --trace-url`',
+    check: traceUrl,
   },
   tasks: {
     ...BOOLEAN,

@@ -38,6 +38,7 @@ const PASSED_ON = [
   'log-injections',
   'call-log',
   'compat-api',
+  'trace-url',
 ] as const
 
 /** Returns the sidecar's command-line arguments. */
@@ -72,6 +73,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   }
   if (options.get('tasks') === 'false') args.push('--tasks=false')
   if (options.get('trust-markers') === 'true') args.push('--trust-markers')
+  if (options.get('trace-injected') === 'true') args.push('--trace-injected')
   return ['run', ...args]
 }
 

@@ -31,6 +31,7 @@ import type {
   Probe,
   Volume,
 } from './pod-types.ts'
+import { assignments } from './value-checks.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 
 const RULES_FILE = /\.(?:yaml|yml|json)$/
@@ -100,7 +101,7 @@ export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volum
 }
 
 function sidecarEnv(plan: Plan): readonly EnvVar[] {
-  const { settings, mode, probes } = plan
+  const { settings, mode, probes, options } = plan
   const { stopWait } = shutdownTimes(plan.graceSeconds)
   const fromSecret = (name: string, key: string): EnvVar => ({
     name,
@@ -117,6 +118,15 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
     { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
   ]
+  const collector = options.get('otlp-endpoint')
+  if (collector !== undefined) {
+    env.push({ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: literal(collector) })
+    env.push(fromSecret('OTEL_EXPORTER_OTLP_HEADERS', 'otlp-headers'))
+  }
+  for (const each of assignments(options.get('otel-env') ?? '')) {
+    const [name = ''] = each.split('=', 1)
+    env.push({ name, value: literal(each.slice(name.length + 1)) })
+  }
   env.push({ name: LABELS_VARIABLE, value: `${POD_DIRECTORY}/${LABELS_FILE}` })
   if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })
   const podIp = { fieldRef: { fieldPath: 'status.podIP' } }

@@ -62,6 +62,34 @@ export const tools = list(
   'write tools, separated by commas, such as pay_*',
 )
 
+/** Accepts an http or https URL without a password, which everybody could read. */
+export function httpUrl(value: string): string | undefined {
+  const isUrl = /^https?:\/\/[^\s@]{1,1900}$/.test(value) && URL.canParse(value)
+  return isUrl ? undefined : 'write a URL without a user, such as http://collector.example.com:4318'
+}
+
+/** Accepts the URL of a trace. */
+export function traceUrl(value: string): string | undefined {
+  const fix = 'write a URL with {trace}, such as https://tracing.example.com/trace/{trace}'
+  const url = value.replaceAll('{trace}', '0')
+  return url !== value && httpUrl(url) === undefined ? undefined : fix
+}
+
+/** Returns the assignments of variables that a text separates by spaces or lines. */
+export function assignments(text: string): readonly string[] {
+  return text.split(/\s+/).filter((each) => each !== '')
+}
+
+/** Accepts variables of OpenTelemetry, without headers: those are secrets. */
+export function otelVariables(value: string): string | undefined {
+  const all = assignments(value)
+  if (all.some((each) => /^OTEL_\w{0,80}HEADERS=/.test(each))) {
+    return 'put headers into the key otlp-headers of the Secret of the sidecar'
+  }
+  const isValid = all.length <= 50 && all.every((each) => /^OTEL_\w{1,80}=.{0,2000}$/.test(each))
+  return isValid ? undefined : 'write variables such as OTEL_SERVICE_NAME=shop-tools'
+}
+
 export function percent(value: string): string | undefined {
   const share = readPercent(value)
   return share !== undefined && share >= 0 && share <= 100

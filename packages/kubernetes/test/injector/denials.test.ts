@@ -24,6 +24,19 @@ interface Case {
 }
 
 const REFUSED: readonly Case[] = [
+  ...[
+    ['otlp-endpoint', 'collector:4317', /write a URL without a user/],
+    ['otlp-endpoint', 'http://me:secret@collector', /write a URL without a user/],
+    ['otel-env', 'NODE_OPTIONS=--inspect', /write variables such as OTEL_/],
+    ['otel-env', 'OTEL_EXPORTER_OTLP_HEADERS=authorization=x', /key otlp-headers of the Secret/],
+    ['trace-url', 'https://tracing.example.com/', /write a URL with \{trace\}/],
+    ['trace-url', 'javascript:alert({trace})', /write a URL with \{trace\}/],
+  ].map(([key, value, says]) => ({
+    what: `${String(key)} ${String(value)}`,
+    pod: podOf({ [String(key)]: String(value) }),
+    reason: 'invalid_value',
+    says: says as RegExp,
+  })),
   {
     what: 'a word that is neither true nor false',
     pod: { metadata: { labels: { 'squall.dev/inject': 'yes' } }, spec: { containers: [] } },

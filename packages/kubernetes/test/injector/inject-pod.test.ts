@@ -121,6 +121,10 @@ describe('the sidecar', () => {
         'compat-api': 'chaos-monkey',
         tasks: 'false',
         'trust-markers': 'true',
+        'otlp-endpoint': 'http://collector.observability:4318',
+        'otel-env': 'OTEL_TRACES_SAMPLER=always_on\nOTEL_SERVICE_NAME=shop-$(POD)',
+        'trace-injected': 'true',
+        'trace-url': 'https://tracing.example.com/trace/{trace}',
       }
       const injected = inject(podOf(annotations))
       const args = (containerOf(injected, 'squall').args ?? []).map((arg) =>
@@ -132,7 +136,25 @@ describe('the sidecar', () => {
       expect(asked).toMatchObject({
         kind: 'command',
         name: 'run',
-        request: { compatApi: { tools: {} }, tasks: undefined, trustMarkers: true },
+        request: {
+          compatApi: { tools: {} },
+          tasks: undefined,
+          trustMarkers: true,
+          traceUrl: 'https://tracing.example.com/trace/{trace}',
+          tracing: {
+            spans: {
+              url: 'http://collector.observability:4318/v1/traces',
+              followsParent: false,
+              injected: true,
+            },
+          },
+        },
+      })
+      // Kubernetes replaces no variable in a value.
+      expect(envOf(injected)['OTEL_SERVICE_NAME']).toBe('shop-$$(POD)')
+      expect(containerOf(injected, 'squall').env).toContainEqual({
+        name: 'OTEL_EXPORTER_OTLP_HEADERS',
+        valueFrom: { secretKeyRef: { name: 'squall-admin', key: 'otlp-headers', optional: true } },
       })
       expect(args).toContain('--tasks=false')
       const hook = parseCommandLine(['pre-stop'], env, '1.2.3')

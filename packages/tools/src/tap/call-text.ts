@@ -25,6 +25,7 @@ export function headText(width: number): Line {
 /** Formats a call as one line; `address` stands in front where there are several sidecars. */
 export function callText(call: TappedCall, width: number, address?: string): Line {
   const { at, tool, method, outcome, origin, status, code, durationMs, client, session } = call
+  const { trace, traceUrl } = call
   const number = status ?? code
   const cells = [
     (at ?? '').slice(11, 23),
@@ -37,7 +38,8 @@ export function callText(call: TappedCall, width: number, address?: string): Lin
     width < WIDE
       ? [...details(call), client, session].filter((text) => text !== undefined)
       : [pad(client ?? '-', CLIENT), pad(session ?? '-', SESSION), ...details(call)]
-  const line = row(cells, rest, width, toneOf(call))
+  const shown = row(cells, rest, width, toneOf(call))
+  const line = trace === undefined ? shown : [...shown, span(`  trace ${trace}`, 'quiet', traceUrl)]
   // What does not fit is the end of a line, and no further line.
   return fitLine(address === undefined ? line : [span(`${address}  `, 'quiet'), ...line], width - 1)
 }
@@ -64,11 +66,10 @@ function toneOf({ outcome, origin }: TappedCall): Tone {
   return origin.startsWith('injected') ? 'injected' : 'bad'
 }
 
-function details({ faults = [], changed, resultBytes, trace }: TappedCall): readonly string[] {
+function details({ faults = [], changed, resultBytes }: TappedCall): readonly string[] {
   return [
     ...faults.map(({ rule, fault }) => `${rule}/${fault}`),
     ...(changed === true ? ['changed'] : []),
     ...(resultBytes === undefined ? [] : [`${resultBytes} B`]),
-    ...(trace === undefined ? [] : [`trace ${trace}`]),
   ]
 }

@@ -206,13 +206,17 @@ export class PushOutlet extends EventOutlet {
     return this.#position.between
   }
 
-  /** Sends whole events that are not from the stream; returns false when there is no room. */
-  offer(bytes: Uint8Array): boolean {
+  /**
+   * Sends whole events that are not from the stream, after `begin`; returns false when there is no
+   * room.
+   */
+  offer(bytes: Uint8Array, begin: () => void): boolean {
     this.flushWrites()
     const waits = this.blocked || this.waits || !this.isBetween
     if (!waits) this.#offered = 0
     else if (this.#offered + bytes.length > MOST_WAITING) return false
     else this.#offered += bytes.length
+    begin()
     void this.between(() => this.write(bytes))
     return true
   }

@@ -35,7 +35,7 @@ export interface PostedCalls {
 export function admitVerdict(
   own: CallInjection,
   verdict: Verdict,
-  { wireMarker }: ActiveFault,
+  active: ActiveFault,
   { posted, shared }: PostedCalls,
   texts: CallTexts,
 ): Inapplicable {
@@ -52,20 +52,23 @@ export function admitVerdict(
     return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
   }
   if (!sharesStream(call?.transport) || reply.kind === 'http') return undefined
-  return pushReply(own, reply, wireMarker)
+  return pushReply(own, reply, active)
 }
 
 /** Sends the reply to a call on the stream of its session. */
 function pushReply(
   own: CallInjection,
   reply: RpcReply,
-  wireMarker: string | undefined,
+  active: ActiveFault,
 ): NotApplicableReason | undefined {
   const { parts, facts } = own.context
+  const { wireMarker } = active
   const { bytes } = asSseEvent(replyMessage(reply, own.call!))
   const marked =
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
-  const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked))
+  // The reply ends the call, whose record has the faults that took effect before.
+  const begin = (): void => void active.commitClaims()
+  const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked, begin))
   return sent ? undefined : 'no_push_stream'
 }
 

@@ -146,8 +146,8 @@ export class PushChannel extends EventChannel {
   }
 
   /** Sends whole events between two of the upstream's; returns false when that is impossible. */
-  send(bytes: Uint8Array): boolean {
-    if (this.#ended || !this.readable || !this.#outlet.offer(bytes)) return false
+  send(bytes: Uint8Array, begin: () => void): boolean {
+    if (this.#ended || !this.readable || !this.#outlet.offer(bytes, begin)) return false
     this.update()
     return true
   }

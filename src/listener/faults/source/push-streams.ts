@@ -144,11 +144,11 @@ export class PushStreams implements PushSessions {
    * a stream, and when several clients share an announced endpoint, because the stream of the
    * response is unknown.
    */
-  send(key: string, bytes: Uint8Array): boolean {
+  send(key: string, bytes: Uint8Array, begin: () => void): boolean {
     const streams = this.#sessions.get(key)?.streams ?? []
     // All streams of a Streamable HTTP session belong to one client.
     if (streams.length > 1 && streams[0]!.announced) return false
-    return streams.toReversed().some((stream) => stream.send(bytes))
+    return streams.toReversed().some((stream) => stream.send(bytes, begin))
   }
 
   /** Ends all streams of a session like a server that terminates. */

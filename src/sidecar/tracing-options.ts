@@ -1,0 +1,85 @@
+import { type Environment, type Given, group, type Values } from '../base/flags/flag.ts'
+import { one, toggle } from '../base/flags/kinds.ts'
+import { invalidOption, invalidValue } from '../base/flags/usage-error.ts'
+import type { Exported } from '../telemetry/spans.ts'
+
+export const TRACING_FLAGS = group('Traces:', {
+  traceInjected: toggle(
+    'also export the span of each call with a fault whose parent is not sampled',
+  ),
+  traceSessionIds: toggle('show the ids of sessions in spans, which are hashed otherwise'),
+  traceUrl: one(
+    'url',
+    'page of a trace in your tracing tool, for links: https://…/trace/{trace}, where {trace} is the trace id',
+    traceUrlOf,
+  ),
+})
+
+const MAX_URL = 2000
+const TRACE = '{trace}'
+/** Stands for the trace id while a URL is parsed. */
+const SAMPLE = '4bf92f3577b34da6a3ce929d0e0e4736'
+/** The ports of OTLP over gRPC and over HTTP. */
+const GRPC_PORT = '4317'
+const HTTP_PORT = '4318'
+
+/**
+ * Returns the export of spans that OpenTelemetry's variables ask for; undefined when off, and a
+ * warning alone where they name no collector that can be reached.
+ */
+export function tracingOf(
+  { traceInjected: injected, traceSessionIds: sessionIds }: Values<typeof TRACING_FLAGS>,
+  env: Environment,
+): { readonly spans?: Exported; readonly warning?: string } | undefined {
+  const read = (name: string): string => env[`OTEL_${name}`]?.trim() ?? ''
+  const count = (name: string, fallback: number): number =>
+    /^[1-9]\d{0,5}$/.test(read(name)) ? Number(read(name)) : fallback
+  const own = read('EXPORTER_OTLP_TRACES_ENDPOINT')
+  const endpoint = own || read('EXPORTER_OTLP_ENDPOINT')
+  const isOff = read('SDK_DISABLED').toLowerCase() === 'true' || read('TRACES_EXPORTER') === 'none'
+  if (endpoint === '' || isOff) return undefined
+  const protocol = read('EXPORTER_OTLP_TRACES_PROTOCOL') || read('EXPORTER_OTLP_PROTOCOL')
+  const isGrpc = protocol === 'grpc'
+  const url = urlOf(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint, isGrpc)
+  if (url === undefined) return { warning: 'the endpoint for OTLP is not an http or https URL' }
+  // The variable for traces has the whole path; gRPC has none.
+  if (own === '' || (isGrpc && url.pathname === '/')) {
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
+  }
+  const spans = {
+    url: url.href,
+    isJson: protocol === 'http/json',
+    followsParent: read('TRACES_SAMPLER') === '',
+    injected,
+    sessionIds,
+    maxWaiting: count('BSP_MAX_QUEUE_SIZE', 2048),
+    // 512, the usual number, would take milliseconds between two calls.
+    batch: count('BSP_MAX_EXPORT_BATCH_SIZE', 128),
+  }
+  if (['', 'http/protobuf', 'http/json'].includes(protocol)) return { spans }
+  const warning = `OTLP is sent by http/protobuf to ${url.host}: Squall does not speak the protocol that is named`
+  return { spans, warning }
+}
+
+function urlOf(text: string, isGrpc: boolean): URL | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  // A port for gRPC alone accepts no HTTP.
+  if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
+  return url
+}
+
+function traceUrlOf(given: Given): string {
+  const form = 'write a URL such as https://tracing.example.com/trace/{trace}'
+  const text = given.text.replaceAll(TRACE, SAMPLE)
+  if (!given.text.includes(TRACE)) throw invalidValue(given, 'has no {trace}', form)
+  const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || text.length > MAX_URL) {
+    throw invalidValue(given, 'is not an http or https URL', form)
+  }
+  // Everyone who may read the admin port sees it.
+  if (url.username !== '' || url.password !== '') {
+    throw invalidOption(given.source, 'has a user or a password', form)
+  }
+  return url.href.replaceAll(SAMPLE, TRACE)
+}

@@ -1,0 +1,139 @@
+import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, expect, it } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { rulesFile, startProgram, throughSquall } from '../support/commands.ts'
+import { type Collector, type ExportedSpan, openClient, startUpstream } from '../support/wire.ts'
+
+const opened = closers()
+const SERVER = fileURLToPath(new URL('../fixtures/traced-server.mjs', import.meta.url))
+const RULES = `rules:
+  - name: search-down
+    match: { tool: search }
+    faults:
+      - delay: { fixed: 30ms }
+      - abort: { rpcError: { code: -32050, message: the index is down } }
+`
+
+beforeAll(() => {
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+})
+
+/** An agent that exports a span for its task and one for each call, as instrumented clients do. */
+function agentOf({ endpoint }: Collector) {
+  const resource = defaultResource().merge(resourceFromAttributes({ 'service.name': 'agent' }))
+  const processor = new SimpleSpanProcessor(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }))
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] })
+  opened({ close: () => provider.shutdown() })
+  const tracer = provider.getTracer('agent')
+  const task = tracer.startSpan('task')
+  const inTask = trace.setSpan(ROOT_CONTEXT, task)
+  return {
+    end: () => task.end(),
+    async call(by: (meta: Record<string, unknown>) => Promise<unknown>, tool: string) {
+      const span = tracer.startSpan(`tools/call ${tool}`, { kind: SpanKind.CLIENT }, inTask)
+      const meta = {}
+      propagation.inject(trace.setSpan(inTask, span), meta)
+      const result = await by(meta).catch((error: unknown) => String(error))
+      span.end()
+      return result
+    },
+  }
+}
+
+const exporting = (endpoint: string) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+  OTEL_BSP_SCHEDULE_DELAY: '50',
+})
+
+/** The command line of a client for stdio, which passes no variables on. */
+function stdioThrough(endpoint: string): string {
+  const server = [process.execPath, SERVER, 'stdio', endpoint]
+  const variables = Object.entries(exporting(endpoint)).map((each) => each.join('='))
+  const command = throughSquall(['--rules', rulesFile(RULES)], server)
+  return JSON.stringify(['/usr/bin/env', ...variables, ...command])
+}
+
+async function httpThrough(kind: string, endpoint: string): Promise<string> {
+  const server = startProgram([SERVER, kind, endpoint], {}, { program: process.execPath })
+  opened({ close: () => server.kill() })
+  const { port } = await server.logged('listening')
+  const flags = ['--listen', '127.0.0.1:0', '--upstream', `http://127.0.0.1:${String(port)}`]
+  const args = ['run', ...flags, '--admin', 'off', '--rules', rulesFile(RULES)]
+  const squall = startProgram(args, exporting(endpoint))
+  opened({ close: () => squall.kill() })
+  const { address } = await squall.logged('listening')
+  return `http://${String(address)}/${kind === 'http+sse' ? 'sse' : 'mcp'}`
+}
+
+it.each([
+  ['HTTP with JSON', 'v1', 'json'],
+  ['HTTP with event streams', 'v1', 'sse'],
+  ['HTTP+SSE', 'v1', 'http+sse'],
+  ['stdio', 'v1', 'stdio'],
+  ['protocol version 2026-07-28', 'v2 auto', 'modern'],
+] as const)('an agent, Squall and a server share one trace over %s', async (_, sdk, kind) => {
+  const collector = opened(await startUpstream('collector'))
+  const { endpoint } = collector
+  const isStdio = kind === 'stdio'
+  const url = isStdio ? stdioThrough(endpoint) : await httpThrough(kind, endpoint)
+  const transport = isStdio ? 'stdio' : kind === 'http+sse' ? 'sse' : 'streamableHttp'
+  const client = opened(await openClient(sdk)(url, transport))
+  const agent = agentOf(collector)
+  const call = (tool: string) =>
+    agent.call((meta) => client.call(tool, { message: 'hello' }, { meta }), tool)
+  const fine = await call('echo')
+  const failed = await call('search')
+  agent.end()
+  // The task, two calls as the agent and Squall saw them, and the one that reached the server.
+  const spans = await collector.received(6)
+  const of = (service: string, name: string): ExportedSpan =>
+    spans.find((span) => span.service === service && span.name === name)!
+  const task = of('agent', 'task')
+  expect(JSON.stringify(fine)).toContain(`hello in ${task.trace}`)
+  expect(String(failed)).toContain('the index is down')
+  expect(new Set(spans.map((span) => span.trace))).toEqual(new Set([task.trace]))
+  for (const tool of ['echo', 'search']) {
+    const own = of('agent', `tools/call ${tool}`)
+    expect(own.parent).toBe(task.id)
+    expect(of('squall', `tools/call ${tool}`).parent).toBe(own.id)
+  }
+  // The bytes stay as they are: Squall's span is a sibling of the server's.
+  expect(of('tools', 'tools/call echo').parent).toBe(of('agent', 'tools/call echo').id)
+  const echo = of('squall', 'tools/call echo')
+  expect(echo).toMatchObject({ kind: 1, events: [], status: { code: 0 } })
+  expect(echo.attributes).toMatchObject({
+    'mcp.method.name': 'tools/call',
+    'gen_ai.tool.name': 'echo',
+    'gen_ai.operation.name': 'execute_tool',
+    'network.transport': isStdio ? 'pipe' : 'tcp',
+    'squall.origin': 'real',
+  })
+  expect(echo.attributes['mcp.protocol.version']).toBe(
+    kind === 'modern' ? '2026-07-28' : '2025-11-25',
+  )
+  const search = of('squall', 'tools/call search')
+  expect(search.status).toEqual({ code: 2, message: 'the index is down' })
+  expect(search.attributes).toMatchObject({
+    'error.type': '-32050',
+    'rpc.response.status_code': '-32050',
+    'squall.origin': 'injected',
+  })
+  expect(search.events.map(({ name, attributes }) => [name, attributes['squall.fault']])).toEqual([
+    ['squall.fault', 'delay'],
+    ['squall.fault', 'abort'],
+  ])
+  expect(search.events[0]!.attributes).toMatchObject({
+    'squall.rule': 'search-down',
+    'squall.delay': 0.03,
+  })
+  const [delayed, aborted] = search.events.map(({ at }) => at)
+  expect(delayed!).toBeGreaterThanOrEqual(search.start)
+  expect(aborted!).toBeGreaterThanOrEqual(delayed!)
+  expect(search.end - search.start).toBeGreaterThanOrEqual(29)
+  expect(search.end).toBeGreaterThanOrEqual(aborted!)
+})
