@@ -147,6 +147,10 @@ export interface FaultContext {
   readonly headers: (name: string) => readonly string[]
   /** A digest of the headers that identify the caller; undefined without such headers. */
   readonly caller: string | undefined
+  /** Identifies the task of an agent; undefined where tasks are not watched. */
+  readonly task: object | undefined
+  /** Returns the `outputSchema` of the tool, if the client has listed it. */
+  readonly outputSchema: () => unknown
   /** The head of the upstream's response once it begins; undefined on a stream that calls share. */
   readonly response: ResponseHead | undefined
   /** The size of the request body in bytes. */

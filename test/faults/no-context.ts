@@ -26,6 +26,7 @@ export const NO_CONTEXT: ExchangeContext = {
   control: {
     expireSession: () => undefined,
     hasSessionEnded: () => false,
+    outputSchemaOf: () => undefined,
     hostFor: () => ({
       refuseConnections: () => undefined,
       server: undefined,

@@ -28,6 +28,9 @@ export class Context implements FaultContext {
   /** The effects of the fault beyond its call. */
   readonly reached: string[] = []
   readonly falsified: FalseValue[] = []
+  readonly task: object | undefined
+  schema: unknown
+  readonly outputSchema = (): unknown => this.schema
   limited = 0
   time = 0
   effects = 0
@@ -44,6 +47,7 @@ export class Context implements FaultContext {
       client?: FaultContext['client']
       headers?: Readonly<Record<string, string>>
       requestBytes?: number
+      task?: object
       response?: FaultContext['response']
       /** Another context of the same rule, whose memory this one shares. */
       after?: Context
@@ -55,6 +59,7 @@ export class Context implements FaultContext {
     this.client = options.client
     this.requestBytes = options.requestBytes ?? 0
     this.response = options.response
+    this.task = options.task
     this.#headers = options.headers ?? {}
     this.#memory = options.after === undefined ? {} : options.after.#memory
     this.#draws = [...(options.draws ?? [])]

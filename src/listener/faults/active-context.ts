@@ -47,6 +47,10 @@ class CallView {
     return text === undefined ? undefined : digest(text)
   }
 
+  get task(): object | undefined {
+    return this.owner.context.exchange.taskOf?.(this.call)
+  }
+
   get response(): ResponseHead | undefined {
     return this.owner.response
   }
@@ -89,6 +93,10 @@ export class ActiveContext extends CallView {
   get host(): FaultHost {
     const { control } = this.owner.context
     return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
+  }
+
+  outputSchema(): unknown {
+    return this.owner.context.control.outputSchemaOf(this.call)
   }
 
   protected get origin(): FaultOrigin {

@@ -1,6 +1,6 @@
 import { LruMap } from '../../base/lru-map.ts'
 import type { FalseValue, FaultHost, ServerHandle } from '../../filters/fault.ts'
-import type { Call } from '../../mcp/call.ts'
+import { type Call, toolOf } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
@@ -88,6 +88,8 @@ export interface SessionEffects {
   readonly newConnections: NewConnections
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server?: ServerHandle | undefined
+  /** Returns the `outputSchema` of a tool, if the client has listed it. */
+  readonly outputSchemaOf?: (tool: string | undefined) => unknown
   /** Follows the false values that a fault has put into the result of a call. */
   readonly onFalsified?: (
     by: FaultRef,
@@ -129,6 +131,10 @@ export class SessionControl implements ExchangeControl {
   hasSessionEnded(): boolean {
     const session = this.#session
     return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
+  }
+
+  outputSchemaOf(call: Call | undefined): unknown {
+    return call === undefined ? undefined : this.#context.outputSchemaOf?.(toolOf(call))
   }
 
   hostFor({ ref, retired }: FaultOrigin, endsIn: () => number): FaultHost {
