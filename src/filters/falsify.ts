@@ -194,11 +194,11 @@ class Falsehood {
   }
 
   async #addOne(each: LieContext['kind']): Promise<boolean> {
-    const { random, nextLoop, outputSchema } = this.#ctx
+    const { random, nextLoop } = this.#ctx
     const { number, date, at } = this.#config
     const view = viewOf(this.text)
     if (view === undefined) return false
-    const schemaOfTool = outputSchema()
+    const schemaOfTool = this.#ctx.outputSchema()
     const isFree = (leaf: Leaf): boolean =>
       !this.#false.has(placeOf(leaf)) && !this.#false.has(rawOf(leaf))
     const choice: Choice = {

@@ -1,3 +1,4 @@
+const DAY = 86_400_000
 const DATE = /^(\d{4}-\d\d-\d\d)(?:([T ])(\d\d:\d\d)(?::(\d\d)(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
 /** Finds the days in a text. */
@@ -13,7 +14,7 @@ export function shiftedDate(text: string, ms: number): string | undefined {
   const [, day = '', apart = '', time = '00:00', seconds, fraction = '', zone = ''] =
     DATE.exec(text) ?? []
   const from = Date.parse(`${day}T${time}:${seconds ?? '00'}Z`)
-  const moved = new Date(from + ms)
+  const moved = new Date(from + (apart === '' ? Math.trunc(ms / DAY) * DAY : ms))
   if (Number.isNaN(moved.getTime())) return undefined
   const iso = moved.toISOString()
   // Years before 0 and after 9999 have a sign and more digits.

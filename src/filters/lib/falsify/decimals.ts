@@ -135,6 +135,7 @@ export function wrongNumbers(
   share: number,
   random: () => number,
 ): readonly Decimal[] {
+  if (units === 0n) return []
   const up = random() < 0.5 ? 1n : -1n
   const jitter = 0.9 + 0.2 * random()
   const step = (factor: number): bigint => {

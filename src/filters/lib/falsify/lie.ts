@@ -45,7 +45,7 @@ export interface LieContext {
 
 const ID = /(?:^|[_-])(?:id|uuid|guid|sku|iban|ref|reference|number)$|[a-z](?:Id|ID|Uuid|Ref)$/
 const TEMPERATURE = /temp|celsius|fahrenheit/i
-const FAHRENHEIT = /fahrenheit|°\s?F|_f$/i
+const FAHRENHEIT = /fahrenheit|°\s?F|_f\b/i
 const MAX_TEXT = 200
 const MAX_PROSE = 16 * 1024
 /** The longest text that is a number with its unit, and the values of earlier results to try. */

@@ -53,9 +53,11 @@ function copiesOf({ parts }: ResultView, leaf: Leaf): readonly Leaf[] {
   const list: unknown = JSON.parse(rawOf(leaf))
   const copies = parts.map(({ leaves }) => {
     if (leaves.includes(leaf)) return leaf
-    return leaves.find(
+    const equal = leaves.filter(
       (each) => each.node.kind === 'array' && sameJson(JSON.parse(rawOf(each)), list),
     )
+    const exact = equal.find((each) => sameJson(each.keys, leaf.keys))
+    return exact ?? (equal.length === 1 ? equal[0] : undefined)
   })
   return copies.includes(undefined) ? [] : copies.filter((each) => each !== undefined)
 }
