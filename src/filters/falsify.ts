@@ -1,4 +1,5 @@
 import { inOrder, splice } from '../base/json/json-edit.ts'
+import { pointerTo } from '../base/json/json-pointer.ts'
 import { isOther } from '../mcp/call.ts'
 import { duration, oneOf, percentage, section } from './lib/config-schema.ts'
 import {
@@ -10,11 +11,9 @@ import {
   defineFault,
 } from './fault.ts'
 import type { Static, TOptional, TProperties } from 'typebox'
-import { type Choice, findLie, shuffled } from './lib/falsify/find-lie.ts'
-import { type LieContext, LIE_KINDS } from './lib/falsify/lie.ts'
+import { type LieContext, findLie, LIE_KINDS, shuffled } from './lib/falsify/lie.ts'
 import { type Earlier, LiedCalls } from './lib/falsify/lied-calls.ts'
 import { type Leaf, rawOf, viewOf } from './lib/falsify/result-view.ts'
-import { enumsIn } from './lib/falsify/schema-fit.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { changingLast } from './lib/json/json-part.ts'
 import { idText, withId } from './lib/json/message-id.ts'
@@ -32,17 +31,15 @@ type Kind = (typeof KINDS)[number]
 const FROM_EARLIER: readonly Kind[] = ['id', 'text', 'stale']
 
 /** Without `number` or `date`. */
-const BY = '5%'
-const SHARE = 0.05
-const APART = '1d'
+const PERCENT = 5
 const DAY = 86_400_000
 
 const schema = section({
   number: kind('Changes a number, with the same sign, decimals and unit.', {
-    by: percentage({ default: BY, description: 'Sets by how much, about; above 0.' }),
+    by: percentage({ default: `${PERCENT}%`, description: 'Sets by how much, about; above 0.' }),
   }),
   date: kind('Moves a date of ISO 8601, with or without a time.', {
-    by: duration({ default: APART, description: 'Sets how far, earlier or later; above 0.' }),
+    by: duration({ default: '1d', description: 'Sets how far, earlier or later; above 0.' }),
   }),
   boolean: kind('Turns `true` into `false`, or the reverse, in a result without other words.'),
   enum: kind('Replaces a text by another one that the `outputSchema` of the tool allows there.'),
@@ -143,100 +140,69 @@ async function falsified(
     ctx.withinLimit()
     return undefined
   }
-  const work = new Falsehood(ctx, config, earlier, text)
-  for (const each of shuffled(kinds, ctx.random)) await work.add(each)
-  if (work.done.size === 0) {
+  const changed = await withLies(ctx, config, text, earlier)
+  if (changed.done.size === 0) {
     const isAlone = kinds.every((each) => FROM_EARLIER.includes(each))
     ctx.cannot((isAlone ? earlier.cannot : undefined) ?? 'no_plausible_change')
     return undefined
   }
-  ctx.injected([...work.done].join(', '))
+  ctx.injected([...changed.done].join(', '))
   calls.add(ctx)
-  ctx.host.falsified(work.values, config.onUse)
-  return withText(frame, work.text)
+  ctx.host.falsified(changed.values, config.onUse)
+  return withText(frame, changed.text)
 }
 
-/** A result that becomes false step by step, each step seeing the result of the one before. */
-class Falsehood {
-  text: string
-  readonly values: FalseValue[] = []
-  readonly done = new Set<Kind>()
-  readonly #ctx: FaultContext
-  readonly #config: Config
-  readonly #earlier: Earlier
+/** Changes a result step by step, each step seeing the result of the one before. */
+async function withLies(ctx: FaultContext, config: Config, original: string, earlier: Earlier) {
+  const { at, count, number, date } = config
+  const { random, nextLoop } = ctx
+  const done = new Set<Kind>()
+  const values: FalseValue[] = []
   /** The places and the JSON of values that are false already. */
-  readonly #false = new Set<string>()
-  #left: number
-  #others: readonly Leaf[] | undefined
-
-  constructor(ctx: FaultContext, config: Config, earlier: Earlier, text: string) {
-    this.#ctx = ctx
-    this.#config = config
-    this.#earlier = earlier
-    this.text = text
-    this.#left = config.count
+  const isFalse = new Set<string>()
+  const truths = new Set<string>()
+  let others: readonly Leaf[] | undefined
+  let text = original
+  const facts: LieContext = {
+    share: (number?.by ?? PERCENT) / 100,
+    ms: date?.by ?? DAY,
+    at: at === undefined ? undefined : [at].flat(),
+    schema: ctx.outputSchema(),
+    earlier: () => (others ??= earlier.others.flatMap(leavesIn)),
+    isFree: (leaf) => !isFalse.has(pointerTo(leaf.keys)) && !isFalse.has(rawOf(leaf)),
+    truths,
+    random,
+    nextLoop,
   }
-
-  /** Makes as many changes of a kind as are left; `stale` is the only one of its result. */
-  async add(each: Kind): Promise<void> {
-    if (each !== 'stale') {
-      while (this.#left > 0 && (await this.#addOne(each))) this.#left--
-      return
+  let left = count
+  for (const kind of shuffled(kindsOf(config), random)) {
+    while (left > 0) {
+      const view = viewOf(text)
+      const stale = kind === 'stale' && done.size === 0 ? staleText(text, earlier) : undefined
+      if (view === undefined || (kind === 'stale' && stale === undefined)) break
+      const lie = kind === 'stale' ? undefined : await findLie(kind, view, facts)
+      if (stale === undefined && lie === undefined) break
+      text = stale ?? splice(text, inOrder(lie!.edits))
+      done.add(kind)
+      values.push(...(lie?.values ?? []))
+      for (const { trueText } of values) truths.add(trueText)
+      // A second look at words might take the false value for a true one.
+      left = lie?.leaf === undefined ? 0 : left - 1
+      if (lie?.leaf === undefined) break
+      const pointer = pointerTo(lie.leaf.keys)
+      isFalse.add(pointer)
+      const now = leavesIn(text).find(({ keys }) => pointerTo(keys) === pointer)
+      if (now !== undefined) isFalse.add(rawOf(now))
     }
-    if (this.done.size > 0 || this.#left === 0) return
-    const { same } = this.#earlier
-    const id = idText(this.text)
-    const stale = same === undefined || id === undefined ? undefined : withId(same, id)
-    if (stale === undefined || stale === this.text) return
-    this.#left = 0
-    this.done.add(each)
-    this.text = stale
   }
-
-  async #addOne(each: LieContext['kind']): Promise<boolean> {
-    const { random, nextLoop } = this.#ctx
-    const { number, date, at } = this.#config
-    const view = viewOf(this.text)
-    if (view === undefined) return false
-    const schemaOfTool = this.#ctx.outputSchema()
-    const isFree = (leaf: Leaf): boolean =>
-      !this.#false.has(placeOf(leaf)) && !this.#false.has(rawOf(leaf))
-    const choice: Choice = {
-      at: at === undefined ? at : [at].flat(),
-      isFree,
-      schema: schemaOfTool,
-      nextLoop,
-    }
-    const found = await findLie(view, choice, {
-      kind: each,
-      share: number === undefined ? SHARE : number.by / 100,
-      ms: date?.by ?? DAY,
-      enums: schemaOfTool === undefined ? [] : enumsIn(schemaOfTool),
-      earlier: () => (this.#others ??= this.#earlier.others.flatMap(leavesIn)),
-      random,
-    })
-    if (found === undefined) return false
-    this.text = splice(this.text, inOrder(found.edits))
-    this.values.push(...found.values)
-    this.done.add(each)
-    this.#mark(found.leaf)
-    // A second look at a text might take the false value for a true one.
-    if (found.leaf === undefined) this.#left = 1
-    return true
-  }
-
-  #mark(leaf: Leaf | undefined): void {
-    if (leaf === undefined) return
-    const place = placeOf(leaf)
-    this.#false.add(place)
-    const now = viewOf(this.text)?.parts[0]?.leaves.find((one) => placeOf(one) === place)
-    if (now !== undefined) this.#false.add(rawOf(now))
-  }
+  return { text, done, values }
 }
 
-/** Begins with a character that no JSON begins with. */
-function placeOf({ keys }: Leaf): string {
-  return keys.map((key) => `/${key}`).join('')
+/** Returns an earlier result of the same call, with the id of this one, unless it is the same. */
+function staleText(text: string, { same }: Earlier): string | undefined {
+  const id = idText(text)
+  const stale = same === undefined || id === undefined ? undefined : withId(same, id)
+  return stale === text ? undefined : stale
 }
 
 function leavesIn(text: string): readonly Leaf[] {

@@ -6,32 +6,20 @@ export interface Decimal {
   readonly decimals: number
 }
 
-/** Digits that recognise a number. Fewer occur by chance. */
+/** Digits that recognise a number, and digits that recognise a rounded one. */
 const ENOUGH_DIGITS = 5
-/** Fewer digits of a rounded number could be another number. */
 const ROUNDED_DIGITS = 3
 /** Longer runs of digits are no amounts, and would cost time. */
 const MAX_RUN = 40
-
 /** A digit and what follows it in a number; each character is read once. */
 const RUN = /\d(?:\d|[.,'’\u00A0\u202F](?=\d))*/g
-
 /** Separators of groups and of decimals, the usual ones first. */
-const WRITTEN = [
-  ['', '.'],
-  [',', '.'],
-  ['.', ','],
-  ['', ','],
-  ["'", '.'],
-  ['’', '.'],
-  ['\u00a0', ','],
-  ['\u202f', ','],
-] as const
+const WRITTEN = ['.', ',.', '.,', ',', "'.", '’.', '\u00a0,', '\u202f,'].map(
+  (both) => [both.slice(0, -1), both.slice(-1)] as const,
+)
 
-/** A number in a text, as one of the ways to read it. */
-export interface Reading {
-  readonly start: number
-  readonly end: number
+/** A number in a text, in one of the ways to read it. */
+export interface Reading extends TextEdit {
   readonly value: Decimal
   readonly group: string
   readonly point: string
@@ -39,12 +27,7 @@ export interface Reading {
 
 /** Parses a JSON number without an exponent, and ignores its sign; undefined for other texts. */
 export function readDecimal(text: string): Decimal | undefined {
-  const [, whole, part = ''] = /^-?(\d{1,30})(?:\.(\d{1,20}))?$/.exec(text) ?? []
-  return whole === undefined ? undefined : decimalOf(whole + part, part.length)
-}
-
-function decimalOf(digits: string, decimals: number): Decimal {
-  return { units: BigInt(digits), decimals }
+  return text.length > MAX_RUN ? undefined : parse(text.replace('-', ''), '', '.')
 }
 
 /** Writes a number with separators; all digits after the point are written. */
@@ -57,9 +40,8 @@ export function writeDecimal({ units, decimals }: Decimal, group = '', point = '
 
 /** Returns a number with more or fewer decimals, rounded half up. */
 export function withDecimals({ units, decimals }: Decimal, to: number): Decimal {
-  if (to >= decimals) return { units: units * 10n ** BigInt(to - decimals), decimals: to }
-  const step = 10n ** BigInt(decimals - to)
-  return { units: (units + step / 2n) / step, decimals: to }
+  const step = 10n ** BigInt(Math.abs(decimals - to))
+  return { units: to < decimals ? (units + step / 2n) / step : units * step, decimals: to }
 }
 
 export function isSame(a: Decimal, b: Decimal): boolean {
@@ -72,86 +54,60 @@ export function isDistinctNumber({ units }: Decimal): boolean {
   return String(units).replace(/0+$/, '').length >= ENOUGH_DIGITS
 }
 
-/** Returns true for a number that is neither a year nor as short as an index. */
-export function isAmount({ units, decimals }: Decimal): boolean {
-  return decimals > 0 || (units >= 10n && (units < 1900n || units > 2100n))
-}
-
 /** Returns all readings of all numbers in a text, without dates, times, versions and names. */
 export function readingsIn(text: string): readonly Reading[] {
-  return [...text.matchAll(RUN)].flatMap(({ 0: run, index }) => {
-    const end = index + run.length
-    if (run.length > MAX_RUN || !standsAlone(text, index, end)) return []
+  return [...text.matchAll(RUN)].flatMap(({ 0: run, index: start }) => {
+    const end = start + run.length
+    const before = text.slice(Math.max(0, start - 2), start)
+    // A minus follows no other character than a space or a sign of a currency.
+    const goesOn = /[\p{L}\p{N}_.,:/-][-/:.]$|[\p{L}_:/\\#]$/u.test(before)
+    if (run.length > MAX_RUN || goesOn || /^[-/:_]\w/.test(text.slice(end, end + 2))) return []
     return WRITTEN.flatMap(([group, point]) => {
       const value = parse(run, group, point)
-      return value === undefined ? [] : [{ start: index, end, value, group, point }]
+      return value === undefined ? [] : [{ start, end, text: run, value, group, point }]
     })
   })
 }
 
-function standsAlone(text: string, start: number, end: number): boolean {
-  const before = text.slice(Math.max(0, start - 2), start)
-  const after = text.slice(end, end + 2)
-  // A minus follows no other character than a space or a sign of a currency.
-  return !/[\p{L}\p{N}_.,:/-][-/:.]$|[\p{L}_:/\\#]$/u.test(before) && !/^[-/:_]\w|^\d/.test(after)
-}
-
 function parse(run: string, group: string, point: string): Decimal | undefined {
-  const at = run.indexOf(point)
-  const [whole, part] = at < 0 ? [run, ''] : [run.slice(0, at), run.slice(at + 1)]
-  if (at >= 0 && !/^\d+$/.test(part)) return undefined
-  const groups = group === '' ? [whole] : whole.split(group)
-  const isGrouped = groups.length > 1 && groups.slice(1).every((each) => /^\d{3}$/.test(each))
-  if (group !== '' && !(isGrouped && /^\d{1,3}$/.test(groups[0]!))) return undefined
-  const digits = groups.join('')
-  return /^(?:0|[1-9]\d*)$/.test(digits) ? decimalOf(digits + part, part.length) : undefined
+  const [whole = '', part = '', ...more] = run.split(point)
+  const [first = '', ...groups] = group === '' ? [whole] : whole.split(group)
+  const isGrouped = group === '' || (groups.length > 0 && first.length <= 3)
+  const digits = first + groups.join('')
+  const isWritten = isGrouped && more.length === 0 && groups.every((each) => each.length === 3)
+  if (!isWritten || run.endsWith(point) || !/^(?:0|[1-9]\d*)$/.test(digits)) return undefined
+  return /^\d*$/.test(part) ? { units: BigInt(digits + part), decimals: part.length } : undefined
 }
 
 /** Replaces a number in a text, however it is written, also where it is rounded. */
 export function numberEdits(text: string, from: Decimal, to: Decimal): readonly TextEdit[] {
-  let end = 0
-  return readingsIn(text).flatMap((reading) => {
-    const { start, value, group, point } = reading
-    if (start < end || !isCopy(value, from)) return []
-    end = reading.end
-    return [{ start, end, text: writeDecimal(withDecimals(to, value.decimals), group, point) }]
+  let done = 0
+  return readingsIn(text).flatMap(({ start, end, value, group, point }) => {
+    const { units, decimals } = value
+    const isRounded = decimals < from.decimals && String(units).length >= ROUNDED_DIGITS
+    const compared = isRounded ? withDecimals(from, decimals) : from
+    if (start < done || !isSame(value, compared)) return []
+    done = end
+    return [{ start, end, text: writeDecimal(withDecimals(to, decimals), group, point) }]
   })
 }
 
-function isCopy(value: Decimal, from: Decimal): boolean {
-  if (isSame(value, from)) return true
-  const isShort = String(value.units).length < ROUNDED_DIGITS
-  return (
-    !isShort && value.decimals < from.decimals && isSame(value, withDecimals(from, value.decimals))
-  )
-}
-
 /**
- * Proposes other numbers that differ by about a share: with as many digits as are needed to
- * recognise them, and else as round as the number itself. None is the number, or 0.
+ * Proposes other numbers that differ by a share: with as many digits as are needed to recognise
+ * them, and else exactly, or as round as the number itself.
  */
 export function wrongNumbers(
   { units, decimals }: Decimal,
   share: number,
   random: () => number,
 ): readonly Decimal[] {
-  if (units === 0n) return []
+  const exact = (units * BigInt(Math.round(share * 1e6))) / 1_000_000n || 1n
+  const grain = 10n ** BigInt(/0*$/.exec(String(units))![0].length)
+  const round = (exact / grain || 1n) * grain
   const up = random() < 0.5 ? 1n : -1n
-  const jitter = 0.9 + 0.2 * random()
-  const step = (factor: number): bigint => {
-    const exact = (units * BigInt(Math.round(share * factor * 1e6))) / 1_000_000n
-    return exact === 0n ? 1n : exact
-  }
-  const zeros = /0*$/.exec(String(units))![0].length
-  const grain = 10n ** BigInt(zeros)
-  const round = (step(1) / grain || 1n) * grain
-  const odd = (value: bigint): bigint => (value % 10n === 0n ? value + 3n : value)
-  const proposed = [
-    ...[up, -up].map((sign) => odd(units + sign * step(jitter))),
-    ...[up, -up].map((sign) => units + sign * step(1)),
-    ...[up, -up].map((sign) => units + sign * round),
-  ]
-  return proposed
-    .filter((value) => value > 0n && value !== units)
-    .map((value) => ({ units: value, decimals }))
+  const both = (by: bigint): readonly bigint[] => [units + up * by, units - up * by]
+  const odd = both(exact).map((each) => (each % 10n === 0n ? each + 3n : each))
+  return [...odd, ...both(exact), ...both(round)]
+    .filter((each) => units > 0n && each > 0n && each !== units)
+    .map((each) => ({ units: each, decimals }))
 }

@@ -1,18 +1,21 @@
-import type { TextEdit } from '../../../base/json/json-edit.ts'
-import { intBetween, pick } from '../../../base/seeded-random.ts'
+import { isGlob, matchesGlob } from '../../../base/glob.ts'
+import { type TextEdit, inOrder, splice } from '../../../base/json/json-edit.ts'
+import { parsePointer } from '../../../base/json/json-pointer.ts'
+import { pick } from '../../../base/seeded-random.ts'
 import type { FalseValue } from '../../fault.ts'
-import { DAY_IN_TEXT, isDate, shiftedDate } from './dates.ts'
+import { DAY_IN_TEXT, shiftedDate } from './dates.ts'
 import {
   type Decimal,
-  isAmount,
+  type Reading,
   isSame,
   readDecimal,
   readingsIn,
   withDecimals,
   wrongNumbers,
 } from './decimals.ts'
-import { type Leaf, type ResultView, fieldOf, keyOf, rawOf } from './result-view.ts'
-import { rowLie } from './rows.ts'
+import { type Leaf, type ResultView, keyOf, rawOf } from './result-view.ts'
+import { type RowKind, rowEdits } from './rows.ts'
+import { enumsIn, stillFits } from './schema-fit.ts'
 import { type Swap, booleanSwap, numberSwap, swapEdits, textSwap } from './swap.ts'
 
 /** The kinds of lies about one value or list of a result. */
@@ -28,108 +31,179 @@ export interface Lie {
   readonly edits: readonly TextEdit[]
   /** The false values that can be recognised. */
   readonly values: readonly FalseValue[]
+  /** The value in the first part of the result; undefined for a result of words alone. */
+  readonly leaf: Leaf | undefined
 }
 
 /** Facts that lies are made from. */
 export interface LieContext {
-  readonly kind: LieKind
   /** The share by which numbers differ, and the milliseconds by which dates do. */
   readonly share: number
   readonly ms: number
-  /** The lists of values that the schema of the result allows in some place. */
-  readonly enums: readonly (readonly unknown[])[]
+  /** JSON Pointers and globs of keys; undefined for all values that carry meaning. */
+  readonly at: readonly string[] | undefined
+  /** The schema of structured content; undefined when it is not known. */
+  readonly schema: unknown
   /** Returns the values of earlier results of the same tool. */
   readonly earlier: () => readonly Leaf[]
+  readonly isFree: (leaf: Leaf) => boolean
+  /** Values that were true before other lies, and must not come back. */
+  readonly truths: ReadonlySet<string>
   readonly random: () => number
+  readonly nextLoop: () => Promise<void>
 }
 
 const ID = /(?:^|[_-])(?:id|uuid|guid|sku|iban|ref|reference|number)$|[a-z](?:Id|ID|Uuid|Ref)$/
-const TEMPERATURE = /temp|celsius|fahrenheit/i
+const TEMPERATURE = /temp|celsius|fahrenheit|°\s?[CF]/i
 const FAHRENHEIT = /fahrenheit|°\s?F|_f\b/i
+/** Keys of values that carry no meaning for the caller. */
+const ENVELOPE =
+  /cursor|token|etag|trace|span|checksum|hash|^_|request_?id$|^(?:page|limit|offset|version|timestamp|status_?code)$|(?:created|updated|fetched|generated|expires)_?at$/i
 const MAX_TEXT = 200
-const MAX_PROSE = 16 * 1024
-/** The longest text that is a number with its unit, and the values of earlier results to try. */
+/** The longest text that is a number with its unit, and the longest part of one that is read. */
 const MAX_AMOUNT = 24
+const MAX_PROSE = 16 * 1024
+/** The values of which all copies are looked for, and the other values that are tried for each. */
+const MAX_TRIES = 20
 const MAX_OTHERS = 5
 
+/** Finds a lie of one kind that leaves the result valid. */
+export async function findLie(
+  kind: LieKind,
+  view: ResultView,
+  ctx: LieContext,
+): Promise<Lie | undefined> {
+  const { structured, parts, text } = view
+  const { at, isFree, schema } = ctx
+  const isMeant = at === undefined ? hasMeaning : placesIn(at)
+  const before: unknown =
+    structured && JSON.parse(rawOf({ node: structured.node, part: structured }))
+  const enums = enumsIn(schema)
+  let tries = 0
+  for (const leaf of shuffled(parts[0]?.leaves ?? [], ctx.random)) {
+    if (tries >= MAX_TRIES || !isMeant(leaf) || !isFree(leaf)) continue
+    const lies = liesAbout(kind, view, leaf, { ...ctx, enums })
+    const stands = (lie: Lie): boolean =>
+      !lie.values.some(({ falseText }) => ctx.truths.has(falseText)) &&
+      (schema === undefined || !structured || stillFits(schema, changed(view, lie), before))
+    const lie = lies.find(stands)
+    if (lie !== undefined) return lie
+    if (lies.length === 0) continue
+    tries++
+    if (text.length > MAX_PROSE) await ctx.nextLoop()
+  }
+  if (at !== undefined || parts.length > 0) return undefined
+  return proseSwaps(kind, view, ctx).flatMap((swap) => lieOf(view, undefined, swap))[0]
+}
+
+/** Returns the items in an order that the seed determines. */
+export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const places = items.map((item) => ({ item, place: random() }))
+  return places.toSorted((a, b) => a.place - b.place).map(({ item }) => item)
+}
+
+/** Returns the structured content with a lie. */
+function changed({ text, structured }: ResultView, { edits }: Lie): unknown {
+  const { start, end } = structured!.node
+  const inside = edits.filter((edit) => edit.start >= start && edit.end <= end)
+  const moved = inside.map((edit) => ({
+    ...edit,
+    start: edit.start - start,
+    end: edit.end - start,
+  }))
+  return JSON.parse(splice(text.slice(start, end), inOrder(moved)))
+}
+
+function hasMeaning({ keys }: Leaf): boolean {
+  return !keys.some((key) => ENVELOPE.test(key))
+}
+
+function placesIn(at: readonly string[]): (leaf: Leaf) => boolean {
+  const pointers = at.flatMap((each) => (each.startsWith('/') ? [parsePointer(each)!] : []))
+  const isThere = (pointer: readonly string[], keys: readonly string[]): boolean =>
+    pointer.length === keys.length && pointer.every((key, i) => key === '*' || key === keys[i])
+  return (leaf) => {
+    const key = keyOf(leaf)
+    const isNamed = (each: string): boolean =>
+      isGlob(each) ? matchesGlob(each, key) : each === key
+    return at.some(isNamed) || pointers.some((each) => isThere(each, leaf.keys))
+  }
+}
+
+function lieOf(view: ResultView, leaf: Leaf | undefined, swap: Swap): readonly Lie[] {
+  const edits = swapEdits(view, leaf, swap)
+  return edits.length === 0 ? [] : [{ edits, values: swap.values, leaf }]
+}
+
+type Facts = LieContext & { readonly enums: readonly (readonly unknown[])[] }
+
 /** Proposes lies about a value, the most recognisable one first. */
-export function liesAbout(view: ResultView, leaf: Leaf, ctx: LieContext): readonly Lie[] {
-  const { kind, random } = ctx
+function liesAbout(kind: LieKind, view: ResultView, leaf: Leaf, facts: Facts): readonly Lie[] {
   if (kind === 'omit' || kind === 'duplicate' || kind === 'order') {
-    return [rowLie(view, leaf, kind, random) ?? []].flat()
+    const edits = rowEdits(view, leaf, kind, facts.random)
+    return edits.length === 0 ? [] : [{ edits, values: [], leaf }]
   }
-  return swapsOf(view, leaf, ctx).flatMap((swap) => swapped(view, leaf, swap))
+  return swapsOf(kind, view, leaf, facts).flatMap((swap) => lieOf(view, leaf, swap))
 }
 
-/** Proposes lies about the numbers and dates of texts, for a result that has nothing else. */
-export function liesInProse(view: ResultView, ctx: LieContext): readonly Lie[] {
-  const { kind, share, ms, random } = ctx
-  if (view.parts.length > 0) return []
-  const texts = view.prose.map(({ value }) => value.slice(0, MAX_PROSE))
-  const one = <T>(list: readonly T[]): readonly T[] => (list.length > 0 ? [pick(random, list)] : [])
-  const swaps: Swap[] = []
-  if (kind === 'number') {
-    const amounts = texts.flatMap(readingsIn).filter(({ value }) => isAmount(value))
-    for (const { value } of one(amounts)) swaps.push(...numberSwaps(value, share, random))
-  } else if (kind === 'date') {
-    const days = texts.flatMap((text) => text.match(DAY_IN_TEXT) ?? [])
-    for (const day of one(days)) swaps.push(...dateSwaps(day, ms, random))
-  }
-  return swaps.flatMap((swap) => swapped(view, undefined, swap))
-}
-
-function swapped(view: ResultView, leaf: Leaf | undefined, swap: Swap): readonly Lie[] {
-  const edits = swapEdits(view, leaf, swap) ?? []
-  return edits.length === 0 ? [] : [{ edits, values: [swap.value ?? []].flat() }]
-}
-
-function swapsOf(view: ResultView, leaf: Leaf, ctx: LieContext): readonly Swap[] {
-  const { kind, share, ms, random } = ctx
-  const { node } = leaf
-  const text = node.kind === 'string' ? node.value : undefined
+function swapsOf(
+  kind: Exclude<LieKind, RowKind>,
+  view: ResultView,
+  leaf: Leaf,
+  { share, ms, enums, earlier, random }: Facts,
+): readonly Swap[] {
+  const value = valueIn(leaf)
   const isId = ID.test(keyOf(leaf))
-  switch (kind) {
-    case 'number': {
-      const from = isId ? undefined : amountOf(leaf)
-      return from === undefined ? [] : numberSwaps(from, share, random)
-    }
-    case 'unit':
-      return isId ? [] : unitSwaps(leaf)
-    case 'date':
-      return text === undefined ? [] : dateSwaps(text, ms, random)
-    case 'boolean':
-      return typeof leafValue(leaf) === 'boolean' && hasNoWords(view, leaf)
-        ? [booleanSwap(leafValue(leaf) as boolean)]
-        : []
-    case 'enum':
-      return text === undefined ? [] : enumSwaps(text, ctx)
-    case 'id':
-      return isId ? otherSwaps(view, leaf, ctx) : []
-    case 'text':
-      return isId || !isName(text, ctx) ? [] : otherSwaps(view, leaf, ctx)
-    case 'omit':
-    case 'duplicate':
-    case 'order':
-    default:
-      return []
+  if (kind === 'boolean') {
+    const isAlone = view.prose.every((text) => text.value === String(value))
+    return typeof value === 'boolean' && isAlone ? [booleanSwap(value)] : []
   }
+  if (kind === 'number' || kind === 'unit') {
+    const from = isId ? undefined : amountOf(leaf)
+    if (from === undefined) return []
+    return kind === 'unit' ? unitSwaps(leaf, from) : numberSwaps(from, share, random)
+  }
+  if (kind === 'id') return isId ? otherSwaps(view, leaf, earlier()) : []
+  if (typeof value !== 'string') return []
+  if (kind === 'date') return dateSwaps(value, ms, random)
+  const allowed = enums.filter((values) => values.includes(value)).flat()
+  if (kind === 'enum') {
+    const texts = allowed.filter((each) => typeof each === 'string' && each !== value)
+    return shuffled(texts as string[], random)
+      .slice(0, MAX_OTHERS)
+      .map((to) => textSwap(value, to))
+  }
+  const isName = allowed.length === 0 && !isId && /^.*\S.*$/.test(value) && value.length <= MAX_TEXT
+  return isName && shiftedDate(value, 0) !== value ? otherSwaps(view, leaf, earlier()) : []
 }
 
-function leafValue({ node }: Leaf): unknown {
+/** Proposes other numbers or dates for a result of words alone. */
+function proseSwaps(kind: LieKind, view: ResultView, ctx: LieContext): readonly Swap[] {
+  const texts = view.prose.map(({ value }) => value.slice(0, MAX_PROSE))
+  if (kind === 'number') {
+    const amounts = texts.flatMap(readingsIn).filter(isAmount)
+    return amounts.length === 0
+      ? []
+      : numberSwaps(pick(ctx.random, amounts).value, ctx.share, ctx.random)
+  }
+  const days = kind === 'date' ? texts.flatMap((text) => text.match(DAY_IN_TEXT) ?? []) : []
+  return days.length === 0 ? [] : dateSwaps(pick(ctx.random, days), ctx.ms, ctx.random)
+}
+
+/** Returns true for a number that is neither a year nor as short as an index. */
+function isAmount({ value: { units, decimals } }: Reading): boolean {
+  return decimals > 0 || (units >= 10n && (units < 1900n || units > 2100n))
+}
+
+function valueIn({ node }: Leaf): unknown {
   return node.kind === 'object' || node.kind === 'array' ? undefined : node.value
-}
-
-/** Returns true where no text says in words what a boolean says. */
-function hasNoWords({ prose }: ResultView, leaf: Leaf): boolean {
-  return prose.every(({ value }) => value === rawOf(leaf))
 }
 
 /** Returns a number, or the only number of a short text with a unit or currency. */
 function amountOf(leaf: Leaf): Decimal | undefined {
   const { node } = leaf
   if (node.kind === 'number') return readDecimal(rawOf(leaf))
-  if (node.kind !== 'string' || node.value.length > MAX_AMOUNT || isDate(node.value))
-    return undefined
+  if (node.kind !== 'string' || node.value.length > MAX_AMOUNT) return undefined
   const [first, ...more] = readingsIn(node.value)
   return more.some(({ start }) => start !== first?.start) ? undefined : first?.value
 }
@@ -138,69 +212,51 @@ function numberSwaps(from: Decimal, share: number, random: () => number): readon
   return wrongNumbers(from, share, random).map((to) => numberSwap(from, to))
 }
 
-function unitSwaps(leaf: Leaf): readonly Swap[] {
-  const from = amountOf(leaf)
-  if (from === undefined || from.units === 0n) return []
+function unitSwaps(leaf: Leaf, from: Decimal): readonly Swap[] {
   const { units, decimals } = from
-  const raw = rawOf(leaf)
-  const words = `${keyOf(leaf)} ${raw}`
-  if (!TEMPERATURE.test(words) && !/°\s?[CF]/.test(words)) {
-    return [numberSwap(from, { units: units * 1000n, decimals })]
-  }
-  // A sign could change, and stays as it is written.
-  if (/["\s]?-\d/.test(raw)) return []
-  const offset = 32n * 10n ** BigInt(decimals + 1)
+  const words = `${keyOf(leaf)} ${rawOf(leaf)}`
+  const freezing = 320n * 10n ** BigInt(decimals)
   const tenths = FAHRENHEIT.test(words)
-    ? ((units * 10n - offset) * 5n) / 9n
-    : (units * 10n * 9n) / 5n + offset
-  const to = withDecimals({ units: tenths, decimals: decimals + 1 }, decimals)
-  return to.units <= 0n || isSame(from, to) ? [] : [numberSwap(from, to)]
+    ? ((units * 10n - freezing) * 5n) / 9n
+    : units * 18n + freezing
+  const isWarm = TEMPERATURE.test(words)
+  const to = isWarm
+    ? withDecimals({ units: tenths, decimals: decimals + 1 }, decimals)
+    : { units: units * 1000n, decimals }
+  // The sign of a temperature could change, and stays as it is written.
+  const isSigned = isWarm && / "?-/.test(words)
+  return isSigned || to.units <= 0n || isSame(from, to) ? [] : [numberSwap(from, to)]
 }
 
 function dateSwaps(text: string, ms: number, random: () => number): readonly Swap[] {
-  if (!isDate(text)) return []
-  const sign = random() < 0.5 ? 1 : -1
-  return [sign * ms, -sign * ms].flatMap((by) => {
+  if (shiftedDate(text, 0) !== text) return []
+  return shuffled([ms, -ms], random).flatMap((by) => {
     const to = shiftedDate(text, by)
     if (to === undefined || to === text) return []
-    const [day, other] = [text.slice(0, 10), to.slice(0, 10)]
-    return [textSwap(text, to, text === day || day === other ? [] : [[day, other]])]
+    const days = [text.slice(0, 10), to.slice(0, 10)]
+    return [textSwap(text, to, days[0] === days[1] ? [] : days)]
   })
 }
 
-function enumSwaps(text: string, { enums, random }: LieContext): readonly Swap[] {
-  const others = enums
-    .filter((values) => values.includes(text))
-    .flatMap((values) => values.filter((each) => typeof each === 'string' && each !== text))
-  const start = intBetween(random, 0, Math.max(0, others.length - 1))
-  const turned = [...others.slice(start), ...others.slice(0, start)] as readonly string[]
-  return turned.slice(0, MAX_OTHERS).map((to) => textSwap(text, to))
-}
-
-function isName(text: string | undefined, { enums }: LieContext): boolean {
-  if (text === undefined || text.trim() === '' || text.length > MAX_TEXT) return false
-  if (/[\r\n]/.test(text) || isDate(text)) return false
-  return !enums.some((values) => values.includes(text))
-}
-
 /** Takes the value of the same field from another entity, which this result does not name. */
-function otherSwaps(view: ResultView, leaf: Leaf, { earlier }: LieContext): readonly Swap[] {
-  const field = fieldOf(leaf)
-  const known = new Set(view.parts.flatMap(({ leaves }) => leaves.map(leafValue)))
-  const others = new Map(
-    earlier()
-      .filter((each) => each.node.kind === leaf.node.kind && fieldOf(each) === field)
-      .map((each) => [leafValue(each), each]),
+function otherSwaps(view: ResultView, leaf: Leaf, earlier: readonly Leaf[]): readonly Swap[] {
+  const known = new Set(view.parts.flatMap(({ leaves }) => leaves.map(valueIn)))
+  const value = valueIn(leaf)
+  const others = earlier.filter(
+    (each) => typeof valueIn(each) === typeof value && fieldOf(each) === fieldOf(leaf),
   )
-  return [...others.values()]
-    .filter((each) => !known.has(leafValue(each)))
+  const values = [...new Map(others.map((each) => [valueIn(each), each])).values()]
+  return values
+    .filter((each) => !known.has(valueIn(each)))
     .slice(0, MAX_OTHERS)
-    .flatMap((other) => {
-      if (leaf.node.kind === 'string') {
-        return [textSwap(leaf.node.value, leafValue(other) as string)]
-      }
-      const [from, to] = [readDecimal(rawOf(leaf)), readDecimal(rawOf(other))]
-      const isAlike = from !== undefined && to !== undefined && from.decimals === to.decimals
-      return isAlike ? [numberSwap(from, to)] : []
+    .flatMap((each) => {
+      if (typeof value === 'string') return [textSwap(value, valueIn(each) as string)]
+      const [from, to] = [leaf, each].map((one) => readDecimal(rawOf(one)))
+      return from && to && from.decimals === to.decimals ? [numberSwap(from, to)] : []
     })
+}
+
+/** Returns the place of a value, the same for all items of a list. */
+function fieldOf({ keys }: Leaf): string {
+  return keys.map((key) => (/^\d+$/.test(key) ? '*' : key)).join('\0')
 }

@@ -18,11 +18,15 @@ export interface ResultView {
   /** The text of the message. */
   readonly text: string
   /** The structured content, and the objects and arrays that texts hold as JSON. */
-  readonly parts: readonly (JsonPart & { readonly leaves: readonly Leaf[] })[]
-  /** True when the first part is the structured content, which a schema describes. */
-  readonly isStructured: boolean
+  readonly parts: readonly ViewPart[]
+  /** The structured content, which a schema may describe. */
+  readonly structured: ViewPart | undefined
   /** The other texts. */
   readonly prose: readonly JsonString[]
+}
+
+interface ViewPart extends JsonPart {
+  readonly leaves: Leaf[]
 }
 
 /** A value in a part of a result. */
@@ -38,25 +42,20 @@ export interface Leaf {
 export function viewOf(text: string): ResultView | undefined {
   const result = contentOf(readJson(text))
   if (result === undefined) return undefined
-  const parts: JsonPart[] = [...structuredPart(text, result)]
-  const isStructured = parts.length > 0
-  const prose: JsonString[] = []
+  const [structured] = structuredPart(text, result).map(withLeaves)
   const left = textBound()
-  for (const node of textsOf(result)) {
-    const part = partIn(text, node, left)
-    if (part === undefined) prose.push(node)
-    else parts.push(part)
-  }
-  const withLeaves = parts.map((part) => ({ ...part, leaves: leavesOf(part) }))
-  return { text, parts: withLeaves, isStructured, prose }
+  const texts = textsOf(result).map((node) => ({ node, part: partIn(text, node, left) }))
+  const written = texts.flatMap(({ part }) => (part === undefined ? [] : [withLeaves(part)]))
+  const prose = texts.flatMap(({ node, part }) => (part === undefined ? [node] : []))
+  return { text, parts: structured ? [structured, ...written] : written, structured, prose }
 }
 
-/** Returns the values of a part, objects and arrays before what is in them. */
-function leavesOf(part: JsonPart): readonly Leaf[] {
-  const found: Leaf[] = []
+/** Finds the values of a part, objects and arrays before what is in them. */
+function withLeaves(part: JsonPart): ViewPart {
+  const found: ViewPart = { ...part, leaves: [] }
   const visit = (node: JsonNode, keys: readonly string[], parent: JsonNode | undefined): void => {
-    if (found.length >= MAX_LEAVES || keys.length > MAX_DEPTH) return
-    found.push({ keys, node, part, parent })
+    if (found.leaves.length >= MAX_LEAVES || keys.length > MAX_DEPTH) return
+    found.leaves.push({ keys, node, part: found, parent })
     if (node.kind === 'array') {
       for (const [i, item] of node.items.entries()) visit(item, [...keys, String(i)], node)
     } else if (node.kind === 'object') {
@@ -75,9 +74,4 @@ export function rawOf({ node, part }: Pick<Leaf, 'node' | 'part'>): string {
 /** Returns the key of the nearest object, also for an item of a list. */
 export function keyOf({ keys }: Pick<Leaf, 'keys'>): string {
   return keys.findLast((key) => !/^\d+$/.test(key)) ?? ''
-}
-
-/** Returns the place of a value, the same for all items of a list. */
-export function fieldOf({ keys }: Pick<Leaf, 'keys'>): string {
-  return keys.map((key) => (/^\d+$/.test(key) ? '*' : key)).join('\0')
 }

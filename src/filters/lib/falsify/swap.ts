@@ -1,5 +1,6 @@
 import { editsInString, type TextEdit } from '../../../base/json/json-edit.ts'
 import type { JsonNode } from '../../../base/json/json-node.ts'
+import { sameJson } from '../../../base/json/canonical-json.ts'
 import type { FalseValue } from '../../fault.ts'
 import {
   type Decimal,
@@ -10,7 +11,7 @@ import {
   withDecimals,
   writeDecimal,
 } from './decimals.ts'
-import { type Leaf, type ResultView, fieldOf, keyOf, rawOf } from './result-view.ts'
+import { type Leaf, type ResultView, rawOf } from './result-view.ts'
 
 /** Larger results are searched for the value only as it is written, without separators. */
 const MAX_SEARCHED = 16 * 1024
@@ -21,8 +22,8 @@ const ENOUGH_CHARS = 6
 export interface Swap {
   /** True for values that would hardly occur by chance: all of them are copies. */
   readonly isDistinct: boolean
-  /** Undefined where nothing is left to recognise. */
-  readonly value: FalseValue | undefined
+  /** None where nothing is left to recognise. */
+  readonly values: readonly FalseValue[]
   /** Returns the JSON of the false value for a copy of the true one; undefined for other values. */
   readonly json: (node: JsonNode, raw: string) => string | undefined
   /** Returns the edits of a text that has the true value. */
@@ -31,52 +32,41 @@ export interface Swap {
 
 /** Replaces a number, and keeps signs, separators and decimals. */
 export function numberSwap(from: Decimal, to: Decimal): Swap {
-  const isDistinct = isDistinctNumber(from)
-  const texts = { falseText: writeDecimal(to), trueText: writeDecimal(from) }
+  const [falseText, trueText] = [writeDecimal(to), writeDecimal(from)]
   return {
-    isDistinct,
-    value: isDistinctNumber(to) ? { ...texts, kind: 'number' } : undefined,
+    isDistinct: isDistinctNumber(from),
+    values: isDistinctNumber(to) ? [{ falseText, trueText, kind: 'number' }] : [],
     json(node, raw) {
       const value = node.kind === 'number' ? readDecimal(raw) : undefined
       if (value === undefined || !isSame(value, from)) return undefined
-      const minus = raw.startsWith('-') ? '-' : ''
-      return minus + writeDecimal(withDecimals(to, value.decimals))
+      return (raw.startsWith('-') ? '-' : '') + writeDecimal(withDecimals(to, value.decimals))
     },
     inText: (text, raw) =>
-      raw ? occurrences(text, texts.trueText, texts.falseText) : numberEdits(text, from, to),
+      raw ? occurrences(text, trueText, falseText) : numberEdits(text, from, to),
   }
 }
 
-/** Replaces a text, and the parts of it that `pairs` map to parts of the false one. */
-export function textSwap(from: string, to: string, pairs: readonly [string, string][] = []): Swap {
-  const isDistinct = from.length >= ENOUGH_CHARS
-  const isTracked = to.length >= ENOUGH_CHARS
+/** Replaces a text; where that is not found, the part of a text that `part` maps to another one. */
+export function textSwap(from: string, to: string, part: readonly string[] = []): Swap {
   return {
-    isDistinct,
-    value: isTracked ? { falseText: to, trueText: from, kind: 'text' } : undefined,
-    json: (node) =>
-      node.kind === 'string' && node.value === from ? JSON.stringify(to) : undefined,
+    isDistinct: from.length >= ENOUGH_CHARS,
+    values: to.length >= ENOUGH_CHARS ? [{ falseText: to, trueText: from, kind: 'text' }] : [],
+    json: (node) => (sameText(node, from) ? JSON.stringify(to) : undefined),
     inText(text) {
-      const whole = occurrences(text, from, to)
-      return [
-        ...whole,
-        ...pairs
-          .flatMap(([a, b]) => occurrences(text, a, b))
-          .filter(({ start }) => whole.every((each) => start < each.start || start >= each.end)),
-      ]
+      const [a, b] = text.includes(from) ? [from, to] : part
+      return a === undefined || b === undefined ? [] : occurrences(text, a, b)
     },
   }
 }
 
 /** Replaces `true` by `false`, or the reverse. In other texts these words may mean anything. */
 export function booleanSwap(from: boolean): Swap {
-  const raw = String(from)
-  const edit = { start: 0, end: raw.length, text: String(!from) }
+  const edit = { start: 0, end: String(from).length, text: String(!from) }
   return {
     isDistinct: false,
-    value: undefined,
-    json: (node) => (node.kind === 'literal' && node.value === from ? String(!from) : undefined),
-    inText: (text) => (text === raw ? [edit] : []),
+    values: [],
+    json: (node) => (node.kind === 'literal' && node.value === from ? edit.text : undefined),
+    inText: (text) => (text === String(from) ? [edit] : []),
   }
 }
 
@@ -85,7 +75,7 @@ function occurrences(text: string, from: string, to: string): readonly TextEdit[
   for (let at = text.indexOf(from); at >= 0; at = text.indexOf(from, at + from.length)) {
     const end = at + from.length
     const isPart = /[\p{L}\p{N}_][-.]?$/u.test(text.slice(Math.max(0, at - 2), at))
-    const goesOn = /^(?:[-.]?[\p{L}\p{N}_])/u.test(text.slice(end, end + 2))
+    const goesOn = /^[-.]?[\p{L}\p{N}_]/u.test(text.slice(end, end + 2))
     if (!isPart && !goesOn) edits.push({ start: at, end, text: to })
   }
   return edits
@@ -93,71 +83,44 @@ function occurrences(text: string, from: string, to: string): readonly TextEdit[
 
 /**
  * Returns the edits that swap a value and all copies of it. A distinct value is the same value
- * everywhere, a short one only at the same place of each part. Undefined where it is not certain
- * which values are copies, or where a copy would stay.
+ * everywhere, a short one only at the same place of each part. None where it is not certain which
+ * values are copies.
  */
-export function swapEdits(
-  view: ResultView,
-  leaf: Leaf | undefined,
-  swap: Swap,
-): readonly TextEdit[] | undefined {
+export function swapEdits(view: ResultView, of: Leaf | undefined, swap: Swap): readonly TextEdit[] {
   const raw = view.text.length > MAX_SEARCHED
-  const found = view.parts.map(({ leaves }) =>
-    leaves.flatMap((each) => {
-      const edits = editsOf(each, swap, raw)
-      return edits.length === 0 ? [] : [{ leaf: each, edits }]
+  const found = view.parts.flatMap(({ leaves }) =>
+    leaves.flatMap((leaf) => {
+      const edits = editsOf(leaf, swap, raw)
+      return edits.length === 0 ? [] : [{ leaf, edits }]
     }),
   )
-  const isMeant =
-    leaf === undefined || swap.isDistinct
-      ? () => true
-      : placesOf(
-          leaf,
-          found.flat().map((each) => each.leaf),
-        )
-  if (isMeant === undefined) return undefined
-  const edits = found.flatMap((copies) => {
-    const inPart = copies.flatMap((each) => (isMeant(each.leaf) ? each.edits : []))
-    return copies[0]?.leaf.part.outer(inPart.toSorted((a, b) => a.start - b.start)) ?? []
-  })
-  const others = found.flat().filter((each) => !isMeant(each.leaf)).length
-  for (const node of view.prose) {
-    const inProse = swap.inText(node.value, raw)
-    if (!swap.isDistinct && inProse.length > 0 && others + inProse.length > 1) return undefined
-    edits.push(...editsInString(view.text, node, inProse))
-  }
-  return edits
+  const isMeant = ({ keys }: Leaf): boolean =>
+    of === undefined || swap.isDistinct || sameJson(keys, of.keys)
+  const copies = found.filter(({ leaf }) => isMeant(leaf))
+  const others = found.filter(({ leaf }) => !isMeant(leaf))
+  const known = new Set(copies.map(({ leaf }) => leaf.part))
+  // A short value may stand for anything among words, and in JSON that is laid out otherwise.
+  const isUnsure = ({ leaf: { node, part } }: { readonly leaf: Leaf }): boolean =>
+    !known.has(part) || (node.kind === 'string' && !sameText(of!.node, node.value))
+  const prose = view.prose.map((node) => ({ node, edits: swap.inText(node.value, raw) }))
+  const words = prose.flatMap(({ edits }) => edits).length
+  if (others.some(isUnsure)) return []
+  if (!swap.isDistinct && words > 0 && others.length + words > 1) return []
+  return [
+    ...view.parts.flatMap((part) =>
+      part.outer(
+        copies
+          .filter(({ leaf }) => leaf.part === part)
+          .flatMap(({ edits }) => edits)
+          .toSorted((a, b) => a.start - b.start),
+      ),
+    ),
+    ...prose.flatMap(({ node, edits }) => editsInString(view.text, node, edits)),
+  ]
 }
 
-/**
- * Returns which of the leaves with a short value are copies of one leaf; undefined where that is not
- * certain.
- */
-function placesOf(of: Leaf, leaves: readonly Leaf[]): ((leaf: Leaf) => boolean) | undefined {
-  const path = pathOf(of)
-  const exact = new Set(leaves.filter((each) => pathOf(each) === path).map(({ part }) => part))
-  const isTwice = leaves.some(
-    (each) => each.part === of.part && pathOf(each) !== path && fieldOf(each) === fieldOf(of),
-  )
-  const isMeant = (each: Leaf): boolean =>
-    exact.has(each.part)
-      ? pathOf(each) === path
-      : pathOf(each).endsWith(path) || path.endsWith(pathOf(each))
-  const isUncertain = (each: Leaf): boolean => {
-    // A short value among other words may stand for anything.
-    if (each.node.kind === 'string' && !sameText(each.node, of.node)) return true
-    if (exact.has(each.part)) return false
-    return isMeant(each) ? isTwice : keyOf(each) === keyOf(of)
-  }
-  return leaves.some(isUncertain) ? undefined : isMeant
-}
-
-function sameText(a: JsonNode, b: JsonNode): boolean {
-  return a.kind === 'string' && b.kind === 'string' && a.value === b.value
-}
-
-function pathOf({ keys }: Leaf): string {
-  return keys.map((key) => `\0${key}`).join('')
+function sameText(node: JsonNode, text: string): boolean {
+  return node.kind === 'string' && node.value === text
 }
 
 /** Returns the edits of one value; a text may have the value among other words. */
