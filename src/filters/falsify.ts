@@ -1,6 +1,6 @@
 import { inOrder, splice } from '../base/json/json-edit.ts'
 import { pointerTo } from '../base/json/json-pointer.ts'
-import { isOther } from '../mcp/call.ts'
+import { type Call, isOther } from '../mcp/call.ts'
 import { duration, oneOf, percentage, section } from './lib/config-schema.ts'
 import {
   type FalseValue,
@@ -11,7 +11,7 @@ import {
   defineFault,
 } from './fault.ts'
 import type { Static, TOptional, TProperties } from 'typebox'
-import { type LieContext, findLie, LIE_KINDS, shuffled } from './lib/falsify/lie.ts'
+import { type Lie, type LieContext, findLie, LIE_KINDS, shuffled } from './lib/falsify/lie.ts'
 import { type Earlier, LiedCalls } from './lib/falsify/lied-calls.ts'
 import { type Leaf, rawOf, viewOf } from './lib/falsify/result-view.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
@@ -98,7 +98,7 @@ export const falsify = defineFault({
     return problems
   },
   outlook(config, { call, identified }) {
-    if (call === undefined || isOther(call) || !mayHaveText(call)) return NOTHING
+    if (!mayBeFalse(call)) return NOTHING
     const named = kindsOf(config)
     const isKept = named.every((each) => FROM_EARLIER.includes(each))
     if (isKept && !identified) return { cannot: 'no_caller' }
@@ -118,6 +118,10 @@ function kind<Properties extends TProperties = Record<never, never>>(
   return Type.Optional(section(properties, { description }))
 }
 
+function mayBeFalse(call: Call | undefined): boolean {
+  return call !== undefined && !isOther(call) && mayHaveText(call)
+}
+
 /** Returns the kinds that a rule names; all of them when it names none. */
 function kindsOf(config: Config): readonly Kind[] {
   const named = KINDS.filter((each) => config[each] !== undefined)
@@ -129,73 +133,87 @@ async function falsified(
   frame: Frame,
   config: Config,
 ): Promise<Frame | undefined> {
-  if (ctx.call === undefined || isOther(ctx.call) || !isPlainResult(frame.message)) return undefined
-  const text = frameText(frame)
+  const text = mayBeFalse(ctx.call) && isPlainResult(frame.message) ? frameText(frame) : undefined
   if (text === undefined) return undefined
   const kinds = kindsOf(config)
   const calls = ctx.memory(() => new LiedCalls(ctx.keeping))
   const isKept = kinds.some((each) => FROM_EARLIER.includes(each))
   const earlier: Earlier = isKept ? calls.keep(ctx, text) : { others: [] }
-  if (calls.has(ctx)) {
-    ctx.withinLimit()
-    return undefined
-  }
-  const changed = await withLies(ctx, config, text, earlier)
-  if (changed.done.size === 0) {
+  const work = new Falsehood(ctx, config, earlier, text)
+  for (const kind of shuffled(kinds, ctx.random)) await work.add(kind)
+  if (work.done.size === 0) {
     const isAlone = kinds.every((each) => FROM_EARLIER.includes(each))
     ctx.cannot((isAlone ? earlier.cannot : undefined) ?? 'no_plausible_change')
     return undefined
   }
-  ctx.injected([...changed.done].join(', '))
+  if (calls.has(ctx)) {
+    ctx.withinLimit()
+    return undefined
+  }
+  ctx.injected([...work.done].join(', '))
   calls.add(ctx)
-  ctx.host.falsified(changed.values, config.onUse)
-  return withText(frame, changed.text)
+  ctx.host.falsified(work.values, config.onUse)
+  return withText(frame, work.text)
 }
 
-/** Changes a result step by step, each step seeing the result of the one before. */
-async function withLies(ctx: FaultContext, config: Config, original: string, earlier: Earlier) {
-  const { at, count, number, date } = config
-  const { random, nextLoop } = ctx
-  const done = new Set<Kind>()
-  const values: FalseValue[] = []
-  /** The places and the JSON of values that are false already. */
-  const isFalse = new Set<string>()
-  const truths = new Set<string>()
-  let others: readonly Leaf[] | undefined
-  let text = original
-  const facts: LieContext = {
-    share: (number?.by ?? PERCENT) / 100,
-    ms: date?.by ?? DAY,
-    at: at === undefined ? undefined : [at].flat(),
-    schema: ctx.outputSchema(),
-    earlier: () => (others ??= earlier.others.flatMap(leavesIn)),
-    isFree: (leaf) => !isFalse.has(pointerTo(leaf.keys)) && !isFalse.has(rawOf(leaf)),
-    truths,
-    random,
-    nextLoop,
-  }
-  let left = count
-  for (const kind of shuffled(kindsOf(config), random)) {
-    while (left > 0) {
-      const view = viewOf(text)
-      const stale = kind === 'stale' && done.size === 0 ? staleText(text, earlier) : undefined
-      if (view === undefined || (kind === 'stale' && stale === undefined)) break
-      const lie = kind === 'stale' ? undefined : await findLie(kind, view, facts)
-      if (stale === undefined && lie === undefined) break
-      text = stale ?? splice(text, inOrder(lie!.edits))
-      done.add(kind)
-      values.push(...(lie?.values ?? []))
-      for (const { trueText } of values) truths.add(trueText)
-      // A second look at words might take the false value for a true one.
-      left = lie?.leaf === undefined ? 0 : left - 1
-      if (lie?.leaf === undefined) break
-      const pointer = pointerTo(lie.leaf.keys)
-      isFalse.add(pointer)
-      const now = leavesIn(text).find(({ keys }) => pointerTo(keys) === pointer)
-      if (now !== undefined) isFalse.add(rawOf(now))
+/** A result that becomes false step by step, each step seeing the result of the one before. */
+class Falsehood {
+  text: string
+  readonly values: FalseValue[] = []
+  readonly done = new Set<Kind>()
+  readonly #earlier: Earlier
+  readonly #facts: LieContext
+  /** The places and the JSON of values that are false already, and the true ones. */
+  readonly #used = new Set<string>()
+  #others: readonly Leaf[] | undefined
+  #left: number
+
+  constructor(ctx: FaultContext, config: Config, earlier: Earlier, text: string) {
+    const { at, count, number, date } = config
+    this.text = text
+    this.#earlier = earlier
+    this.#left = count
+    this.#facts = {
+      share: (number?.by ?? PERCENT) / 100,
+      ms: date?.by ?? DAY,
+      at: at === undefined ? undefined : [at].flat(),
+      schema: ctx.outputSchema(),
+      earlier: () => (this.#others ??= earlier.others.flatMap(leavesIn)),
+      used: this.#used,
+      random: ctx.random,
+      nextLoop: ctx.nextLoop,
     }
   }
-  return { text, done, values }
+
+  /** Makes as many changes of a kind as are left. */
+  async add(kind: Kind): Promise<void> {
+    if (kind === 'stale') {
+      const stale = this.done.size === 0 ? staleText(this.text, this.#earlier) : undefined
+      if (stale === undefined) return
+      this.text = stale
+      this.done.add(kind)
+      this.#left = 0
+    }
+    while (kind !== 'stale' && this.#left > 0) {
+      const view = viewOf(this.text)
+      const lie = view && (await findLie(kind, view, this.#facts))
+      if (lie === undefined) return
+      this.text = splice(this.text, inOrder(lie.edits))
+      this.done.add(kind)
+      this.values.push(...lie.values)
+      // A second look at words might take the false value for a true one.
+      this.#left = lie.leaf === undefined ? 0 : this.#left - 1
+      this.#use(lie)
+    }
+  }
+
+  #use({ values, leaf }: Lie): void {
+    for (const { trueText } of values) this.#used.add(trueText)
+    const pointer = leaf && pointerTo(leaf.keys)
+    const now = leavesIn(this.text).find(({ keys }) => pointerTo(keys) === pointer)
+    if (pointer !== undefined) this.#used.add(pointer)
+    if (now !== undefined) this.#used.add(rawOf(now))
+  }
 }
 
 /** Returns an earlier result of the same call, with the id of this one, unless it is the same. */

@@ -1,6 +1,6 @@
 import { isGlob, matchesGlob } from '../../../base/glob.ts'
 import { type TextEdit, inOrder, splice } from '../../../base/json/json-edit.ts'
-import { parsePointer } from '../../../base/json/json-pointer.ts'
+import { parsePointer, pointerTo } from '../../../base/json/json-pointer.ts'
 import { pick } from '../../../base/seeded-random.ts'
 import type { FalseValue } from '../../fault.ts'
 import { DAY_IN_TEXT, shiftedDate } from './dates.ts'
@@ -46,9 +46,8 @@ export interface LieContext {
   readonly schema: unknown
   /** Returns the values of earlier results of the same tool. */
   readonly earlier: () => readonly Leaf[]
-  readonly isFree: (leaf: Leaf) => boolean
-  /** Values that were true before other lies, and must not come back. */
-  readonly truths: ReadonlySet<string>
+  /** The pointers and the JSON of false values, and true values that must not come back. */
+  readonly used: ReadonlySet<string>
   readonly random: () => number
   readonly nextLoop: () => Promise<void>
 }
@@ -74,26 +73,28 @@ export async function findLie(
   ctx: LieContext,
 ): Promise<Lie | undefined> {
   const { structured, parts, text } = view
-  const { at, isFree, schema } = ctx
+  const { at, used, schema } = ctx
   const isMeant = at === undefined ? hasMeaning : placesIn(at)
   const before: unknown =
     structured && JSON.parse(rawOf({ node: structured.node, part: structured }))
-  const enums = enumsIn(schema)
+  const stands = (lie: Lie): boolean =>
+    !lie.values.some(({ falseText }) => used.has(falseText)) &&
+    (schema === undefined || !structured || stillFits(schema, changed(view, lie), before))
+  const isUsed = (leaf: Leaf): boolean => used.has(pointerTo(leaf.keys)) || used.has(rawOf(leaf))
+  const facts = { ...ctx, enums: enumsIn(schema) }
   let tries = 0
   for (const leaf of shuffled(parts[0]?.leaves ?? [], ctx.random)) {
-    if (tries >= MAX_TRIES || !isMeant(leaf) || !isFree(leaf)) continue
-    const lies = liesAbout(kind, view, leaf, { ...ctx, enums })
-    const stands = (lie: Lie): boolean =>
-      !lie.values.some(({ falseText }) => ctx.truths.has(falseText)) &&
-      (schema === undefined || !structured || stillFits(schema, changed(view, lie), before))
-    const lie = lies.find(stands)
-    if (lie !== undefined) return lie
-    if (lies.length === 0) continue
-    tries++
-    if (text.length > MAX_PROSE) await ctx.nextLoop()
+    if (!isMeant(leaf) || isUsed(leaf)) continue
+    const attempts = attemptsAt(kind, view, leaf, facts)
+    for (const attempt of attempts) {
+      const lie = attempt()
+      if (lie !== undefined && stands(lie)) return lie
+      if (text.length > MAX_PROSE) await ctx.nextLoop()
+    }
+    if (attempts.length > 0 && ++tries >= MAX_TRIES) return undefined
   }
   if (at !== undefined || parts.length > 0) return undefined
-  return proseSwaps(kind, view, ctx).flatMap((swap) => lieOf(view, undefined, swap))[0]
+  return proseSwaps(kind, view, ctx).flatMap((swap) => lieOf(view, undefined, swap) ?? [])[0]
 }
 
 /** Returns the items in an order that the seed determines. */
@@ -130,20 +131,25 @@ function placesIn(at: readonly string[]): (leaf: Leaf) => boolean {
   }
 }
 
-function lieOf(view: ResultView, leaf: Leaf | undefined, swap: Swap): readonly Lie[] {
+function lieOf(view: ResultView, leaf: Leaf | undefined, swap: Swap): Lie | undefined {
   const edits = swapEdits(view, leaf, swap)
-  return edits.length === 0 ? [] : [{ edits, values: swap.values, leaf }]
+  return edits.length === 0 ? undefined : { edits, values: swap.values, leaf }
 }
 
 type Facts = LieContext & { readonly enums: readonly (readonly unknown[])[] }
+type Attempt = () => Lie | undefined
 
-/** Proposes lies about a value, the most recognisable one first. */
-function liesAbout(kind: LieKind, view: ResultView, leaf: Leaf, facts: Facts): readonly Lie[] {
-  if (kind === 'omit' || kind === 'duplicate' || kind === 'order') {
-    const edits = rowEdits(view, leaf, kind, facts.random)
-    return edits.length === 0 ? [] : [{ edits, values: [], leaf }]
+/** Returns what may make a lie of a value, the most recognisable one first: each takes its time. */
+function attemptsAt(kind: LieKind, view: ResultView, leaf: Leaf, facts: Facts): readonly Attempt[] {
+  if (kind !== 'omit' && kind !== 'duplicate' && kind !== 'order') {
+    return swapsOf(kind, view, leaf, facts).map((swap) => () => lieOf(view, leaf, swap))
   }
-  return swapsOf(kind, view, leaf, facts).flatMap((swap) => lieOf(view, leaf, swap))
+  if (leaf.node.kind !== 'array') return []
+  const inRows = (): Lie | undefined => {
+    const edits = rowEdits(view, leaf, kind, facts.random)
+    return edits.length === 0 ? undefined : { edits, values: [], leaf }
+  }
+  return [inRows]
 }
 
 function swapsOf(
