@@ -351,7 +351,7 @@ it.each(['{}', '{ count: 4 }', ...CONFIGS])(
   async (config) => {
     const ajv = new Ajv2020({ strict: false, logger: false })
     let injected = 0
-    for (let seed = 0; seed < rounds(100, 3000); seed++) {
+    for (let seed = 0; seed < rounds(40, 3000); seed++) {
       const results = new Results(seed)
       const { fields, schema } = results.fields(2)
       const other = JSON.parse(JSON.stringify(fields), (key, value: unknown) =>
@@ -389,7 +389,7 @@ it.each(['{}', '{ count: 4 }', ...CONFIGS])(
         expect(prose, `${seed} ${JSON.stringify(fields)}`).not.toMatch(said)
       }
     }
-    if (!config.includes('stale')) expect(injected).toBeGreaterThan(rounds(100, 3000) / 20)
+    if (!config.includes('stale')) expect(injected).toBeGreaterThan(rounds(40, 3000) / 20)
   },
 )
 
@@ -429,7 +429,7 @@ it('gives other calls a turn, and up, in a result of thousands of values that ma
       copied({ ...fields, other: 1 }, '0 1 2 3 4 5 6 0 1 2 3 4 5 6'),
     )
     expect(ctx.reached).toEqual(['no_plausible_change'])
-    expect(performance.now() - began).toBeLessThan(5000)
+    expect(performance.now() - began).toBeLessThan(10_000)
   }
 })
 

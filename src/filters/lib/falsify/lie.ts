@@ -63,7 +63,7 @@ const MAX_TEXT = 200
 const MAX_AMOUNT = 24
 const MAX_PROSE = 16 * 1024
 /** The values of which all copies are looked for, and the other values that are tried for each. */
-const MAX_TRIES = 20
+const MAX_TRIES = 10
 const MAX_OTHERS = 5
 
 /** Finds a lie of one kind that leaves the result valid. */
@@ -179,7 +179,7 @@ function swapsOf(
       .slice(0, MAX_OTHERS)
       .map((to) => textSwap(value, to))
   }
-  const isName = allowed.length === 0 && !isId && /^.*\S.*$/.test(value) && value.length <= MAX_TEXT
+  const isName = !isId && allowed.length === 0 && value.length <= MAX_TEXT && /^.*\S.*$/.test(value)
   return isName && shiftedDate(value, 0) !== value ? otherSwaps(view, leaf, earlier()) : []
 }
 

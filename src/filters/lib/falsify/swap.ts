@@ -33,11 +33,14 @@ export interface Swap {
 /** Replaces a number, and keeps signs, separators and decimals. */
 export function numberSwap(from: Decimal, to: Decimal): Swap {
   const [falseText, trueText] = [writeDecimal(to), writeDecimal(from)]
+  const about = Number(trueText)
   return {
     isDistinct: isDistinctNumber(from),
     values: isDistinctNumber(to) ? [{ falseText, trueText, kind: 'number' }] : [],
     json(node, raw) {
-      const value = node.kind === 'number' ? readDecimal(raw) : undefined
+      // Most numbers differ, and need not be read exactly.
+      if (node.kind !== 'number' || Math.abs(node.value) !== about) return undefined
+      const value = readDecimal(raw)
       if (value === undefined || !isSame(value, from)) return undefined
       return (raw.startsWith('-') ? '-' : '') + writeDecimal(withDecimals(to, value.decimals))
     },
