@@ -53,7 +53,7 @@ const schema = section({
   at: Type.Optional(
     names({
       description:
-        'Selects the values: JSON Pointers into structured content or the JSON of a text, where `*` matches all items and members, and keys or globs of keys. Default: any value but cursors, versions and timestamps of the response.',
+        'Selects values by JSON Pointers, where `*` matches all items and members, or by keys and globs of keys. Default: all but cursors, versions and timestamps.',
       examples: ['temperature', ['/temperature', 'humid*']],
     }),
   ),
@@ -79,7 +79,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   meets:
-    'A valid result in which one value is wrong, and nothing says so. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
+    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
   elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

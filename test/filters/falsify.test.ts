@@ -8,6 +8,7 @@ import { Context, frames, texts, TOOL_CALL } from './context.ts'
 import { findings, parameters } from './fault-text.ts'
 import { resultFrame } from './results.ts'
 
+type Config = Parameters<typeof falsify.create>[0]
 type Fields = Record<string, unknown>
 interface Result {
   readonly structuredContent?: Fields
@@ -27,7 +28,7 @@ interface Setup {
 /** Falsifies one result, after earlier ones of other calls. */
 async function falsified(config: string, result: object, setup: Setup = {}) {
   const { schema, earlier = [], seed = 1, headers = { authorization: 'a' } } = setup
-  const fault = falsify.create(parameters('falsify', config) as never)
+  const fault = falsify.create(parameters('falsify', config) as Config)
   const first = new Context({ headers })
   const play = async (each: object, n: number) => {
     const call = { ...TOOL_CALL, params: { name: 'search', arguments: { n } } }
@@ -182,7 +183,7 @@ it('replaces a text by another member of the schema', async () => {
 })
 
 it('responds with an earlier result of the same call', async () => {
-  const fault = falsify.create(parameters('falsify', '{ stale: {} }') as never)
+  const fault = falsify.create(parameters('falsify', '{ stale: {} }') as Config)
   const first = new Context({ session: 's' })
   const play = async (price: number) => {
     const ctx = new Context({ after: first, session: 's' })
@@ -196,7 +197,7 @@ it('responds with an earlier result of the same call', async () => {
 })
 
 it('gives the same call of a task the false value once, and the true one from then on', async () => {
-  const fault = falsify.create(parameters('falsify', '{ number: {} }') as never)
+  const fault = falsify.create(parameters('falsify', '{ number: {} }') as Config)
   const first = new Context()
   const play = async (n: number, task: object | undefined, session = 's') => {
     const call = { ...TOOL_CALL, params: { arguments: { n } } }

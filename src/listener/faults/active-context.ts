@@ -47,10 +47,6 @@ class CallView {
     return text === undefined ? undefined : digest(text)
   }
 
-  get task(): object | undefined {
-    return this.owner.context.exchange.taskOf?.(this.call)
-  }
-
   get response(): ResponseHead | undefined {
     return this.owner.response
   }
@@ -93,6 +89,10 @@ export class ActiveContext extends CallView {
   get host(): FaultHost {
     const { control } = this.owner.context
     return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
+  }
+
+  get task(): object | undefined {
+    return this.owner.context.exchange.taskOf?.(this.call)
   }
 
   outputSchema(): unknown {

@@ -9,7 +9,7 @@ export interface Decimal {
 /** Digits that recognise a number, and digits that recognise a rounded one. */
 const ENOUGH_DIGITS = 5
 const ROUNDED_DIGITS = 3
-/** Longer runs of digits are no amounts, and would cost time. */
+/** Limits the digits of a number: longer ones would cost time. */
 const MAX_RUN = 40
 /** A digit and what follows it in a number; each character is read once. */
 const RUN = /\d(?:\d|[.,'’\u00A0\u202F](?=\d))*/g
