@@ -35,21 +35,21 @@ const PERCENT = 5
 const DAY = 86_400_000
 
 const schema = section({
-  number: kind('Changes a number, with the same sign, decimals and unit.', {
+  number: variant('Changes a number, with the same sign, decimals and unit.', {
     by: percentage({ default: `${PERCENT}%`, description: 'Sets by how much, about; above 0.' }),
   }),
-  date: kind('Moves a date of ISO 8601, with or without a time.', {
+  date: variant('Moves a date of ISO 8601, with or without a time.', {
     by: duration({ default: '1d', description: 'Sets how far, earlier or later; above 0.' }),
   }),
-  boolean: kind('Turns `true` into `false`, or the reverse, in a result without other words.'),
-  enum: kind('Replaces a text by another one that the `outputSchema` of the tool allows there.'),
-  id: kind('Replaces an id by one that an earlier result had in the same field.'),
-  text: kind('Replaces a name, an address or a code by one of an earlier result, as with `id`.'),
-  omit: kind('Leaves out a row of a list; counts and totals beside the list follow.'),
-  duplicate: kind('Repeats a row of a list; counts and totals beside the list follow.'),
-  order: kind('Swaps two rows of a list.'),
-  unit: kind('Multiplies a number by 1000, or converts a temperature between °C and °F.'),
-  stale: kind('Responds with an earlier result of the same call, as `replay` does.'),
+  boolean: variant('Turns `true` into `false`, or the reverse, in a result without other words.'),
+  enum: variant('Replaces a text by another one that the `outputSchema` of the tool allows there.'),
+  id: variant('Replaces an id by one that an earlier result had in the same field.'),
+  text: variant('Replaces a name, an address or a code by one of an earlier result, as with `id`.'),
+  omit: variant('Leaves out a row of a list; counts and totals beside the list follow.'),
+  duplicate: variant('Repeats a row of a list; counts and totals beside the list follow.'),
+  order: variant('Swaps two rows of a list.'),
+  unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.'),
+  stale: variant('Responds with an earlier result of the same call, as `replay` does.'),
   at: Type.Optional(
     names({
       description:
@@ -111,7 +111,7 @@ export const falsify = defineFault({
 })
 
 /** The schema of a kind, which a rule names by its key. */
-function kind<Properties extends TProperties = Record<never, never>>(
+function variant<Properties extends TProperties = Record<never, never>>(
   description: string,
   properties = {} as Properties,
 ): TOptional<ReturnType<typeof section<Properties>>> {
@@ -193,8 +193,9 @@ class Falsehood {
       this.text = stale
       this.done.add(kind)
       this.#left = 0
+      return
     }
-    while (kind !== 'stale' && this.#left > 0) {
+    while (this.#left > 0) {
       const view = viewOf(this.text)
       const lie = view && (await findLie(kind, view, this.#facts))
       if (lie === undefined) return

@@ -11,12 +11,11 @@ const MAX_STEPS = 100_000
 const MAX_DEPTH = 60
 
 /** Keywords that decide about values, and that this check does not know. */
-const UNKNOWN = new Set([
-  ...['not', 'if', 'contains', 'dependentSchemas', 'dependentRequired', 'dependencies'],
-  ...['propertyNames', 'patternProperties', 'unevaluatedProperties', 'unevaluatedItems'],
-  ...['prefixItems', 'additionalItems', 'minProperties', 'maxProperties'],
-  ...['$dynamicRef', '$recursiveRef'],
-])
+const UNKNOWN = new Set(
+  'not if contains dependentSchemas dependentRequired dependencies propertyNames patternProperties unevaluatedProperties unevaluatedItems prefixItems additionalItems minProperties maxProperties $dynamicRef $recursiveRef'.split(
+    ' ',
+  ),
+)
 
 /** A value and the schema that it is compared with. */
 interface Place {
