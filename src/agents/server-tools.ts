@@ -1,15 +1,21 @@
 import type { RequestCall } from '../mcp/call.ts'
 import type { Message } from '../mcp/json-rpc.ts'
-import { fieldsOf, listOf, textOf } from '../base/values.ts'
+import { jsonWeight } from '../base/json/json-weight.ts'
+import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
 
 /** Further tools count as unsafe, and so do those with a longer name. */
 const MAX_TOOLS = 2_000
 const MAX_NAME = 128
+/** The memory of one output schema, and of all schemas of a server; others stay unknown. */
+const MAX_SCHEMA = 256 * 1024
+const MAX_SCHEMAS = 4 * 1024 * 1024
 
 /** Remembers which tools of one server declare that they may be called again. */
 export class ServerTools {
   readonly id: number
   readonly #tools = new Map<string, boolean>()
+  readonly #schemas = new Map<string, { readonly schema: unknown; readonly weight: number }>()
+  #weight = 0
 
   constructor(id: number) {
     this.id = id
@@ -18,13 +24,29 @@ export class ServerTools {
   /** Learns from the response to a call. */
   learn({ method }: RequestCall, message: Message): void {
     if (method !== 'tools/list' || message.kind !== 'result') return
-    for (const { name, annotations } of listOf(fieldsOf(message.result)['tools'])) {
+    for (const { name, annotations, outputSchema } of listOf(fieldsOf(message.result)['tools'])) {
       const tool = textOf(name)
       if (tool === undefined || tool.length > MAX_NAME) continue
       if (this.#tools.size >= MAX_TOOLS && !this.#tools.has(tool)) return
       const { idempotentHint, readOnlyHint } = fieldsOf(annotations)
       this.#tools.set(tool, idempotentHint === true || readOnlyHint === true)
+      this.#keepSchema(tool, outputSchema)
     }
+  }
+
+  /** Returns the schema of the structured content of a tool; undefined for unknown ones. */
+  outputSchema(tool: string | undefined): unknown {
+    return tool === undefined ? undefined : this.#schemas.get(tool)?.schema
+  }
+
+  #keepSchema(tool: string, schema: unknown): void {
+    this.#weight -= this.#schemas.get(tool)?.weight ?? 0
+    this.#schemas.delete(tool)
+    if (!isRecord(schema)) return
+    const weight = jsonWeight(schema)
+    if (weight > MAX_SCHEMA || this.#weight + weight > MAX_SCHEMAS) return
+    this.#weight += weight
+    this.#schemas.set(tool, { schema, weight })
   }
 
   /** Returns true when a tool declares `idempotentHint` or `readOnlyHint`. */

@@ -6,6 +6,7 @@ import { connectionFault } from './connection.ts'
 import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
 import type { Fault } from './fault.ts'
+import { falsify } from './falsify.ts'
 import { hang } from './hang.ts'
 import { inflate } from './inflate.ts'
 import { poison } from './poison.ts'
@@ -38,6 +39,7 @@ export const FAULTS = [
   replay,
   amplify,
   poison,
+  falsify,
   inflate,
   processFault,
   connectionFault,

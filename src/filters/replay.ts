@@ -1,12 +1,9 @@
-import { isRecord } from '../base/values.ts'
-import { canonicalJson } from '../base/json/canonical-json.ts'
-import type { Message } from '../mcp/json-rpc.ts'
-import { isModern } from '../mcp/protocol-version.ts'
 import { audience } from './lib/audience.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { defineFault, type Fault, type FaultContext, type Frame } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
+import { aboutOf, isPlainResult } from './lib/kept-calls.ts'
 import { KeptResponses } from './lib/kept-responses.ts'
 import { changingLast } from './lib/json/json-part.ts'
 import { idText, withId } from './lib/json/message-id.ts'
@@ -79,26 +76,3 @@ export const replay = defineFault({
     return { changes: true, ...changingLast(replayed) }
   },
 })
-
-/** The key of earlier responses to the same call; undefined where there is no call. */
-function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {
-  if (call === undefined || isOther(call)) return undefined
-  const parts = [call.method, call.name ?? null, isModern(call.protocolVersion)]
-  return withArguments ? [...parts, canonicalJson(argumentsOf(call.params))] : parts
-}
-
-/** All that is asked for, less what differs from call to call. */
-function argumentsOf(params: unknown): unknown {
-  if (!isRecord(params)) return params
-  const { _meta: _, ...rest } = params
-  return rest
-}
-
-/**
- * A result that is whole by itself: no failure, no question back to the client, no task to poll.
- */
-function isPlainResult(message: Message | undefined): boolean {
-  if (message?.kind !== 'result' || !isRecord(message.result)) return false
-  const { isError, resultType = 'complete', task } = message.result
-  return isError !== true && resultType === 'complete' && task === undefined
-}

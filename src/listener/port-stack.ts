@@ -90,6 +90,7 @@ export function createStack(
       outbound,
       newConnections,
       server,
+      ...(watched && { outputSchemaOf: (tool) => watched.server.outputSchema(tool) }),
     })
   const parts = { maxBody, holdTimeout, strict, inFlight, sessions, markers, planner, push }
   return { exchanges: stack({ ...shared, ...own, ...parts }), sessions, push }

@@ -26,11 +26,13 @@ export const NO_CONTEXT: ExchangeContext = {
   control: {
     expireSession: () => undefined,
     hasSessionEnded: () => false,
+    outputSchemaOf: () => undefined,
     hostFor: () => ({
       refuseConnections: () => undefined,
       server: undefined,
       closePort: undefined,
       watchFor: () => undefined,
+      falsified: () => undefined,
     }),
   },
 }

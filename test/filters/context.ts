@@ -1,7 +1,7 @@
 import { KEEP_ALL } from '../../src/base/room.ts'
 import { callerText } from '../../src/http/caller-identity.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import type { FaultContext, Frame } from '../../src/filters/fault.ts'
+import type { FalseValue, FaultContext, Frame } from '../../src/filters/fault.ts'
 
 /** A call of a tool. */
 export const TOOL_CALL: Call = {
@@ -27,6 +27,10 @@ export class Context implements FaultContext {
   readonly sleeps: number[] = []
   /** The effects of the fault beyond its call. */
   readonly reached: string[] = []
+  readonly falsified: FalseValue[] = []
+  readonly task: object | undefined
+  schema: unknown
+  readonly outputSchema = (): unknown => this.schema
   limited = 0
   time = 0
   effects = 0
@@ -43,6 +47,7 @@ export class Context implements FaultContext {
       client?: FaultContext['client']
       headers?: Readonly<Record<string, string>>
       requestBytes?: number
+      task?: object
       response?: FaultContext['response']
       /** Another context of the same rule, whose memory this one shares. */
       after?: Context
@@ -54,6 +59,7 @@ export class Context implements FaultContext {
     this.client = options.client
     this.requestBytes = options.requestBytes ?? 0
     this.response = options.response
+    this.task = options.task
     this.#headers = options.headers ?? {}
     this.#memory = options.after === undefined ? {} : options.after.#memory
     this.#draws = [...(options.draws ?? [])]
@@ -89,6 +95,7 @@ export class Context implements FaultContext {
     closePort: (ms: number): void => void this.reached.push(`close ${ms}`),
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
+    falsified: (values: readonly FalseValue[]): void => void this.falsified.push(...values),
   }
   readonly withinLimit = (): void => {
     this.limited++

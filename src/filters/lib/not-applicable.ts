@@ -21,6 +21,7 @@ export const NOT_APPLICABLE = {
     'another fault stopped the call, or the client disconnected, before the upstream received the call',
   no_caller:
     'nothing in the request identifies the caller, so that no kept response may be replayed',
+  no_plausible_change: 'the response has no value with a plausible wrong one',
   not_kept: 'the server forbids caching the response',
   session_over: 'the session of the call has ended',
   failed: 'the fault failed with an internal error',

@@ -91,6 +91,14 @@ export class ActiveContext extends CallView {
     return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
   }
 
+  get task(): object | undefined {
+    return this.owner.context.exchange.taskOf?.(this.call)
+  }
+
+  outputSchema(): unknown {
+    return this.owner.context.control.outputSchemaOf(this.call)
+  }
+
   protected get origin(): FaultOrigin {
     return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
   }

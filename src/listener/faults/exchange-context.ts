@@ -23,6 +23,8 @@ export interface ExchangeControl {
   expireSession(by: FaultOrigin): void
   /** Returns true when a fault or the upstream has ended the session. */
   hasSessionEnded(): boolean
+  /** Returns the `outputSchema` of the tool of a call, if it is known. */
+  outputSchemaOf(call: Call | undefined): unknown
   /** Returns the effects beyond the call; `endsIn` are the milliseconds until the rule expires. */
   hostFor(by: FaultOrigin, endsIn: () => number): FaultHost
 }
@@ -39,6 +41,8 @@ export interface FaultedExchange {
   readonly receivedAt?: number
   /** Returns the records of a call, or of all open calls, that faults may disturb. */
   readonly disturbancesOf?: (call: Call | undefined) => readonly Disturbance[]
+  /** Returns the task of a call; undefined where tasks are not watched. */
+  readonly taskOf?: (call: Call | undefined) => object | undefined
   /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
   readonly onResponded?: (call: Call | undefined) => void
 }

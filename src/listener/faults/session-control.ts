@@ -1,10 +1,10 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { FaultHost, ServerHandle } from '../../filters/fault.ts'
-import type { Call } from '../../mcp/call.ts'
+import type { FalseValue, FaultHost, ServerHandle } from '../../filters/fault.ts'
+import { type Call, toolOf } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
+import type { ExchangeControl, FaultOrigin, FaultRef } from './exchange-context.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
 /**
@@ -88,6 +88,14 @@ export interface SessionEffects {
   readonly newConnections: NewConnections
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server?: ServerHandle | undefined
+  /** Returns the `outputSchema` of a tool, if the client has listed it. */
+  readonly outputSchemaOf?: (tool: string | undefined) => unknown
+  /** Follows the false values that a fault has put into the result of a call. */
+  readonly onFalsified?: (
+    by: FaultRef,
+    values: readonly FalseValue[],
+    onUse: 'block' | 'allow' | undefined,
+  ) => void
 }
 
 /** Offers the faults of one session effects beyond their exchange. */
@@ -125,7 +133,11 @@ export class SessionControl implements ExchangeControl {
     return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
   }
 
-  hostFor({ retired }: FaultOrigin, endsIn: () => number): FaultHost {
+  outputSchemaOf(call: Call | undefined): unknown {
+    return call === undefined ? undefined : this.#context.outputSchemaOf?.(toolOf(call))
+  }
+
+  hostFor({ ref, retired }: FaultOrigin, endsIn: () => number): FaultHost {
     const { newConnections, server } = this.#context
     const close = newConnections.closePort()
     return {
@@ -135,6 +147,7 @@ export class SessionControl implements ExchangeControl {
       },
       closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
       watchFor: (word) => this.#canaries.add(word),
+      falsified: (values, onUse) => this.#context.onFalsified?.(ref, values, onUse),
       server,
     }
   }

@@ -64,6 +64,7 @@ function planCalls(
     receivedAt,
     repeats,
     disturbancesOf: (call) => disturbancesOf(openOf(entries, call)),
+    taskOf: (call) => entries.find((each) => each.call === call)?.action?.task,
     onResponded: (call) => markResponded(entries, call, now()),
   })
 }

@@ -243,7 +243,7 @@ function renameProblem(pointer: string, to: string): string | undefined {
 }
 
 /** Returns the problem of a JSON Pointer; undefined when it is valid. */
-function pointerProblem(pointer: string): string | undefined {
+export function pointerProblem(pointer: string): string | undefined {
   if (!pointer.startsWith('/')) return 'a JSON Pointer must begin with `/`, as in `/items/0/price`'
   if (pointer.length > MAX_POINTER) return `a pointer must have at most ${MAX_POINTER} characters`
   const keys = parsePointer(pointer)

@@ -1,0 +1,229 @@
+import { inOrder, splice } from '../base/json/json-edit.ts'
+import { pointerTo } from '../base/json/json-pointer.ts'
+import { type Call, isOther } from '../mcp/call.ts'
+import { duration, oneOf, percentage, section } from './lib/config-schema.ts'
+import {
+  type FalseValue,
+  type Fault,
+  type FaultContext,
+  type Frame,
+  type ParameterProblem,
+  defineFault,
+} from './fault.ts'
+import type { Static, TOptional, TProperties } from 'typebox'
+import { type Lie, type LieContext, findLie, LIE_KINDS, shuffled } from './lib/falsify/lie.ts'
+import { type Earlier, LiedCalls } from './lib/falsify/lied-calls.ts'
+import { type Leaf, rawOf, viewOf } from './lib/falsify/result-view.ts'
+import { frameText, withText } from './lib/json/frame-json.ts'
+import { changingLast } from './lib/json/json-part.ts'
+import { idText, withId } from './lib/json/message-id.ts'
+import { pointerProblem } from './lib/json/rewrite-schema.ts'
+import { isPlainResult } from './lib/kept-calls.ts'
+import { names } from './lib/names.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { mayHaveText } from './lib/text-outlook.ts'
+import * as Type from 'typebox'
+
+const KINDS = [...LIE_KINDS, 'stale'] as const
+type Kind = (typeof KINDS)[number]
+
+/** Kinds whose values come from earlier results. */
+const FROM_EARLIER: readonly Kind[] = ['id', 'text', 'stale']
+
+/** Without `number` or `date`. */
+const PERCENT = 5
+const DAY = 86_400_000
+
+const schema = section({
+  number: variant('Changes a number, with the same sign, decimals and unit.', {
+    by: percentage({ default: `${PERCENT}%`, description: 'Sets by how much, about; above 0.' }),
+  }),
+  date: variant('Moves a date of ISO 8601, with or without a time.', {
+    by: duration({ default: '1d', description: 'Sets how far, earlier or later; above 0.' }),
+  }),
+  boolean: variant('Turns `true` into `false`, or the reverse, in a result without other words.'),
+  enum: variant('Replaces a text by another one that the `outputSchema` of the tool allows there.'),
+  id: variant('Replaces an id by one that an earlier result had in the same field.'),
+  text: variant('Replaces a name, an address or a code by one of an earlier result, as with `id`.'),
+  omit: variant('Leaves out a row of a list; counts and totals beside the list follow.'),
+  duplicate: variant('Repeats a row of a list; counts and totals beside the list follow.'),
+  order: variant('Swaps two rows of a list.'),
+  unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.'),
+  stale: variant('Responds with an earlier result of the same call, as `replay` does.'),
+  at: Type.Optional(
+    names({
+      description:
+        'Selects values by JSON Pointers, where `*` matches all items and members, or by keys and globs of keys. Default: all but cursors, versions and timestamps.',
+      examples: ['temperature', ['/temperature', 'humid*']],
+    }),
+  ),
+  count: Type.Integer({
+    default: 1,
+    minimum: 1,
+    maximum: 20,
+    description: 'Changes up to this number of values.',
+  }),
+  onUse: Type.Optional(
+    oneOf(['block', 'allow'], {
+      description:
+        'Decides about a later call of the task that contains the false value. `block`: it fails with a tool error. `allow`: the upstream receives it. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
+    }),
+  ),
+})
+
+type Config = Static<typeof schema>
+
+/** A plausible wrong value in a valid result, to see whether an agent looks again before it acts. */
+export const falsify = defineFault({
+  name: 'falsify',
+  summary: 'puts a plausible wrong value into a result',
+  schema,
+  meets:
+    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
+  elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
+  example: `- name: wrong-weather
+  match: { tool: get_weather }
+  percent: 20
+  faults:
+    - falsify: { number: { by: 5% }, at: /temperature }`,
+  check({ number, date, at = [] }) {
+    const problems: ParameterProblem[] = []
+    const message = 'must be above 0'
+    if (number?.by === 0) problems.push({ path: ['number', 'by'], message })
+    if (date?.by === 0) problems.push({ path: ['date', 'by'], message })
+    for (const each of [at].flat().filter((one) => one.startsWith('/'))) {
+      const wrong = pointerProblem(each)
+      if (wrong !== undefined) problems.push({ path: ['at'], message: wrong })
+    }
+    return problems
+  },
+  outlook(config, { call, identified }) {
+    if (!mayBeFalse(call)) return NOTHING
+    const named = kindsOf(config)
+    const isKept = named.every((each) => FROM_EARLIER.includes(each))
+    if (isKept && !identified) return { cannot: 'no_caller' }
+    const needs = isKept ? 'an earlier result' : 'a result with a value to change'
+    return { by: 'response', does: 'its result contains a plausible wrong value', needs }
+  },
+  create(config): Fault {
+    return { changes: true, ...changingLast((ctx, frame) => falsified(ctx, frame, config)) }
+  },
+})
+
+/** The schema of a kind, which a rule names by its key. */
+function variant<Properties extends TProperties = Record<never, never>>(
+  description: string,
+  properties = {} as Properties,
+): TOptional<ReturnType<typeof section<Properties>>> {
+  return Type.Optional(section(properties, { description }))
+}
+
+function mayBeFalse(call: Call | undefined): boolean {
+  return call !== undefined && !isOther(call) && mayHaveText(call)
+}
+
+/** Returns the kinds that a rule names; all of them when it names none. */
+function kindsOf(config: Config): readonly Kind[] {
+  const named = KINDS.filter((each) => config[each] !== undefined)
+  return named.length === 0 ? KINDS : named
+}
+
+async function falsified(
+  ctx: FaultContext,
+  frame: Frame,
+  config: Config,
+): Promise<Frame | undefined> {
+  const text = mayBeFalse(ctx.call) && isPlainResult(frame.message) ? frameText(frame) : undefined
+  if (text === undefined) return undefined
+  const kinds = kindsOf(config)
+  const calls = ctx.memory(() => new LiedCalls(ctx.keeping))
+  const isKept = kinds.some((each) => FROM_EARLIER.includes(each))
+  const earlier: Earlier = isKept ? calls.keep(ctx, text) : { others: [] }
+  const work = new Falsehood(ctx, config, earlier, text)
+  for (const kind of shuffled(kinds, ctx.random)) await work.add(kind)
+  if (work.done.size === 0) {
+    const isAlone = kinds.every((each) => FROM_EARLIER.includes(each))
+    ctx.cannot((isAlone ? earlier.cannot : undefined) ?? 'no_plausible_change')
+    return undefined
+  }
+  if (calls.has(ctx)) {
+    ctx.withinLimit()
+    return undefined
+  }
+  ctx.injected([...work.done].join(', '))
+  calls.add(ctx)
+  ctx.host.falsified(work.values, config.onUse)
+  return withText(frame, work.text)
+}
+
+/** A result that becomes false step by step, each step seeing the result of the one before. */
+class Falsehood {
+  text: string
+  readonly values: FalseValue[] = []
+  readonly done = new Set<Kind>()
+  readonly #earlier: Earlier
+  readonly #facts: LieContext
+  /** The places and the JSON of values that are false already, and the true ones. */
+  readonly #used = new Set<string>()
+  #others: readonly Leaf[] | undefined
+  #left: number
+
+  constructor(ctx: FaultContext, config: Config, earlier: Earlier, text: string) {
+    const { at, count, number, date } = config
+    this.text = text
+    this.#earlier = earlier
+    this.#left = count
+    this.#facts = {
+      share: (number?.by ?? PERCENT) / 100,
+      ms: date?.by ?? DAY,
+      at: at === undefined ? undefined : [at].flat(),
+      schema: ctx.outputSchema(),
+      earlier: () => (this.#others ??= earlier.others.flatMap(leavesIn)),
+      used: this.#used,
+      random: ctx.random,
+      nextLoop: ctx.nextLoop,
+    }
+  }
+
+  /** Makes as many changes of a kind as are left. */
+  async add(kind: Kind): Promise<void> {
+    if (kind === 'stale') {
+      const stale = this.done.size === 0 ? staleText(this.text, this.#earlier) : undefined
+      if (stale === undefined) return
+      this.text = stale
+      this.done.add(kind)
+      this.#left = 0
+      return
+    }
+    while (this.#left > 0) {
+      const view = viewOf(this.text)
+      const lie = view && (await findLie(kind, view, this.#facts))
+      if (lie === undefined) return
+      this.text = splice(this.text, inOrder(lie.edits))
+      this.done.add(kind)
+      this.values.push(...lie.values)
+      // A second look at words might take the false value for a true one.
+      this.#left = lie.leaf === undefined ? 0 : this.#left - 1
+      this.#use(lie)
+    }
+  }
+
+  #use({ values, leaf }: Lie): void {
+    for (const { trueText } of values) this.#used.add(trueText)
+    const pointer = leaf && pointerTo(leaf.keys)
+    const now = leavesIn(this.text).find(({ keys }) => pointerTo(keys) === pointer)
+    if (pointer !== undefined) this.#used.add(pointer)
+    if (now !== undefined) this.#used.add(rawOf(now))
+  }
+}
+
+/** Returns an earlier result of the same call, with the id of this one, unless it is the same. */
+function staleText(text: string, { same }: Earlier): string | undefined {
+  const id = idText(text)
+  const stale = same === undefined || id === undefined ? undefined : withId(same, id)
+  return stale === text ? undefined : stale
+}
+
+function leavesIn(text: string): readonly Leaf[] {
+  return viewOf(text)?.parts.flatMap(({ leaves }) => leaves) ?? []
+}
