@@ -92,6 +92,14 @@ export interface Output {
 /** Edits the JSON text of a call; returns undefined when there is nothing to change. */
 export type EditCall = (text: string) => string | undefined | Promise<string | undefined>
 
+/** A value that a fault has put into a result in place of the true one. */
+export interface FalseValue {
+  /** The text of the value as it stands in the result: digits of a number, or the string. */
+  readonly falseText: string
+  readonly trueText: string
+  readonly kind: 'number' | 'text'
+}
+
 /** Offers effects beyond the call. */
 export interface FaultHost {
   /** Resets new connections to the listener for a time. */
@@ -103,6 +111,8 @@ export interface FaultHost {
   readonly closePort: ((ms: number) => void) | undefined
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
+  /** Follows false values through the later calls of the same task. Without values, the injection is untracked. */
+  falsified(values: readonly FalseValue[], onUse: 'block' | 'allow' | undefined): void
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server: ServerHandle | undefined
 }
