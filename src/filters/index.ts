@@ -5,6 +5,7 @@ import { catalog } from './catalog.ts'
 import { connectionFault } from './connection.ts'
 import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
+import { falsify } from './falsify.ts'
 import type { Fault } from './fault.ts'
 import { hang } from './hang.ts'
 import { inflate } from './inflate.ts'
@@ -38,6 +39,7 @@ export const FAULTS = [
   replay,
   amplify,
   poison,
+  falsify,
   inflate,
   processFault,
   connectionFault,

@@ -80,6 +80,7 @@ export function createStack(
       newConnections,
       server,
     })
+  if (planner) inFlight.onResponse = (...response) => planner.responded(...response)
   const parts = { maxBody, holdTimeout, strict, inFlight, sessions, markers, planner, push }
   return { exchanges: stack({ ...shared, ...own, ...parts }), sessions, push }
 }

@@ -18,7 +18,7 @@ import { isForPeople, type Logger } from '../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
-import type { RulesEngine } from './rules-engine.ts'
+import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../base/manifest.ts'
 
@@ -64,7 +64,9 @@ export async function assemble(
   const version = readVersion()
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
-  const engine = await rulesEngine(options, metrics, logger, given)
+  const agents = await agentsOf(options, metrics)
+  const findings = agents?.findings
+  const engine = await rulesEngine(options, metrics, logger, { ...given, findings })
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
@@ -73,7 +75,6 @@ export async function assemble(
     messages: options.errorMessages === 'redacted',
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const agents = await agentsOf(options, metrics)
   const reporters = { telemetry, logger, watch, agents: agents?.watch }
   const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
@@ -248,12 +249,12 @@ async function rulesEngine(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   metrics: Metrics,
   logger: Logger,
-  given: GivenRules | undefined,
+  given: Partial<GivenRules> & Pick<LoggedFaults, 'findings'>,
 ): Promise<RulesEngine | undefined> {
   const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
   const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
-  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
+  if (path === undefined && headerFaults === undefined && given.keptFaults === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')

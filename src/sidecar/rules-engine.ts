@@ -1,3 +1,5 @@
+import { FalseValues } from '../agents/false-values.ts'
+import type { Findings } from '../agents/findings.ts'
 import { Canaries } from '../listener/faults/session-control.ts'
 import type { Guard } from '../rules/guard/guard.ts'
 import type { RollbackOn, UpstreamState } from '../rules/guard/rollback-on.ts'
@@ -64,6 +66,8 @@ export interface LoggedFaults {
   readonly logInjections: LogInjections
   readonly logFormat: LogFormat
   readonly keptFaults?: number
+  /** Counts how agents behave; undefined while they are not watched. */
+  readonly findings?: Findings | undefined
   /** Returns the faults of a file that can never act here, each with its reason. */
   readonly idle?: ((file: RulesFile) => readonly string[]) | undefined
 }
@@ -73,7 +77,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle }: LoggedFaults,
+  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle, findings }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger, path, isForPeople(logFormat), idle)
@@ -104,6 +108,7 @@ export function createRulesEngine(
   const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({
     telemetry: metrics,
+    tasks: metrics.tasks,
     logger,
     ruleLabel: (rule) => states.totals.labelOf(rule),
     recent,
@@ -146,6 +151,11 @@ export function createRulesEngine(
       headerFaults,
       connections,
       canaries: new Canaries(),
+      falseValues: new FalseValues((by, verdict, task) => {
+        const rule = states.totals.labelOf(by.rule)
+        metrics.tasks.falsified({ rule, tool: by.tool, verdict })
+        if (task !== undefined) findings?.falsified(task, by.tool, verdict)
+      }),
       createPlanner,
     },
     telemetry:

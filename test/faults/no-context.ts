@@ -21,6 +21,7 @@ export const NO_CONTEXT: ExchangeContext = {
     injected: () => undefined,
     notApplicable: () => undefined,
     canaryReturned: () => undefined,
+    falseValueUsed: () => undefined,
     failed: () => undefined,
   },
   control: {
@@ -31,6 +32,7 @@ export const NO_CONTEXT: ExchangeContext = {
       server: undefined,
       closePort: undefined,
       watchFor: () => undefined,
+      falsified: () => undefined,
     }),
   },
 }

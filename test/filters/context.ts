@@ -1,7 +1,7 @@
 import { KEEP_ALL } from '../../src/base/room.ts'
 import { callerText } from '../../src/http/caller-identity.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import type { FaultContext, Frame } from '../../src/filters/fault.ts'
+import type { FalseValue, FaultContext, Frame } from '../../src/filters/fault.ts'
 
 /** A call of a tool. */
 export const TOOL_CALL: Call = {
@@ -89,6 +89,8 @@ export class Context implements FaultContext {
     closePort: (ms: number): void => void this.reached.push(`close ${ms}`),
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
+    falsified: (values: readonly FalseValue[]): void =>
+      void this.reached.push(`falsified ${values.map(({ falseText }) => falseText).join(' ')}`),
   }
   readonly withinLimit = (): void => {
     this.limited++

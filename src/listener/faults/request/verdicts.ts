@@ -1,16 +1,18 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
 import { type Reply, asSseEvent } from '../../../mcp/reply.ts'
 import type { FaultContext, Verdict } from '../../../filters/fault.ts'
+import type { Falsification } from '../../../agents/false-values.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import type { ActiveFault, Inapplicable } from '../active-fault.ts'
 import type { CallInjection } from '../call-injection.ts'
-import { move, repliedBy } from '../call-state.ts'
+import { addMarker, move, repliedBy } from '../call-state.ts'
 import type { CallTexts } from './call-texts.ts'
 import {
   type HttpReply,
   type RpcReply,
+  faultMarker,
   markerComments,
   replyMessage,
 } from '../emit/injected-response.ts'
@@ -67,6 +69,23 @@ function pushReply(
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
   const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked))
   return sent ? undefined : 'no_push_stream'
+}
+
+const BLOCKED =
+  'Squall blocked this call: an argument holds a value that Squall falsified in an earlier result. The tool was not called.'
+
+/** Replies to a call whose arguments hold a false value; whether or not its rule is active. */
+export function blocked(own: CallInjection, by: Falsification): RequestVerdict {
+  const { rule, fault, marked } = by
+  const { call, context } = own
+  const marker = marked ? faultMarker(rule, fault) : undefined
+  const reply = { kind: 'toolError', text: BLOCKED } as const
+  move(own, 'changes')
+  if (marker !== undefined) addMarker(own, marker, false)
+  const effect = { effect: 'blocked a use', delayMs: undefined, first: true, isLater: true } as const
+  context.listener.injected({ rule, fault, call, ...effect })
+  if (sharesStream(call?.transport)) pushReply(own, reply, marker)
+  return { kind: 'respond', reply }
 }
 
 /** Edits a call, or reads it for its copies; returns the reason when that is impossible. */
