@@ -10,9 +10,16 @@ import type { Task } from './task.ts'
 import { formsOf, type Reader, readText, readValue, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
 
-/** What became of a result with false values. */
-export type FalsifiedVerdict =
-  'used' | 'used_blocked' | 'verified' | 'used_after_verification' | 'not_seen' | 'untracked'
+/** Says what an agent did with a result with false values. */
+export const FALSIFIED_VERDICTS = [
+  'used',
+  'used_blocked',
+  'used_after_verification',
+  'verified',
+  'not_seen',
+  'untracked',
+] as const
+export type FalsifiedVerdict = (typeof FALSIFIED_VERDICTS)[number]
 
 /** The fault that sent false values, and the tool in whose result. */
 export interface Falsification {
@@ -33,8 +40,8 @@ export interface FalseUse {
 export interface Asker {
   readonly key: string
   readonly task: Task | undefined
-  readonly session: string
-  readonly caller: string
+  /** Its session, or else its client. */
+  readonly party: string
   readonly hint: ToolHint
 }
 
@@ -60,9 +67,8 @@ interface Mark {
   readonly isTrue: boolean
 }
 
-/** Conversations with false values; further ones are untracked. */
+/** Conversations with false values, and such results in each; further ones are untracked. */
 const MAX_FOLLOWED = 1_000
-/** Results with false values in one conversation; further ones are untracked. */
 const MAX_LIES = 16
 const MAX_OCCURRED = 2_000
 /** False values are looked for this long after the last call, in milliseconds. */
@@ -72,7 +78,7 @@ const WINDOW = 30_000
 /** Bytes of a form with its place in a map, and of what belongs to each lie. */
 const FORM_BYTES = 200
 const LIE_BYTES = 1_000
-const MAX_SESSIONS = 16
+const MAX_PARTIES = 16
 /** Larger results are not searched. Those above 16 KiB are not parsed, and searched as text. */
 export const MAX_RESULT = 1024 * 1024
 
@@ -83,9 +89,8 @@ class Conversation implements Reader {
   readonly values = new WatchedValues<Mark>()
   /** The sessions and callers that took part. */
   readonly parties = new Set<string>()
-  /** The calls with a false result, and those that repeat one. */
-  readonly liedTo = new WeakSet<Call>()
-  readonly again = new WeakMap<Call, Lie[]>()
+  /** The calls that repeat one with a false result; those with one repeat nothing. */
+  readonly again = new WeakMap<Call, readonly Lie[] | 'falsified'>()
   occurred: Occurred | undefined
   task: Task | undefined
   usedAt = 0
@@ -95,25 +100,14 @@ class Conversation implements Reader {
     this.key = key
   }
 
-  word(hash: number, text: string, from: number): void {
-    this.occurred?.word(hash)
-    if (this.lies.length > 0) this.values.word(hash, text, from)
+  words(words: readonly string[]): void {
+    this.occurred?.words(words)
+    this.values.words(words)
   }
 
-  number(canonical: string): void {
-    this.occurred?.number(canonical)
-    if (this.lies.length > 0) this.values.number(canonical)
-  }
-
-  /** Returns the forms of a value that have not occurred; undefined when the value itself has. */
-  newForms(value: FalseValue): ValueForms | undefined {
-    const forms = formsOf(value)
-    const { occurred } = this
-    if (forms === undefined || occurred === undefined) return undefined
-    const { kind, falsified } = forms
-    if (kind === 'text') return occurred.hasText(falsified[0]!) ? undefined : forms
-    if (occurred.hasNumber(falsified[0]!)) return undefined
-    return { ...forms, falsified: falsified.filter((form) => !occurred.hasNumber(form)) }
+  number(form: string): void {
+    this.occurred?.number(form)
+    this.values.number(form)
   }
 }
 
@@ -126,12 +120,10 @@ export class FalseValues implements Kept {
   readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
   readonly #calls = new WeakMap<Call, Conversation>()
   readonly #onVerdict: OnFalsified
-  readonly #now: () => number
   #memory: (Room & { readonly keeping: Keeping }) | undefined
 
-  constructor(onVerdict: OnFalsified, now: () => number = () => performance.now()) {
+  constructor(onVerdict: OnFalsified) {
     this.#onVerdict = onVerdict
-    this.#now = now
   }
 
   /** Sets the budget that bounds what is kept. */
@@ -152,18 +144,20 @@ export class FalseValues implements Kept {
     const own = this.#conversation(asker, records)
     if (own === undefined) return undefined
     this.#calls.set(call, own)
-    own.usedAt = this.#now()
+    own.usedAt = performance.now()
     own.task = asker.task ?? own.task
-    if (own.parties.size < MAX_SESSIONS) own.parties.add(partyOf(asker.session, asker.caller))
+    if (own.parties.size < MAX_PARTIES) own.parties.add(asker.party)
     if (call.method !== 'tools/call') return undefined
     readValue(fieldsOf(call.params)['arguments'], own)
     if (own.lies.length === 0) return undefined
     const key = keyOf(call)
-    const again = own.lies.filter(({ callKey }) => callKey === key)
-    if (again.length > 0) own.again.set(call, again)
-    const used = new Set<Lie>()
-    for (const { lie, isTrue } of own.values.take() ?? []) if (!isTrue) used.add(lie)
-    return used.size === 0 ? undefined : this.#used([...used], own, asker.hint)
+    own.again.set(
+      call,
+      own.lies.filter(({ callKey }) => callKey === key),
+    )
+    const found = [...(own.values.take() ?? [])].filter(({ isTrue }) => !isTrue)
+    const lies = new Set(found.map(({ lie }) => lie))
+    return lies.size === 0 ? undefined : this.#used([...lies], own, asker.hint)
   }
 
   /** Takes the false values in the result of a call that is about to be sent. */
@@ -174,13 +168,19 @@ export class FalseValues implements Kept {
     onUse: Lie['onUse'],
   ): void {
     const own = this.#calls.get(call)
-    own?.liedTo.add(call)
-    const forms = own === undefined ? [] : values.flatMap((value) => own.newForms(value) ?? [])
+    own?.again.set(call, 'falsified')
+    const forms = values.flatMap((value) => newForms(value, own?.occurred) ?? [])
     if (own === undefined || forms.length === 0 || !this.#follow(own, forms)) {
       this.#onVerdict(by, 'untracked', own?.task)
       return
     }
-    const lie = { by, onUse, callKey: keyOf(call as RequestCall), isVerified: false, isDecided: false }
+    const lie = {
+      by,
+      onUse,
+      callKey: keyOf(call as RequestCall),
+      isVerified: false,
+      isDecided: false,
+    }
     own.lies.push(lie)
     for (const { kind, falsified, trueForm } of forms) {
       for (const form of falsified) watch(own, kind, form, { lie, isTrue: false })
@@ -199,8 +199,8 @@ export class FalseValues implements Kept {
     if (text === undefined) readValue(message.result, own)
     else readText(text, own)
     const found = [...(own.values.take() ?? [])]
-    if (!isOpen || own.liedTo.has(call) || fieldsOf(message.result)['isError'] === true) return
     const again = own.again.get(call) ?? []
+    if (!isOpen || again === 'falsified' || fieldsOf(message.result)['isError'] === true) return
     for (const lie of lies) {
       const has = (isTrue: boolean) =>
         found.some((mark) => mark.lie === lie && mark.isTrue === isTrue)
@@ -209,10 +209,10 @@ export class FalseValues implements Kept {
   }
 
   /** Returns the fault whose value a request that cannot be read may use. */
-  unreadMayUse(session: string, caller: string): Falsification | undefined {
+  unreadMayUse(party: string): Falsification | undefined {
     for (const { key, parties, lies } of this.#followed.values()) {
       // The key of another kind may be in the body.
-      const isSame = parties.has(partyOf(session, caller)) || !/^(?:session|client) /.test(key)
+      const isSame = parties.has(party) || !/^(?:session|client) /.test(key)
       const lie = isSame ? lies.find(({ onUse }) => onUse !== 'allow') : undefined
       if (lie !== undefined) return lie.by
     }
@@ -221,7 +221,7 @@ export class FalseValues implements Kept {
 
   /** Decides what became of values whose task has ended, and forgets those of long ago. */
   sweep(): void {
-    const now = this.#now()
+    const now = performance.now()
     for (const own of this.#followed.values()) {
       const { task, usedAt, key, bytes } = own
       if (task === undefined ? now - usedAt > WINDOW : task.isEnded) this.#decideAll(own)
@@ -299,6 +299,15 @@ function keyOf(call: RequestCall): string {
   return `${call.name}\n${call.method}\n${hashOf(call)}`
 }
 
-function partyOf(session: string, caller: string): string {
-  return session === '' ? `client ${caller}` : `session ${session}`
+/** Returns the forms of a value that have not occurred; undefined when the value itself has. */
+function newForms(value: FalseValue, occurred: Occurred | undefined): ValueForms | undefined {
+  const forms = occurred && formsOf(value)
+  if (forms === undefined) return undefined
+  const { kind, falsified } = forms
+  const hasOccurred = (form: string): boolean =>
+    form.split(' ').every((each) => occurred!.has(each))
+  if (hasOccurred(falsified[0]!)) return undefined
+  return kind === 'text'
+    ? forms
+    : { ...forms, falsified: falsified.filter((form) => !hasOccurred(form)) }
 }

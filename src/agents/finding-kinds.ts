@@ -38,8 +38,7 @@ export const FINDING_KINDS = {
   used_false_value: {
     severity: 'high',
     says: 'In {share} tasks the agent used a wrong value that {tool} had returned; in {again} it looked again first.',
-    advice:
-      'Look again by id before you pay; compare two sources; ask a person above an amount.',
+    advice: 'Look again by id before you pay; compare two sources; ask a person above an amount.',
     least: 1,
   },
   double_write: {

@@ -1,45 +1,37 @@
 import { jsonHash } from '../base/json/json-hash.ts'
-import { phraseAt, type Reader, readText, readValue, wordsOf } from './value-forms.ts'
+import { type Reader, readText, readValue } from './value-forms.ts'
 
 /**
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
  * process, each with its owners.
  */
 export class WatchedValues<Owner> implements Reader {
-  readonly #numbers = new Map<number, readonly Owner[]>()
-  readonly #phrases = new Map<number, readonly Owner[]>()
+  readonly #values = new Map<number, readonly Owner[]>()
   /** The numbers of words of the phrases, by the hash of their first word. */
   readonly #firsts = new Map<number, readonly number[]>()
   #found: Set<Owner> | undefined
 
-  /** The number of phrases. */
-  get phrases(): number {
-    return this.#phrases.size
+  get size(): number {
+    return this.#values.size
   }
 
   /** Looks for a number in its canonical form. */
   addNumber(form: string, owner: Owner): void {
-    add(this.#numbers, jsonHash(form), owner)
+    add(this.#values, jsonHash(form), owner)
   }
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
   addText(text: string, owner: Owner): void {
-    let first: number | undefined
-    let count = 0
-    const word = (hash: number): void => {
-      first ??= hash
-      count++
+    const words = (all: readonly string[]): void => {
+      add(this.#firsts, jsonHash(all[0]), all.length)
+      add(this.#values, jsonHash(all.join(' ')), owner)
     }
-    readText(text, { word, number: () => undefined })
-    const phrase = wordsOf(text)
-    if (first === undefined || phrase === undefined) return
-    add(this.#firsts, first, count)
-    add(this.#phrases, jsonHash(phrase), owner)
+    readText(text, { words, number: () => undefined })
   }
 
-  /** Forgets the oldest phrase. */
-  dropPhrase(): void {
-    this.#phrases.delete(this.#phrases.keys().next().value!)
+  /** Forgets the oldest value. */
+  dropOldest(): void {
+    this.#values.delete(this.#values.keys().next().value!)
   }
 
   /** Returns the owners of the values that a JSON value contains; undefined without any. */
@@ -48,15 +40,15 @@ export class WatchedValues<Owner> implements Reader {
     return this.take()
   }
 
-  word(hash: number, text: string, from: number): void {
-    for (const count of this.#firsts.get(hash) ?? NONE) {
-      const phrase = phraseAt(text, from, count)
-      if (phrase !== undefined) this.#add(this.#phrases.get(jsonHash(phrase)))
-    }
+  words(words: readonly string[]): void {
+    if (this.#firsts.size === 0) return
+    for (const [at, word] of words.entries())
+      for (const count of this.#firsts.get(jsonHash(word)) ?? NONE)
+        this.#find(words.slice(at, at + count).join(' '))
   }
 
-  number(canonical: string): void {
-    if (this.#numbers.size > 0) this.#add(this.#numbers.get(jsonHash(canonical)))
+  number(form: string): void {
+    this.#find(form)
   }
 
   /** Returns the owners of what was found since the last time; undefined without any. */
@@ -66,55 +58,42 @@ export class WatchedValues<Owner> implements Reader {
     return found
   }
 
-  #add(owners: readonly Owner[] = NONE): void {
-    for (const owner of owners) (this.#found ??= new Set()).add(owner)
+  #find(form: string): void {
+    for (const owner of this.#values.get(jsonHash(form)) ?? NONE) {
+      this.#found ??= new Set()
+      this.#found.add(owner)
+    }
   }
 }
 
 const NONE: readonly never[] = []
 
 function add<Value>(map: Map<number, readonly Value[]>, key: number, value: Value): void {
-  const known = map.get(key) ?? NONE
-  if (!known.includes(value as never)) map.set(key, [...known, value])
+  map.set(key, [...new Set(map.get(key) ?? NONE).add(value)])
 }
 
-/** 2 KiB for each conversation: of 2,000 words, one in twenty others seems to have occurred. */
 const BITS = 16_384
+/** The memory of what has occurred: of 2,000 words, one in twenty others seems to have occurred. */
 export const OCCURRED_BYTES = BITS / 8
 
-/** Remembers what has occurred in a conversation, as bits that no value can be read from. */
+/** Remembers what has occurred, as bits that no value can be read from. */
 export class Occurred implements Reader {
   readonly #bits = new Int32Array(BITS / 32)
 
-  word(hash: number): void {
-    this.#set(hash)
-    this.#set(hash >>> 15)
+  words(words: readonly string[]): void {
+    for (const word of words) this.number(word)
   }
 
-  number(canonical: string): void {
-    this.word(jsonHash(canonical) | 0)
+  number(form: string): void {
+    for (const bit of bitsOf(form)) this.#bits[bit >> 5]! |= 1 << (bit & 31)
   }
 
-  hasNumber(canonical: string): boolean {
-    return this.#has(jsonHash(canonical) | 0)
+  has(form: string): boolean {
+    return bitsOf(form).every((bit) => (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0)
   }
+}
 
-  /** Returns true when all words of a text have occurred. */
-  hasText(text: string): boolean {
-    let hasAll = true
-    readText(text, { word: (hash) => void (hasAll &&= this.#has(hash)), number: () => undefined })
-    return hasAll
-  }
-
-  #has(hash: number): boolean {
-    return this.#at(hash) && this.#at(hash >>> 15)
-  }
-
-  #at(bit: number): boolean {
-    return (this.#bits[(bit & (BITS - 1)) >> 5]! & (1 << (bit & 31))) !== 0
-  }
-
-  #set(bit: number): void {
-    this.#bits[(bit & (BITS - 1)) >> 5]! |= 1 << (bit & 31)
-  }
+function bitsOf(form: string): readonly number[] {
+  const hash = jsonHash(form)
+  return [hash % BITS, Math.floor(hash / BITS) % BITS]
 }

@@ -11,7 +11,8 @@ import * as Type from 'typebox'
 export const falsify = defineFault({
   name: 'falsify',
   summary: 'puts plausible wrong values into a result and follows what the agent does with them',
-  meets: 'A valid result with a wrong number. Within a task, the same call gets the true result next.',
+  meets:
+    'A valid result with a wrong number. Within a task, the same call gets the true result next.',
   elsewhere: 'No fault tool changes the meaning of a result.',
   example: `- name: wrong-price
   match: { tool: get_quote }
@@ -19,7 +20,11 @@ export const falsify = defineFault({
     - falsify: { number: { by: 5% }, at: /price }`,
   schema: section({
     number: section({ by: percentage({ default: 5, description: 'Changes the number by this.' }) }),
-    at: Type.String({ pattern: '^/', description: 'JSON Pointer to the number.', examples: ['/price'] }),
+    at: Type.String({
+      pattern: '^/',
+      description: 'JSON Pointer to the number.',
+      examples: ['/price'],
+    }),
     onUse: Type.Optional(
       oneOf(['block', 'allow'], {
         description:
@@ -38,10 +43,17 @@ export const falsify = defineFault({
         const values: FalseValue[] = []
         const edits = (text: string, result: JsonNode): readonly TextEdit[] =>
           resultParts(text, result).flatMap((part) => {
-            const node = keys.reduce<JsonNode | undefined>((at, each) => valueOf(at, each), part.node)
+            const node = keys.reduce<JsonNode | undefined>(
+              (at, each) => valueOf(at, each),
+              part.node,
+            )
             if (node?.kind !== 'number') return []
             const falseText = (node.value * (1 + by / 100)).toFixed(2)
-            values.push({ falseText, trueText: part.text.slice(node.start, node.end), kind: 'number' })
+            values.push({
+              falseText,
+              trueText: part.text.slice(node.start, node.end),
+              kind: 'number',
+            })
             return part.outer([{ start: node.start, end: node.end, text: falseText }])
           })
         const falsified = editResult(frame, edits)

@@ -1,3 +1,4 @@
+import type { Findings } from '../agents/findings.ts'
 import type { AgentSource } from '../admin/show-tasks.ts'
 import { createControlSocket } from '../admin/control-socket.ts'
 import type { Routes } from '../admin/routes.ts'
@@ -18,7 +19,7 @@ import { isForPeople, type Logger } from '../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
-import type { LoggedFaults, RulesEngine } from './rules-engine.ts'
+import type { RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../base/manifest.ts'
 
@@ -65,8 +66,7 @@ export async function assemble(
   const metrics = createMetrics({ version })
   const callLog = await openedCallLog(options, metrics, logger)
   const agents = await agentsOf(options, metrics)
-  const findings = agents?.findings
-  const engine = await rulesEngine(options, metrics, logger, { ...given, findings })
+  const engine = await rulesEngine(options, metrics, logger, given, agents?.findings)
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
@@ -249,17 +249,18 @@ async function rulesEngine(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   metrics: Metrics,
   logger: Logger,
-  given: Partial<GivenRules> & Pick<LoggedFaults, 'findings'>,
+  given: GivenRules | undefined,
+  findings: Findings | undefined,
 ): Promise<RulesEngine | undefined> {
   const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
   const addsFaults = admin !== undefined && (adminToken !== undefined || compatApi !== undefined)
-  if (path === undefined && headerFaults === undefined && given.keptFaults === undefined && !addsFaults) {
+  if (path === undefined && headerFaults === undefined && given === undefined && !addsFaults) {
     return undefined
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
   const idle = options.stdio && (await import('../rules/explain/idle-faults.ts')).idleOnStdio
-  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle })
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle, findings })
 }
 
 /** Creates the paths of `--compat-api`; loads nothing without it. */

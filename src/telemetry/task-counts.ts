@@ -6,8 +6,6 @@ const MAX_SERIES = 10_000
 const MAX_TOOLS = 16
 
 type AfterLabels = { readonly tool: string; readonly fault: string; readonly verdict: string }
-type FalsifiedLabels = { readonly rule: string; readonly tool: string; readonly verdict: string }
-type FalseUseLabels = { readonly tool: string; readonly hint: string }
 type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
 
 /** One verdict about what an agent did after a fault. */
@@ -33,8 +31,6 @@ export class TaskCounts {
   readonly verdicts = new Map<string, number>()
   /** By tool: the tasks that called it, and their calls without retries. */
   readonly tools = new Map<string, { tasks: number; calls: number }>()
-  readonly #falsified = new Counts<FalsifiedLabels>('squall_falsified_total', MAX_SERIES)
-  readonly #falseUses = new Counts<FalseUseLabels>('squall_falsified_used_total', MAX_SERIES)
   readonly #toolOf: (name: string) => string
   readonly #after = new Counts<AfterLabels>('squall_after_fault_total', MAX_SERIES)
   readonly #duplicates = new Counts<DuplicateLabels>('squall_task_duplicate_executions_total')
@@ -91,24 +87,6 @@ export class TaskCounts {
     this.#duplicates.add({ tool: this.#label(tool), idempotent })
   }
 
-  /** Counts what became of a result with false values. */
-  falsified({ rule, tool, verdict }: FalsifiedLabels): void {
-    this.#falsified.add({ rule, tool: this.#label(tool), verdict })
-  }
-
-  /** Counts a call whose arguments hold a false value, blocked or not. */
-  usedFalse(tool: string | undefined, hint: string): void {
-    this.#falseUses.add({ tool: this.#label(tool), hint })
-  }
-
-  /** The results with false values by verdict, and the calls that used one. */
-  get lies(): { readonly verdicts: Readonly<Record<string, number>>; readonly uses: number } {
-    const verdicts: Record<string, number> = {}
-    for (const { labels, value } of this.#falsified)
-      verdicts[labels.verdict] = (verdicts[labels.verdict] ?? 0) + value
-    return { verdicts, uses: [...this.#falseUses].reduce((sum, { value }) => sum + value, 0) }
-  }
-
   /** Maps each metric of tasks to its series. */
   sources() {
     // Without a task there are no lines, as without the option.
@@ -121,8 +99,6 @@ export class TaskCounts {
       squall_task_retries_total: total(this.retries),
       squall_task_wasted_calls_total: total(this.wasted),
       squall_task_duplicate_executions_total: [...this.#duplicates],
-      squall_falsified_total: [...this.#falsified],
-      squall_falsified_used_total: [...this.#falseUses],
     } as const
   }
 

@@ -44,7 +44,11 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     verdict: 'used',
     uses: ['search read_only'],
   },
-  'pays with the value': { does: pay(FALSE_PRICE), verdict: 'used_blocked', uses: ['pay destructive'] },
+  'pays with the value': {
+    does: pay(FALSE_PRICE),
+    verdict: 'used_blocked',
+    uses: ['pay destructive'],
+  },
   'pays with the value, which is allowed': {
     does: pay(FALSE_PRICE),
     keys: ', onUse: allow',

@@ -36,7 +36,6 @@ export class Recorder {
       },
       evicted: (table) => tell('evicted', table),
       injected: () => undefined,
-      canaryReturned: () => undefined,
       reloaded: () => undefined,
       guardTripped: () => undefined,
     }

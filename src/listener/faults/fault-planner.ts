@@ -1,5 +1,4 @@
 import type { Falsification } from '../../agents/false-values.ts'
-import { callerKey } from '../../agents/task-key.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
@@ -19,6 +18,7 @@ import {
   acting,
   askerOf,
   callFacts,
+  partyOf,
   type FaultPlannerOptions,
   type PlannerContext,
   type PlannerLimits,
@@ -129,7 +129,7 @@ export class FaultPlanner {
   /** Returns the fault whose false value a request that was not read may use. */
   unreadMayUse(session: string, caller: Caller): FaultOrigin | undefined {
     const { falseValues } = this.#parts
-    const by = falseValues.areOut ? falseValues.unreadMayUse(session, callerKey(caller)) : undefined
+    const by = falseValues.areOut ? falseValues.unreadMayUse(partyOf(session, caller)) : undefined
     if (by === undefined) return undefined
     return { ref: { ...by, call: undefined }, marked: by.marked, retired: NEVER }
   }

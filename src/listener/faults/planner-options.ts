@@ -1,5 +1,6 @@
 import type { Asker } from '../../agents/false-values.ts'
 import { callerKey } from '../../agents/task-key.ts'
+import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
 import {
   toolOf,
@@ -126,14 +127,18 @@ export function acting(plan: Plan | undefined): Plan | undefined {
 
 /** Returns the task of a call, or else its session or client, in which false values are looked for. */
 export function askerOf({ action, session, caller, call }: CallEntry): Asker {
-  const client = session === '' && caller !== undefined ? callerKey(caller) : ''
   const task = action?.task
-  const own = session === '' ? `client ${client}` : `session ${session}`
+  const party = partyOf(session, caller)
   return {
-    key: task === undefined ? own : `${task.kind} ${task.key}`,
+    key: task === undefined ? party : `${task.kind} ${task.key}`,
     task,
-    session,
-    caller: client,
+    party,
     hint: action?.server.hintOf(call.name ?? '') ?? 'unknown',
   }
+}
+
+/** Returns a key of a session, or else of a client. */
+export function partyOf(session: string, caller: Caller | undefined): string {
+  if (session !== '' || caller === undefined) return `session ${session}`
+  return `client ${callerKey(caller)}`
 }

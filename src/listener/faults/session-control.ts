@@ -44,12 +44,12 @@ export class Canaries {
 
   /** True when there is a word to look for. */
   get isWatching(): boolean {
-    return this.#words.phrases > 0
+    return this.#words.size > 0
   }
 
   add(word: string): void {
     this.#words.addText(word, true)
-    if (this.#words.phrases > MAX_CANARIES) this.#words.dropPhrase()
+    if (this.#words.size > MAX_CANARIES) this.#words.dropOldest()
   }
 
   /** Returns the messages of a decoded request body that contain a canary. */
@@ -66,7 +66,7 @@ export class Canaries {
   }
 }
 
-/** What faults put into results, and later messages may contain. */
+/** Finds in later messages what faults put into results. */
 export interface WatchedResults {
   /** Shared by all listeners: an agent may send to one what it read from another. */
   readonly canaries: Canaries

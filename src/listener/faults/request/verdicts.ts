@@ -82,7 +82,12 @@ export function blocked(own: CallInjection, by: Falsification): RequestVerdict {
   const reply = { kind: 'toolError', text: BLOCKED } as const
   move(own, 'changes')
   if (marker !== undefined) addMarker(own, marker, false)
-  const effect = { effect: 'blocked a use', delayMs: undefined, first: true, isLater: true } as const
+  const effect = {
+    effect: 'blocked a use',
+    delayMs: undefined,
+    first: true,
+    isLater: true,
+  } as const
   context.listener.injected({ rule, fault, call, ...effect })
   if (sharesStream(call?.transport)) pushReply(own, reply, marker)
   return { kind: 'respond', reply }
