@@ -10,7 +10,8 @@ const MAX_NAME = 128
  * The effect that a tool declares: `additive` for one that changes something and destroys nothing,
  * `unknown` for one that declares neither of both.
  */
-export type ToolHint = 'read_only' | 'additive' | 'destructive' | 'unknown'
+export const TOOL_HINTS = ['read_only', 'additive', 'destructive', 'unknown'] as const
+export type ToolHint = (typeof TOOL_HINTS)[number]
 
 interface Declared {
   /** True when the tool may be called again. */

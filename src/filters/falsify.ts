@@ -44,7 +44,7 @@ export const falsify = defineFault({
         const edits = (text: string, result: JsonNode): readonly TextEdit[] =>
           resultParts(text, result).flatMap((part) => {
             const node = keys.reduce<JsonNode | undefined>(
-              (at, each) => valueOf(at, each),
+              (inner, each) => valueOf(inner, each),
               part.node,
             )
             if (node?.kind !== 'number') return []

@@ -197,7 +197,8 @@ async function agentsOf(
   const counts = metrics.tasks
   const findings = new Findings(tasks)
   const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
-  return { watch, counts, findings, ids: new ShownIds(logIds) }
+  const lies = () => metrics.watched.lies
+  return { watch, counts, lies, findings, ids: new ShownIds(logIds) }
 }
 
 const UNUSABLE: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { FalseValues } from '../agents/false-values.ts'
+import { FalseValues } from '../listener/falsified/false-values.ts'
 import type { Findings } from '../agents/findings.ts'
 import { Canaries } from '../listener/faults/session-control.ts'
 import type { Guard } from '../rules/guard/guard.ts'

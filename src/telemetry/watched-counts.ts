@@ -4,13 +4,18 @@ import { toolLabel } from './tool-label.ts'
 /** Further tools are counted as `other`. */
 const MAX_SERIES = 200
 
-type FalsifiedLabels = { readonly rule: string; readonly tool: string; readonly verdict: string }
+type FalsifiedLabels = {
+  readonly rule: string
+  readonly tool: string
+  readonly verdict: string
+}
+type FalseUseLabels = { readonly tool: string; readonly hint: string }
 
 /** Counts what faults put into results, and agents then used. */
 export class WatchedCounts {
   readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_SERIES)
   readonly #falsified = new Counts<FalsifiedLabels>('squall_falsified_total', 10 * MAX_SERIES)
-  readonly #falseUses = new Counts('squall_falsified_used_total', MAX_SERIES)
+  readonly #falseUses = new Counts<FalseUseLabels>('squall_falsified_used_total', MAX_SERIES)
 
   /** Counts a message with the canary of a poisoned result; undefined for one of no tool. */
   canaryReturned(tool: string | undefined): void {
@@ -27,17 +32,9 @@ export class WatchedCounts {
     this.#falseUses.add({ tool: toolLabel(tool ?? ''), hint })
   }
 
-  /** The results with false values by verdict. */
-  get verdicts(): Readonly<Record<string, number>> {
-    const found: Record<string, number> = {}
-    for (const { labels, value } of this.#falsified)
-      found[labels.verdict] = (found[labels.verdict] ?? 0) + value
-    return found
-  }
-
-  /** The calls that used a false value. */
-  get falseUses(): number {
-    return [...this.#falseUses].reduce((sum, { value }) => sum + value, 0)
+  /** The results with false values, and the calls that used one. */
+  get lies() {
+    return { falsified: [...this.#falsified], falseUses: [...this.#falseUses] }
   }
 
   sources() {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { FALSIFIED_VERDICTS } from '../../src/agents/false-values.ts'
+import { FALSIFIED_VERDICTS } from '../../src/agents/falsified-verdicts.ts'
 import { VERDICTS } from '../../src/agents/verdicts.ts'
 import { LABELS } from '../../src/telemetry/metric-labels.ts'
 

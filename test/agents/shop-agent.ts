@@ -50,6 +50,10 @@ export interface ShopAgent {
   readonly findings?: Findings
   /** Calls a tool; resolves to the response. */
   call(tool: string, args?: object): Promise<Message>
+  /** The same in another session. */
+  in(session: string, tool: string, args: object): Promise<Message>
+  /** Sends a compressed message. */
+  sendBytes(bytes: Uint8Array<ArrayBuffer>): Promise<readonly Message[]>
   /** Sends messages in one body; resolves to their responses. */
   send(messages: readonly object[]): Promise<readonly Message[]>
   /** Returns the calls that the shop has executed. */
@@ -59,26 +63,35 @@ export interface ShopAgent {
   close(): Promise<void>
 }
 
-type Send = (body: string, count: number) => Promise<readonly Message[]>
+type Send = (
+  body: string | Uint8Array<ArrayBuffer>,
+  count: number,
+  session?: string,
+) => Promise<readonly Message[]>
 
 /** Starts a shop behind Squall, and an agent that has listed the tools. */
 export async function shopAgent(
   way: Way,
   rules: readonly RuleSpec[],
-  tasks: AgentWatchOptions | undefined = TASKS,
+  tasks: AgentWatchOptions | null = TASKS,
 ): Promise<ShopAgent> {
-  const stage = way === 'stdio' ? await overStdio(rules, tasks) : await overHttp(way, rules, tasks)
+  const stage =
+    way === 'stdio'
+      ? await overStdio(rules, tasks ?? undefined)
+      : await overHttp(way, rules, tasks ?? undefined)
   const { send, faults, agents } = stage
   let id = 0
-  const ask = async (method: string, params: object): Promise<Message> => {
+  const ask = async (method: string, params: object, session?: string): Promise<Message> => {
     const message = { jsonrpc: '2.0', id: ++id, method, params }
-    return (await send(JSON.stringify(message), 1))[0]!
+    return (await send(JSON.stringify(message), 1, session))[0]!
   }
   await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: CLIENT })
   await ask('tools/list', {})
   return {
     ...stage,
     call: (name, args = {}) => ask('tools/call', { name, arguments: args }),
+    in: (session, name, args) => ask('tools/call', { name, arguments: args }, session),
+    sendBytes: (bytes) => send(bytes, 1),
     send: (messages) => send(JSON.stringify(messages), messages.length),
     executed: async () => {
       const { result } = await ask('tools/call', { name: 'executed', arguments: {} })
@@ -146,25 +159,27 @@ async function overHttp(
       signal: left.signal,
     })
     const framer = new SseFramer(1 << 20)
-    const read = async (): Promise<void> => {
-      for await (const chunk of body!) {
-        framer.push(chunk as Uint8Array, ({ data, event }) => {
-          if (event === 'endpoint') path = data!
-          else if (data !== undefined) inbox.add(JSON.parse(data) as Message | Message[])
-        })
+    path = await new Promise<string>((announced) => {
+      const read = async (): Promise<void> => {
+        for await (const part of body!) {
+          framer.push(part as Uint8Array, ({ data, event }) => {
+            if (event === 'endpoint') announced(data!)
+            else if (data !== undefined) inbox.add(JSON.parse(data) as Message | Message[])
+          })
+        }
       }
-    }
-    read().catch(() => undefined)
-    while (path === '/mcp') await new Promise((resolve) => setImmediate(resolve))
+      read().catch(() => undefined)
+    })
   }
-  const send: Send = async (sent, count) => {
+  const send: Send = async (sent, count, other) => {
     const pushed = way === 'http+sse' ? inbox.next(count) : undefined
     const response = await fetch(`${squall.url}${path}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        ...(session !== undefined && { 'mcp-session-id': session }),
+        ...(typeof sent !== 'string' && { 'content-encoding': 'gzip' }),
+        ...(session !== undefined && { 'mcp-session-id': other ?? session }),
       },
       body: sent,
     })
@@ -239,7 +254,7 @@ async function overStdio(rules: readonly RuleSpec[], tasks: AgentWatchOptions | 
   })
   const send: Send = (sent, count) => {
     const next = inbox.next(count)
-    input.write(`${sent}\n`)
+    input.write(`${String(sent)}\n`)
     return next
   }
   const close = async (): Promise<void> => {

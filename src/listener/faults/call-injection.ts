@@ -1,4 +1,4 @@
-import type { Falsification } from '../../agents/false-values.ts'
+import type { Falsification } from '../falsified/false-values.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'

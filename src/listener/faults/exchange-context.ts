@@ -1,4 +1,4 @@
-import type { FalseUse } from '../../agents/false-values.ts'
+import type { FalseUse } from '../falsified/false-values.ts'
 import type { FaultHost } from '../../filters/fault.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'

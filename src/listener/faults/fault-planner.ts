@@ -1,4 +1,4 @@
-import type { Falsification } from '../../agents/false-values.ts'
+import type { Falsification } from '../falsified/false-values.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'

@@ -1,5 +1,5 @@
 import { type Call, isOther, toolOf } from '../../mcp/call.ts'
-import type { FalseUse } from '../../agents/false-values.ts'
+import type { FalseUse } from '../falsified/false-values.ts'
 import type { WatchedCounts } from '../../telemetry/watched-counts.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import { ShownIds, cutText } from '../../telemetry/shown-ids.ts'

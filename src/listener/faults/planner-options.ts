@@ -1,4 +1,4 @@
-import type { Asker } from '../../agents/false-values.ts'
+import type { Asker } from '../falsified/false-values.ts'
 import { callerKey } from '../../agents/task-key.ts'
 import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'

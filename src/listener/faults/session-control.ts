@@ -1,6 +1,6 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { FalseValues } from '../../agents/false-values.ts'
-import { WatchedValues } from '../../agents/watched-values.ts'
+import type { FalseValues } from '../falsified/false-values.ts'
+import { WatchedValues } from '../falsified/watched-values.ts'
 import type { FaultHost, ServerHandle } from '../../filters/fault.ts'
 import { type Call, toolOf } from '../../mcp/call.ts'
 import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'

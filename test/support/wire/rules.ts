@@ -1,13 +1,10 @@
+import type { FalsifiedVerdict } from '../../../src/agents/falsified-verdicts.ts'
 import type {
   FaultListener,
   InjectedRecord,
   NotApplicableRecord,
 } from '../../../src/listener/faults/exchange-context.ts'
-import {
-  type FalseUse,
-  FalseValues,
-  type FalsifiedVerdict,
-} from '../../../src/agents/false-values.ts'
+import { type FalseUse, FalseValues } from '../../../src/listener/falsified/false-values.ts'
 import type { Fault } from '../../../src/filters/fault.ts'
 import type { Call } from '../../../src/mcp/call.ts'
 import { Canaries } from '../../../src/listener/faults/session-control.ts'

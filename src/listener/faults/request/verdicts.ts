@@ -1,7 +1,7 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
 import { type Reply, asSseEvent } from '../../../mcp/reply.ts'
 import type { FaultContext, Verdict } from '../../../filters/fault.ts'
-import type { Falsification } from '../../../agents/false-values.ts'
+import type { Falsification } from '../../falsified/false-values.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'

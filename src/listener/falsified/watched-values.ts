@@ -1,4 +1,4 @@
-import { jsonHash } from '../base/json/json-hash.ts'
+import { jsonHash } from '../../base/json/json-hash.ts'
 import { type Reader, readText, readValue } from './value-forms.ts'
 
 /**

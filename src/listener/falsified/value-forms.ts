@@ -1,4 +1,4 @@
-import type { FalseValue } from '../filters/fault.ts'
+import type { FalseValue } from '../../filters/fault.ts'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {

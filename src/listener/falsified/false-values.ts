@@ -1,25 +1,15 @@
-import { LruMap } from '../base/lru-map.ts'
-import type { Keeping, Kept, Room } from '../base/room.ts'
-import { fieldsOf } from '../base/values.ts'
-import type { FalseValue } from '../filters/fault.ts'
-import type { Call, RequestCall } from '../mcp/call.ts'
-import type { Message } from '../mcp/json-rpc.ts'
-import { hashOf } from './action.ts'
-import type { ToolHint } from './server-tools.ts'
-import type { Task } from './task.ts'
+import { LruMap } from '../../base/lru-map.ts'
+import type { Keeping, Kept, Room } from '../../base/room.ts'
+import { fieldsOf } from '../../base/values.ts'
+import type { FalseValue } from '../../filters/fault.ts'
+import type { Call, RequestCall } from '../../mcp/call.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
+import { hashOf } from '../../agents/action.ts'
+import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
+import type { ToolHint } from '../../agents/server-tools.ts'
+import type { Task } from '../../agents/task.ts'
 import { formsOf, type Reader, readText, readValue, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
-
-/** Says what an agent did with a result with false values. */
-export const FALSIFIED_VERDICTS = [
-  'used',
-  'used_blocked',
-  'used_after_verification',
-  'verified',
-  'not_seen',
-  'untracked',
-] as const
-export type FalsifiedVerdict = (typeof FALSIFIED_VERDICTS)[number]
 
 /** The fault that sent false values, and the tool in whose result. */
 export interface Falsification {
