@@ -33,7 +33,8 @@ export function readValue(value: unknown, reader: Reader): void {
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
   else if (typeof value === 'object' && value !== null) {
     for (const [key, each] of Object.entries(value)) {
-      readText(key, reader)
+      // Shorter keys hold no value that is followed.
+      if (key.length >= LEAST.text) readText(key, reader)
       readValue(each, reader)
     }
   }
@@ -47,8 +48,11 @@ export function readText(written: string, reader: Reader): void {
   if (words === null) return
   reader.words(words)
   if (!/\d/.test(text)) return
-  for (const [, token] of text.matchAll(NUMBER))
-    for (const each of readings(token!)) reader.number(each)
+  for (const { index, 1: token = '' } of text.matchAll(NUMBER)) {
+    // A whole number in a path is an id.
+    if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
+    for (const each of readings(token)) reader.number(each)
+  }
 }
 
 /** Returns the canonical forms of all numbers that a text may mean: `4,187` is 4187, or 4.187. */
