@@ -49,7 +49,7 @@ export function readText(written: string, reader: Reader): void {
   reader.words(words)
   if (!/\d/.test(text)) return
   for (const { index, 1: token = '' } of text.matchAll(NUMBER)) {
-    // A whole number in a path is an id.
+    // An integer in a path is an id.
     if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
     for (const each of readings(token)) reader.number(each)
   }
