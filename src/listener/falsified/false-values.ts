@@ -90,13 +90,20 @@ class Conversation implements Reader {
     this.key = key
   }
 
+  get wantsWords(): boolean {
+    return this.values.wantsWords
+  }
+
+  seen(hash: number): void {
+    this.occurred?.add(hash)
+  }
+
   words(words: readonly string[]): void {
-    this.occurred?.words(words)
     this.values.words(words)
   }
 
   number(form: string): void {
-    this.occurred?.number(form)
+    this.occurred?.addNumber(form)
     this.values.number(form)
   }
 }
@@ -141,10 +148,8 @@ export class FalseValues implements Kept {
     readValue(fieldsOf(call.params)['arguments'], own)
     if (own.lies.length === 0) return undefined
     const key = keyOf(call)
-    own.again.set(
-      call,
-      own.lies.filter(({ callKey }) => callKey === key),
-    )
+    const again = own.lies.filter(({ callKey }) => callKey === key)
+    if (again.length > 0) own.again.set(call, again)
     const found = [...(own.values.take() ?? [])].filter(({ isTrue }) => !isTrue)
     const lies = new Set(found.map(({ lie }) => lie))
     return lies.size === 0 ? undefined : this.#used([...lies], own, asker.hint)
@@ -295,7 +300,7 @@ function newForms(value: FalseValue, occurred: Occurred | undefined): ValueForms
   if (forms === undefined) return undefined
   const { kind, falsified } = forms
   const hasOccurred = (form: string): boolean =>
-    form.split(' ').every((each) => occurred!.has(each))
+    kind === 'text' ? occurred!.hasWords(form) : occurred!.hasNumber(form)
   if (hasOccurred(falsified[0]!)) return undefined
   return kind === 'text'
     ? forms

@@ -1,8 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import type { FalseValue } from '../../filters/fault.ts'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {
+  /** False where the words are of no use: texts are read faster without them. */
+  readonly wantsWords: boolean
   words(words: readonly string[]): void
+  /** Takes the hash of one word. */
+  seen?(hash: number): void
   number(form: string): void
 }
 
@@ -28,7 +33,8 @@ export function readValue(value: unknown, reader: Reader): void {
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
-    reader.words([text])
+    reader.seen?.(wordHash(text))
+    if (reader.wantsWords) reader.words([text])
     reader.number(canonical(text))
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
   else if (typeof value === 'object' && value !== null) {
@@ -42,17 +48,53 @@ export function readValue(value: unknown, reader: Reader): void {
 
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
+  const signs = scan(written, reader)
+  if (signs === 'words' && !reader.wantsWords) return
   // Spaces of all kinds become one kind.
   const text = written.normalize('NFKC').toLowerCase()
-  const words = text.match(WORD)
-  if (words === null) return
-  reader.words(words)
-  if (!/\d/.test(text)) return
+  if (reader.wantsWords || signs === 'other') {
+    const words = text.match(WORD) ?? []
+    if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
+    reader.words(words)
+  }
+  if (signs === 'words') return
   for (const { index, 1: token = '' } of text.matchAll(NUMBER)) {
     // An integer in a path is an id.
     if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
     for (const each of readings(token)) reader.number(each)
   }
+}
+
+const SEED = randomBytes(4).readInt32LE()
+
+/** Returns a keyed hash of a word in lower case. */
+export function wordHash(word: string): number {
+  let hash = SEED
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
+  return hash
+}
+
+/** Hashes the words of a text in ASCII; `other` for a text in other characters. */
+function scan(text: string, reader: Reader): 'words' | 'numbers' | 'other' {
+  let hash = SEED
+  let isWord = false
+  let hasDigits = false
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 0
+    if (code > 0x7f) return 'other'
+    const isDigit = code >= 0x30 && code <= 0x39
+    const lower = code | 0x20
+    if (isDigit || (lower >= 0x61 && lower <= 0x7a)) {
+      isWord = true
+      hasDigits ||= isDigit
+      hash = Math.imul(hash ^ (isDigit ? code : lower), 0x01000193)
+    } else if (isWord) {
+      reader.seen?.(hash)
+      hash = SEED
+      isWord = false
+    }
+  }
+  return hasDigits ? 'numbers' : 'words'
 }
 
 /** Returns the canonical forms of all numbers that a text may mean: `4,187` is 4187, or 4.187. */
@@ -112,7 +154,7 @@ function formOf(text: string, kind: FalseValue['kind']): string {
   if (kind === 'number' && plain !== undefined) return canonical(plain.replace('-', ''))
   const number = (form: string) => forms.push(form)
   const [take, leave] = [kind === 'number' ? { number } : { words }, () => undefined]
-  readText(text, { words: leave, number: leave, ...take } as Reader)
+  readText(text, { wantsWords: true, words: leave, number: leave, ...take } as Reader)
   return forms[0] ?? ''
 }
 

@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Reader, readText, readValue } from './value-forms.ts'
+import { type Reader, readText, readValue, wordHash } from './value-forms.ts'
 
 /**
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
@@ -15,6 +15,10 @@ export class WatchedValues<Owner> implements Reader {
     return this.#values.size
   }
 
+  get wantsWords(): boolean {
+    return this.#firsts.size > 0
+  }
+
   /** Looks for a number in its canonical form. */
   addNumber(form: string, owner: Owner): void {
     add(this.#values, jsonHash(form), owner)
@@ -26,7 +30,7 @@ export class WatchedValues<Owner> implements Reader {
       add(this.#firsts, jsonHash(all[0]), all.length)
       add(this.#values, jsonHash(all.join(' ')), owner)
     }
-    readText(text, { words, number: () => undefined })
+    readText(text, { wantsWords: true, words, number: () => undefined })
   }
 
   /** Forgets the oldest value. */
@@ -77,23 +81,29 @@ const BITS = 16_384
 export const OCCURRED_BYTES = BITS / 8
 
 /** Remembers what has occurred, as bits that no value can be read from. */
-export class Occurred implements Reader {
+export class Occurred {
   readonly #bits = new Int32Array(BITS / 32)
 
-  words(words: readonly string[]): void {
-    for (const word of words) this.number(word)
+  add(hash: number): void {
+    this.#bits[(hash & (BITS - 1)) >> 5]! |= 1 << (hash & 31)
+    this.#bits[((hash >>> 15) % BITS) >> 5]! |= 1 << ((hash >>> 15) & 31)
   }
 
-  number(form: string): void {
-    for (const bit of bitsOf(form)) this.#bits[bit >> 5]! |= 1 << (bit & 31)
+  addNumber(form: string): void {
+    this.add(jsonHash(form) | 0)
   }
 
-  has(form: string): boolean {
-    return bitsOf(form).every((bit) => (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0)
+  hasNumber(form: string): boolean {
+    return this.#has(jsonHash(form) | 0)
   }
-}
 
-function bitsOf(form: string): readonly number[] {
-  const hash = jsonHash(form)
-  return [hash % BITS, Math.floor(hash / BITS) % BITS]
+  /** Returns true when all words of a phrase have occurred. */
+  hasWords(phrase: string): boolean {
+    return phrase.split(' ').every((word) => this.#has(wordHash(word)))
+  }
+
+  #has(hash: number): boolean {
+    const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
+    return [first, second].every((bit) => (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0)
+  }
 }
