@@ -1,12 +1,15 @@
 import type { AgentWatch, TaskEvent } from '../agents/agent-watch.ts'
 import type { EventFacts } from '../agents/fault-event.ts'
+import type { FalsifiedVerdict } from '../agents/falsified-verdicts.ts'
 import type { Findings } from '../agents/findings.ts'
+import type { ToolHint } from '../agents/server-tools.ts'
 import type { Decided, Task } from '../agents/task.ts'
 import { VERDICT_NAMES } from '../agents/verdicts.ts'
 import { foreign } from '../base/text/foreign-text.ts'
 import { toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownIds } from '../telemetry/shown-ids.ts'
+import type { WatchedCounts } from '../telemetry/watched-counts.ts'
 import type { TaskCounts } from '../telemetry/task-counts.ts'
 import type { Tasks, VerdictLine } from './contract/api.ts'
 import { globs, type LineFilter, parseFilter, words } from './contract/call-filter.ts'
@@ -16,6 +19,8 @@ import { MAX_SERIES, verdictQuery } from './contract/task-schemas.ts'
 export interface AgentSource {
   readonly watch: AgentWatch
   readonly counts: TaskCounts
+  /** The results with false values, and the calls that used one. */
+  readonly lies?: () => WatchedCounts['lies']
   readonly findings: Findings
   readonly ids: ShownIds
 }
@@ -106,11 +111,32 @@ export function showTasks(source: Omit<AgentSource, 'findings'>, query: URLSearc
       verdicts: shown.map((decided) => verdictLine({ ...decided, task }, source)),
     })
   }
-  return { ...showCounts(source), tasks }
+  return { ...showCounts(source), ...showLies(source), tasks }
+}
+
+/** Shows what became of false values. */
+function showLies({ lies }: Pick<AgentSource, 'lies'>): Pick<Tasks, 'falsified' | 'falseUses'> {
+  const { falsified, falseUses } = lies?.() ?? { falsified: [], falseUses: [] }
+  const shownAs = (tool: string): string => foreign(tool, MAX_NAME)
+  return {
+    falsified: falsified.slice(0, MAX_SERIES).map(({ labels: { tool, verdict }, value }) => ({
+      tool: shownAs(tool),
+      verdict: verdict as FalsifiedVerdict,
+      count: value,
+    })),
+    falseUses: falseUses.slice(0, MAX_SERIES).map(({ labels: { tool, hint }, value }) => ({
+      tool: shownAs(tool),
+      hint: hint as ToolHint,
+      count: value,
+    })),
+  }
 }
 
 /** Shows the counts of all tasks. */
-function showCounts({ watch, counts }: Omit<AgentSource, 'findings'>): Omit<Tasks, 'tasks'> {
+function showCounts({
+  watch,
+  counts,
+}: Omit<AgentSource, 'findings'>): Omit<Tasks, 'tasks' | 'falsified' | 'falseUses'> {
   const { retries, wasted, silent } = counts
   const ended = {
     ok: counts.ended.get('ok') ?? 0,

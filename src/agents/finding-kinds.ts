@@ -11,6 +11,8 @@ export interface FindingFacts {
   readonly asked: number
   /** The most calls that were open, sessions in a row, or else the retries that are allowed. */
   readonly most: number
+  /** The tasks in which the agent looked again first. */
+  readonly again: number
 }
 
 interface KindOfFinding {
@@ -33,6 +35,12 @@ const WRITE = {
 
 /** Describes each kind of finding, the most harmful first. */
 export const FINDING_KINDS = {
+  used_false_value: {
+    severity: 'high',
+    says: 'In {share} tasks the agent used a wrong value that {tool} had returned; in {again} it looked again first.',
+    advice: 'Look again by id before you pay; compare two sources; ask a person above an amount.',
+    least: 1,
+  },
   double_write: {
     ...WRITE,
     says: '{tool} was called again {times} after its response was lost; the server had executed it: {calls} twice.',
@@ -120,10 +128,11 @@ export function isFinding(kind: FindingKind, count: number, of: number): boolean
 
 /** Says a finding in words. */
 export function sentenceOf(kind: FindingKind, facts: FindingFacts): string {
-  const { tool, count, of, waited, asked, most } = facts
+  const { tool, count, of, waited, asked, most, again } = facts
   const words: Readonly<Record<string, string | number>> = {
     tool,
     most,
+    again,
     share: `${count} of ${of}`,
     all: count === of ? `All ${count}` : `${count} of ${of}`,
     times: count === 1 ? 'once' : `${count} times`,

@@ -4,6 +4,7 @@ import { toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownTask } from '../telemetry/shown-ids.ts'
 import { isHandshake, isList } from './action.ts'
+import type { FalsifiedVerdict } from './falsified-verdicts.ts'
 import type { FaultEvent } from './fault-event.ts'
 import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
 import { habitsOf } from './habits.ts'
@@ -41,6 +42,7 @@ interface Case extends ShownCall {
   readonly waited?: number | undefined
   readonly asked?: number | undefined
   readonly most?: number
+  readonly again?: number
 }
 
 const MAX_SUBJECTS = 500
@@ -53,9 +55,11 @@ class Cases {
   waited = 0
   asked = 0
   most = 0
+  again = 0
 
-  add({ tool, at, task, count = 0, of = 1, waited = 0, asked = 0, most = 0 }: Case): void {
+  add({ tool, at, task, count = 0, of = 1, waited = 0, asked = 0, most = 0, again = 0 }: Case) {
     this.tally.add(at, count, of)
+    this.again += again
     this.most = Math.max(this.most, most)
     if (count === 0) return
     // The worst is the wait that misses most of what was asked for.
@@ -92,6 +96,15 @@ export class Findings {
     }
   }
 
+  /** Takes what became of a result of a tool with false values. */
+  falsified(task: Task, tool: string, verdict: FalsifiedVerdict): void {
+    if (verdict === 'untracked') return
+    const { client } = task.conduct
+    const count = verdict.startsWith('used') ? 1 : 0
+    const again = verdict === 'verified' ? 1 : 0
+    this.#add('used_false_value', { tool, at: Date.now(), task, client, count, of: 1, again })
+  }
+
   /** Takes the end of a call, for what shows without an error. */
   ended(action: Action, dateOf: (at: number) => number, endedAt: number): void {
     const { task, method, name, isOk, others } = action
@@ -122,11 +135,11 @@ export class Findings {
       for (const { kinds, ...subject } of this.#subjects.values()) {
         const cases = kinds.get(kind)
         if (cases === undefined) continue
-        const { waited, asked, most, calls } = cases
+        const { waited, asked, most, again, calls } = cases
         const { count, of } = cases.tally.since(since)
         if (of === 0) continue
         const last = calls.filter(({ at }) => at >= since)
-        found.push({ ...subject, kind, count, of, waited, asked, most, calls: last })
+        found.push({ ...subject, kind, count, of, waited, asked, most, again, calls: last })
       }
       return found.sort((a, b) => b.count - a.count)
     })

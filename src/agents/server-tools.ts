@@ -10,10 +10,23 @@ const MAX_NAME = 128
 const MAX_SCHEMA = 256 * 1024
 const MAX_SCHEMAS = 4 * 1024 * 1024
 
-/** Remembers which tools of one server declare that they may be called again. */
+/**
+ * The effect that a tool declares: `additive` for one that changes something and destroys nothing,
+ * `unknown` for one that declares neither of both.
+ */
+export const TOOL_HINTS = ['read_only', 'additive', 'destructive', 'unknown'] as const
+export type ToolHint = (typeof TOOL_HINTS)[number]
+
+interface Declared {
+  /** True when the tool may be called again. */
+  readonly isSafe: boolean
+  readonly hint: ToolHint
+}
+
+/** Remembers what the tools of one server declare. */
 export class ServerTools {
   readonly id: number
-  readonly #tools = new Map<string, boolean>()
+  readonly #tools = new Map<string, Declared>()
   readonly #schemas = new Map<string, { readonly schema: unknown; readonly weight: number }>()
   #weight = 0
 
@@ -28,8 +41,9 @@ export class ServerTools {
       const tool = textOf(name)
       if (tool === undefined || tool.length > MAX_NAME) continue
       if (this.#tools.size >= MAX_TOOLS && !this.#tools.has(tool)) return
-      const { idempotentHint, readOnlyHint } = fieldsOf(annotations)
-      this.#tools.set(tool, idempotentHint === true || readOnlyHint === true)
+      const { idempotentHint, readOnlyHint, destructiveHint } = fieldsOf(annotations)
+      const isSafe = idempotentHint === true || readOnlyHint === true
+      this.#tools.set(tool, { isSafe, hint: hintIn(destructiveHint, readOnlyHint) })
       this.#keepSchema(tool, outputSchema)
     }
   }
@@ -51,6 +65,17 @@ export class ServerTools {
 
   /** Returns true when a tool declares `idempotentHint` or `readOnlyHint`. */
   isSafe(tool: string | undefined): boolean {
-    return tool !== undefined && this.#tools.get(tool) === true
+    return tool !== undefined && this.#tools.get(tool)?.isSafe === true
   }
+
+  /** Returns the effect that a tool declares. */
+  hintOf(tool: string): ToolHint {
+    return this.#tools.get(tool)?.hint ?? 'unknown'
+  }
+}
+
+function hintIn(destroys: unknown, reads: unknown): ToolHint {
+  if (destroys === true) return 'destructive'
+  if (reads === true) return 'read_only'
+  return destroys === false ? 'additive' : 'unknown'
 }

@@ -9,6 +9,7 @@ import { signIn } from '../mcp/event-signs.ts'
 import { endingsOfJsonBody, type OnResponse, type ReadBody } from '../mcp/body-outcome.ts'
 import { outlineOf } from '../mcp/outline.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
+import { MAX_RESULT } from './falsified/false-values.ts'
 import { Pieces } from '../base/pieces.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
 import { isModern } from '../mcp/protocol-version.ts'
@@ -21,6 +22,7 @@ import { unreadOutcome } from './faults/call-outcome.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import { heavyWork } from '../base/event-loop.ts'
 import type { StackParts } from './layers/stack-parts.ts'
+import { PARSED, type RawText } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
@@ -37,6 +39,8 @@ export class CallObserver implements Observer {
   #sawEventIds = false
   /** The mark of the current event. */
   #mark: ForeignMark = 0
+  /** The current event, where it was not parsed. */
+  #unparsed: SseFrame | undefined
   readonly #pieces = new Pieces()
   /** The bytes of the response so far. */
   #size = 0
@@ -178,6 +182,7 @@ export class CallObserver implements Observer {
     this.#mark = mark
     // The stream may end behind a marker, without a response.
     if (mark > 0 && this.#entries.length === 1) this.#note(mark)
+    this.#unparsed = frame.outline && frame
     eachResponse(frame, this.#onResponse)
   }
 
@@ -187,7 +192,9 @@ export class CallObserver implements Observer {
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
       this.#parts.inFlight.calls.find(this.#session, id)
-    if (entry !== undefined) this.#parts.inFlight.settleResponse(entry, message, bytes, this.#mark)
+    if (entry === undefined) return
+    const raw = rawTextOf(this.#unparsed)
+    this.#parts.inFlight.settleResponse(entry, message, bytes, this.#mark, raw)
   }
 
   /** Settles the calls by a complete response that is not a stream. */
@@ -200,7 +207,9 @@ export class CallObserver implements Observer {
       return
     }
     const calls = entries.map((entry) => entry.call)
-    const body = this.#outline() ?? this.#body()
+    const outline = this.#outline()
+    const body = outline ?? this.#body()
+    const list = outline && [...this.#pieces.list]
     this.#release()
     // A body that is too large, or has an unknown coding: only the status decides.
     if (body === undefined && this.#size > 0 && mayResponse(this.#status)) {
@@ -211,7 +220,7 @@ export class CallObserver implements Observer {
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
     const found: OnResponse = (at, message, bytes) => {
       const { call } = entries[at]!
-      this.#parts.inFlight.learn(this.#session, call, message)
+      this.#parts.inFlight.learn(this.#session, call, message, rawText(list, bytes))
       sizes[at] = hasToolResult(call, message) ? bytes : undefined
     }
     const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found)
@@ -273,6 +282,17 @@ export class CallObserver implements Observer {
         )
     }
   }
+}
+
+/** Returns the text of a large response when it is asked for, up to a bound. */
+function rawText(pieces: readonly Uint8Array[] | undefined, size: number): RawText {
+  if (pieces === undefined || size > MAX_RESULT) return PARSED
+  return () => Buffer.concat(pieces).toString()
+}
+
+/** Returns the text of an event that was not parsed. */
+export function rawTextOf(frame: SseFrame | undefined): RawText {
+  return frame === undefined ? PARSED : rawText([frame.raw], frame.size)
 }
 
 /** Returns false for statuses whose body is not a response. */

@@ -20,6 +20,10 @@ export interface InFlightOptions {
   readonly inFlightTtl: number
 }
 
+/** Returns the text of a response that was not parsed; undefined for others. */
+export type RawText = () => string | undefined
+export const PARSED: RawText = () => undefined
+
 /** The parts of a port that learn from calls. */
 interface Parts {
   readonly telemetry: Telemetry
@@ -38,6 +42,8 @@ export class InFlightRequests {
   readonly calls: OpenCalls
   readonly redirects: RedirectedCalls
   readonly tasks = new TaskTools()
+  /** Called with each response to a call, as its client gets it. */
+  onResponse: ((call: RequestCall, message: Message, raw: RawText) => void) | undefined
   readonly #parts: Parts
 
   constructor({ maxInFlight, inFlightTtl }: InFlightOptions, parts: Parts) {
@@ -130,17 +136,24 @@ export class InFlightRequests {
     return client ?? this.#parts.sessions.get(session)?.client
   }
 
-  /** Learns from a response to a call. */
-  learn(session: string, call: RequestCall, message: Message): void {
+  /** Learns from a response to a call; `raw` returns its text where it was not parsed. */
+  learn(session: string, call: RequestCall, message: Message, raw: RawText): void {
+    this.onResponse?.(call, message, raw)
     this.tasks.learn(session, call, message)
     this.#parts.agents?.server.learn(call, message)
   }
 
   /** Settles the call of a result or error. */
-  settleResponse(entry: CallEntry, message: Message, bytes: number, mark: ForeignMark = 0): void {
+  settleResponse(
+    entry: CallEntry,
+    message: Message,
+    bytes: number,
+    mark: ForeignMark = 0,
+    raw: RawText = PARSED,
+  ): void {
     entry.mark = Math.max(entry.mark, this.#parts.markers.believed(mark))
     if (entry.faults !== undefined) responded(entry.faults, entry.call)
-    this.learn(entry.session, entry.call, message)
+    this.learn(entry.session, entry.call, message, raw)
     const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
     this.settle(entry, outcome, 'real', resultBytes, error)

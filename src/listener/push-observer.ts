@@ -13,6 +13,7 @@ import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import { codingOf } from '../http/content-coding.ts'
+import { rawTextOf } from './call-observer.ts'
 import type { Explained } from './ended-call.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
 import type { PushStream } from './faults/source/push-streams.ts'
@@ -142,7 +143,9 @@ export class PushObserver implements Observer, PushPosition {
     eachResponse(frame, (message, bytes) => {
       if (message.id === null) return
       const entry = this.#parts.inFlight.calls.find(this.#session, message.id)
-      if (entry !== undefined) this.#parts.inFlight.settleResponse(entry, message, bytes, mark)
+      if (entry === undefined) return
+      const raw = rawTextOf(frame.outline && frame)
+      this.#parts.inFlight.settleResponse(entry, message, bytes, mark, raw)
     })
   }
 }

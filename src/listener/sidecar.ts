@@ -195,6 +195,7 @@ export class Sidecar {
     this.stdio?.sweep()
     this.#outbound?.sweep(performance.now())
     this.#agents?.sweep(performance.now())
+    this.#context.faults?.falseValues.sweep()
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Findings } from '../agents/findings.ts'
 import type { AgentSource } from '../admin/show-tasks.ts'
 import { createControlSocket } from '../admin/control-socket.ts'
 import type { Routes } from '../admin/routes.ts'
@@ -75,17 +76,17 @@ export async function assemble(
   const version = readVersion()
   const metrics = createMetrics({ version })
   const { callLog, tape, closeFiles } = await openedFiles(options, metrics, logger)
-  const engine = await rulesEngine(options, metrics, logger, given)
+  const ids = new ShownIds(options.logIds, options.traceUrl)
+  const agents = await agentsOf(options, metrics, ids)
+  const engine = await rulesEngine(options, metrics, logger, given, agents?.findings)
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
-  const ids = new ShownIds(options.logIds, options.traceUrl)
   const watch = new CallWatch({
     ids,
     messages: options.errorMessages === 'redacted',
   })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const agents = await agentsOf(options, metrics, ids)
   const closeSpans = await openedSpans(options, { metrics, watch, agents, ids, version }, logger)
   const closeOutputs = () => Promise.all([closeFiles(), closeSpans?.()])
   const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own, tape }
@@ -204,7 +205,8 @@ async function agentsOf(
   const counts = metrics.tasks
   const findings = new Findings(tasks)
   const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
-  return { watch, counts, findings, ids }
+  const lies = () => metrics.watched.lies
+  return { watch, counts, lies, findings, ids }
 }
 
 /** The time to export the last spans at the end. */
@@ -301,6 +303,7 @@ async function rulesEngine(
   metrics: Metrics,
   logger: Logger,
   given: GivenParts | undefined,
+  findings: Findings | undefined,
 ): Promise<RulesEngine | undefined> {
   const { rules, admin, adminToken, compatApi } = options
   const { path, headerFaults } = rules
@@ -315,7 +318,7 @@ async function rulesEngine(
   }
   const { createRulesEngine } = await import('./rules-engine.ts')
   const idle = options.stdio && (await import('../rules/explain/idle-faults.ts')).idleOnStdio
-  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle })
+  return createRulesEngine(rules, metrics, logger, { ...options, ...given, idle, findings })
 }
 
 /** Creates the paths of `--compat-api`; loads nothing without it. */

@@ -1,3 +1,5 @@
+import { FalseValues } from '../listener/falsified/false-values.ts'
+import type { Findings } from '../agents/findings.ts'
 import { Canaries } from '../listener/faults/session-control.ts'
 import type { Guard } from '../rules/guard/guard.ts'
 import type { RollbackOn, UpstreamState } from '../rules/guard/rollback-on.ts'
@@ -8,7 +10,7 @@ import { ConnectionFaults } from '../listener/outbound/connection-faults.ts'
 import { sampleRules } from '../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../rules/guard/guarded-rules.ts'
 import { type ActiveRules, steadyClock } from '../rules/watch/active-rules.ts'
-import { PodLabelsWatcher } from '../rules/watch/pod-labels.ts'
+import { type PodLabels, PodLabelsWatcher } from '../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../rules/watch/rules-watcher.ts'
 import { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import { StopWatcher } from '../rules/watch/stop-watcher.ts'
@@ -21,6 +23,7 @@ import {
 } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RulesFile } from '../rules/file/schema.ts'
+import type { RuleStates } from '../rules/select/rule-states.ts'
 import type { RunRules } from './rules-options.ts'
 import { ExpiryLog, RulesLog } from './rules-log.ts'
 
@@ -64,6 +67,8 @@ export interface LoggedFaults {
   readonly logInjections: LogInjections
   readonly logFormat: LogFormat
   readonly keptFaults?: number
+  /** Counts how agents behave; undefined while they are not watched. */
+  readonly findings?: Findings | undefined
   /** Returns the faults of a file that can never act here, each with its reason. */
   readonly idle?: ((file: RulesFile) => readonly string[]) | undefined
 }
@@ -73,7 +78,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle }: LoggedFaults,
+  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle, findings }: LoggedFaults,
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger, path, isForPeople(logFormat), idle)
@@ -104,6 +109,7 @@ export function createRulesEngine(
   const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({
     telemetry: metrics,
+    watched: metrics.watched,
     logger,
     ruleLabel: (rule) => states.totals.labelOf(rule),
     recent,
@@ -125,17 +131,14 @@ export function createRulesEngine(
           (message) => log.trouble(message),
         )
   const stop = path === undefined ? undefined : new StopWatcher(path, self.labels, arming)
+  const identify = (found: PodLabels | undefined): void => {
+    stop?.identify(found)
+    isActive.identify({ ...self, labels: found })
+  }
   const labels =
     podLabelsFile === undefined
       ? undefined
-      : new PodLabelsWatcher(
-          podLabelsFile,
-          (found) => {
-            stop?.identify(found)
-            isActive.identify({ ...self, labels: found })
-          },
-          (message) => log.trouble(message),
-        )
+      : new PodLabelsWatcher(podLabelsFile, identify, (message) => log.trouble(message))
   return {
     rules: isActive,
     recent,
@@ -146,6 +149,7 @@ export function createRulesEngine(
       headerFaults,
       connections,
       canaries: new Canaries(),
+      falseValues: followed(metrics, states, findings),
       createPlanner,
     },
     telemetry:
@@ -167,6 +171,14 @@ export function createRulesEngine(
       temporary.close()
     },
   }
+}
+
+/** Follows false values, and counts what agents did with them. */
+function followed({ watched }: Metrics, states: RuleStates, findings?: Findings): FalseValues {
+  return new FalseValues(({ rule, tool }, verdict, task) => {
+    watched.falsified({ rule: states.totals.labelOf(rule), tool, verdict })
+    if (task !== undefined) findings?.falsified(task, tool, verdict)
+  })
 }
 
 /** Checks the conditions of `--rollback-on` at their interval. */

@@ -20,7 +20,8 @@ export const LABELS: Readonly<Record<LabelName, string>> = {
   result:
     'For reloads `applied`, `rejected`, `absent`. For the call log `written`, `dropped`. For tasks `ok`, `recovered`, `failed`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
   verdict:
-    '`ambiguous`, `duplicate_execution`, `possible_duplicate`, `runaway`, `ignored_retry_after`, `honoured_retry_after`, `retried`, `retried_changed`, `reinitialized`, `relisted`, `switched_tool`, `continued`, `gave_up`.',
+    '`ambiguous`, `duplicate_execution`, `possible_duplicate`, `runaway`, `ignored_retry_after`, `honoured_retry_after`, `retried`, `retried_changed`, `reinitialized`, `relisted`, `switched_tool`, `continued`, `gave_up`. For false values `used`, `used_blocked`, `used_after_verification`, `verified`, `not_seen`, `untracked`.',
+  hint: 'The effect that a tool declares: `read_only`, `additive`, `destructive`, `unknown`.',
   by: '`header`, `trace`, `meta`, `session`, `client`.',
   idempotent: '`declared` if the tool has `idempotentHint` or `readOnlyHint`, else `not_declared`.',
   digest: 'Digest of the rules file.',

@@ -137,6 +137,14 @@ const TABLE = {
     ['tool', 'idempotent'],
     'Calls that the upstream executed twice, because the client got no response to the first one.',
   ),
+  squall_falsified_total: counter(
+    ['rule', 'tool', 'verdict'],
+    'Results into which the fault falsify put false values, by what the agent did: used, used_blocked, used_after_verification, verified, not_seen when the task ended without either, or untracked where nothing can be recognized.',
+  ),
+  squall_falsified_used_total: counter(
+    ['tool', 'hint'],
+    'Calls whose arguments held a false value, blocked or not, by what the tool declares: read_only, additive, destructive or unknown.',
+  ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
     'TCP connections to dependencies that ended, by outcome and origin: injected if a fault ended or held the connection.',

@@ -6,13 +6,13 @@ import { inSlices } from './in-slices.ts'
 import { METRICS, type MetricName } from './metric-table.ts'
 import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
 import { OutboundCounts } from './outbound-counts.ts'
+import { WatchedCounts } from './watched-counts.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { Count, Counts, Histogram, type Series } from './series.ts'
+import { Count, Histogram, type Series } from './series.ts'
 import { END, familyText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
-import { toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
@@ -67,6 +67,8 @@ export interface Metrics extends Telemetry {
   showRules(source: RulesSource): void
   /** Counts tasks of agents. */
   readonly tasks: TaskCounts
+  /** Counts what faults put into results, and agents then used. */
+  readonly watched: WatchedCounts
   /** Counts connections to dependencies. */
   readonly outbound: OutboundCounts
   /** The memory budget that scrapes show. */
@@ -85,9 +87,6 @@ export interface MetricsOptions {
   /** Distinct tool names before the rest is counted as `other`. */
   readonly maxTools?: number
 }
-
-/** Further tools are counted as `other`. */
-const MAX_CANARY_TOOLS = 200
 
 /** Creates counters and gauges. */
 export function createMetrics(options: MetricsOptions): Metrics {
@@ -109,7 +108,7 @@ class PromMetrics implements Metrics {
   }
   readonly #gauges = { ...NO_GAUGES }
   readonly #faults: FaultCounts
-  readonly #canaryCalls = new Counts('squall_canary_calls_total', MAX_CANARY_TOOLS)
+  readonly watched = new WatchedCounts()
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   readonly outbound = new OutboundCounts()
@@ -164,10 +163,6 @@ class PromMetrics implements Metrics {
 
   injected(record: InjectedFault): void {
     this.#faults.add(record)
-  }
-
-  canaryReturned(tool: string | undefined): void {
-    this.#canaryCalls.add({ tool: toolLabel(tool ?? '') })
   }
 
   reloaded(result: ReloadResult): void {
@@ -235,6 +230,7 @@ class PromMetrics implements Metrics {
       ...this.#faults.sources(),
       ...this.tasks.sources(),
       ...this.outbound.sources(),
+      ...this.watched.sources(),
       ...this.#rules.sources(),
       ...this.#gaugeSources(),
       squall_overhead_seconds: [this.#overhead],
@@ -246,7 +242,6 @@ class PromMetrics implements Metrics {
       squall_call_log_lines_total: this.outputs.callLog,
       squall_tape_messages_total: this.outputs.tape,
       squall_spans_dropped_total: this.outputs.droppedSpans,
-      squall_canary_calls_total: this.#canaryCalls,
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,
       squall_memory_held_bytes: this.memory.held,

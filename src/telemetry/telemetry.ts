@@ -96,8 +96,6 @@ export interface Telemetry {
   /** Records that a full table dropped an entry. */
   evicted(table: keyof typeof NO_EVICTIONS): void
   injected(record: InjectedFault): void
-  /** Records a message with the canary of a poisoned result; undefined for one of no tool. */
-  canaryReturned(tool: string | undefined): void
   reloaded(result: ReloadResult): void
   guardTripped(reason: GuardReason): void
 }
@@ -113,7 +111,6 @@ export function telemetryWith(inner: Telemetry, own: Partial<Telemetry>): Teleme
     gauge: (name, delta) => inner.gauge(name, delta),
     evicted: (table) => inner.evicted(table),
     injected: (record) => inner.injected(record),
-    canaryReturned: (tool) => inner.canaryReturned(tool),
     reloaded: (result) => inner.reloaded(result),
     guardTripped: (reason) => inner.guardTripped(reason),
     ...own,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { FALSIFIED_VERDICTS } from '../../src/agents/falsified-verdicts.ts'
 import { VERDICTS } from '../../src/agents/verdicts.ts'
 import { LABELS } from '../../src/telemetry/metric-labels.ts'
 
@@ -13,5 +14,5 @@ it('lists the verdicts in the order of their precedence', async () => {
 
 it('describes all of them as values of the label', () => {
   const names = [...LABELS.verdict.matchAll(/`(\w+)`/g)].map(([, name]) => name)
-  expect(names).toEqual(Object.keys(VERDICTS))
+  expect(names).toEqual([...Object.keys(VERDICTS), ...FALSIFIED_VERDICTS])
 })

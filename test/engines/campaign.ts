@@ -8,6 +8,7 @@ import { polite } from './polite.ts'
 import { exchangesOf, type Script } from './script.ts'
 import { shrink } from './shrink.ts'
 import { Turns } from './turns.ts'
+import { FalseValues } from '../../src/listener/falsified/false-values.ts'
 import { Canaries } from '../../src/listener/faults/session-control.ts'
 import { createPlanner } from '../../src/listener/faults/fault-planner.ts'
 import { Sidecar } from '../../src/listener/sidecar.ts'
@@ -271,6 +272,7 @@ async function startStage(
     rules: activate(rules),
     listenerOf: () => recorder.faults,
     canaries: new Canaries(),
+    falseValues: new FalseValues(() => undefined),
     createPlanner,
   }
   const { telemetry, logger } = recorder

@@ -36,7 +36,6 @@ export class Recorder {
       },
       evicted: (table) => tell('evicted', table),
       injected: () => undefined,
-      canaryReturned: () => undefined,
       reloaded: () => undefined,
       guardTripped: () => undefined,
     }
@@ -47,6 +46,7 @@ export class Recorder {
         tell('injected', place(record), record.effect, record.delayMs, record.first),
       notApplicable: (record) => tell('not applicable', place(record), record.reason),
       canaryReturned: (call) => tell('canary', call.method, String(call.id)),
+      falseValueUsed: (call) => tell('false value', call.method, String(call.id)),
       failed: (record, error) => tell('broke', place(record), String(error)),
     }
     this.logger = {

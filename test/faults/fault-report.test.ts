@@ -68,6 +68,7 @@ function start(
   const ruleLabel = (rule: string) => (rule === 'one too many' ? 'other' : rule)
   const report = new FaultReport({
     telemetry: metrics,
+    watched: metrics.watched,
     logger,
     ruleLabel,
     recent,

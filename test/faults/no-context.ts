@@ -21,6 +21,7 @@ export const NO_CONTEXT: ExchangeContext = {
     injected: () => undefined,
     notApplicable: () => undefined,
     canaryReturned: () => undefined,
+    falseValueUsed: () => undefined,
     failed: () => undefined,
   },
   control: {

@@ -81,7 +81,9 @@ describe('a scrape', () => {
     metrics.memory = { limit: 2, held: 1, keeping: { bytes: 1 }, pressure: { request_unread: 1 } }
     metrics.violations = { not_json: 1 }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
-    metrics.canaryReturned('a')
+    metrics.watched.canaryReturned('a')
+    metrics.watched.falsified({ rule: 'a', tool: 'b', verdict: 'used' })
+    metrics.watched.usedFalse('b', 'unknown')
     metrics.outbound.of('db:5432').end('ok', 'real')
     metrics.tasks.called('header')
     metrics.tasks.endedAs('ok')

@@ -1,6 +1,8 @@
 import * as Type from 'typebox'
+import { FALSIFIED_VERDICTS } from '../../agents/falsified-verdicts.ts'
 import { KEY_KINDS } from '../../agents/key-kinds.ts'
 import { FINDING_NAMES } from '../../agents/finding-kinds.ts'
+import { TOOL_HINTS } from '../../agents/server-tools.ts'
 import { VERDICT_NAMES } from '../../agents/verdicts.ts'
 import { ORIGINS, OUTCOMES } from '../../telemetry/outcome-index.ts'
 import { count, flag, list, maybe, NAME, seconds, text, time, word } from './schema-parts.ts'
@@ -85,6 +87,24 @@ export const tasksSchema = Type.Object({
     }),
     MAX_SERIES,
     'The calls that were executed twice, by tool.',
+  ),
+  falsified: list(
+    Type.Object({
+      tool: text(NAME, 'The tool whose result had false values.'),
+      verdict: word(FALSIFIED_VERDICTS, 'What the agent did with them.'),
+      count: count('The number of results.'),
+    }),
+    MAX_SERIES,
+    'The results that the fault `falsify` gave false values, by tool and verdict.',
+  ),
+  falseUses: list(
+    Type.Object({
+      tool: text(NAME, 'The tool that was called with a false value; empty for other methods.'),
+      hint: word(TOOL_HINTS, 'The effect that the tool declares.'),
+      count: count('The number of calls, blocked or not.'),
+    }),
+    MAX_SERIES,
+    'The calls whose arguments held a false value, by tool.',
   ),
   tasks: list(
     Type.Object({

@@ -1,3 +1,4 @@
+import type { Falsification } from '../falsified/false-values.ts'
 import { ENDLESS, type MessageRoom } from '../../base/room.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'
@@ -10,6 +11,7 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
+  readonly blockedBy: Falsification | undefined
   /** In order. */
   faults: readonly ActiveFault[]
   /** True when a fault acts on the request. */
@@ -63,7 +65,7 @@ const UNBOUNDED: MessageRoom = { ...ENDLESS, reserve: () => true }
 
 /** Opens a call with the faults of its plan. */
 export function openInjection(
-  { call, plan, disturbs = NONE }: Partial<PlannedCall>,
+  { call, plan, disturbs = NONE, blockedBy }: Partial<PlannedCall>,
   context: ExchangeContext,
   stop: Stop,
   memory = UNBOUNDED,
@@ -77,11 +79,12 @@ export function openInjection(
     isRestored: false,
     end: 'awaited',
     plan,
+    blockedBy,
     context,
     memory,
     disturbs,
     faults: NONE,
-    actsOnRequest: false,
+    actsOnRequest: blockedBy !== undefined,
     readsResponse: false,
     mayReplace: false,
     stop,
@@ -110,6 +113,8 @@ export interface PlannedCall {
   readonly call: Call
   readonly plan: Plan | undefined
   readonly disturbs?: readonly Disturbance[] | undefined
+  /** The fault whose false value the arguments hold: the upstream must not get the call. */
+  readonly blockedBy?: Falsification | undefined
 }
 
 /** Adds the active faults of a plan, in order; `before` are the faults that they replace. */

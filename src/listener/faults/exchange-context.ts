@@ -1,3 +1,4 @@
+import type { FalseUse } from '../falsified/false-values.ts'
 import type { FaultHost } from '../../filters/fault.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
@@ -111,6 +112,8 @@ export interface FaultListener {
   notApplicable(record: NotApplicableRecord): void
   /** Reports a message that repeats a word which a fault put into a result. */
   canaryReturned(call: Call): void
+  /** Reports a call whose arguments hold a false value. */
+  falseValueUsed(call: Call, use: FalseUse): void
   /** Reports a fault that threw; its messages continue unchanged. */
   failed(ref: FaultRef, error: unknown): void
 }

@@ -1,7 +1,10 @@
+import type { Falsification } from '../falsified/false-values.ts'
+import type { Caller } from '../../http/caller.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import type { ResponseSink, Transfer } from '../../http/transfer.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { isUntouchable } from '../../rules/select/restraint.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
@@ -13,7 +16,9 @@ import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.t
 import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
+  askerOf,
   callFacts,
+  partyOf,
   type FaultPlannerOptions,
   type PlannerContext,
   type PlannerLimits,
@@ -41,13 +46,14 @@ export function createPlanner(
   context: PlannerContext,
 ): FaultPlanner {
   const expired = new ExpiredSessions(limits.maxSessions)
+  parts.falseValues.bound(context.memory)
   return new FaultPlanner({
     ...limits,
     ...parts,
     ...context,
     now: parts.rules.clock,
     expired,
-    controlOf: (session) => new SessionControl(session, expired, parts.canaries, context),
+    controlOf: (session) => new SessionControl(session, expired, parts, context),
     onError: (error) => {
       if (limits.strict) throw error
       context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
@@ -89,8 +95,8 @@ export class FaultPlanner {
   /** Returns false when no rule can match any of the messages. */
   mayMatch({ headers }: RequestHead, { calls, others }: PostedMessages): boolean {
     const { rules, headerFaults } = this.#parts
-    if (headerFaults !== undefined && calls.length > 0) return true
     const { ruleSet } = rules
+    if (calls.length > 0 && (headerFaults !== undefined || this.#follows)) return true
     if (calls.length > 0 && ruleSet.index.readsServer) return true
     try {
       for (const call of calls)
@@ -108,6 +114,24 @@ export class FaultPlanner {
   /** Returns the fault that ended a session, if any. */
   expiredBy(session: string): FaultOrigin | undefined {
     return this.#parts.expired.of(session)
+  }
+
+  /** True while calls are searched for false values, or for what may become one. */
+  get #follows(): boolean {
+    return this.#parts.falseValues.areOut || this.#parts.rules.ruleSet.index.falsifies
+  }
+
+  /** Takes the response to a call as its client gets it. */
+  responded(call: Call, message: Message, raw: () => string | undefined): void {
+    if (this.#follows) this.#parts.falseValues.responded(call, message, raw)
+  }
+
+  /** Returns the fault whose false value a request that was not read may use. */
+  unreadMayUse(session: string, caller: Caller): FaultOrigin | undefined {
+    const { falseValues } = this.#parts
+    const by = falseValues.areOut ? falseValues.unreadMayUse(partyOf(session, caller)) : undefined
+    if (by === undefined) return undefined
+    return { ref: { ...by, call: undefined }, marked: by.marked, retired: NEVER }
   }
 
   /** True when messages may repeat a word of a poisoned result. */
@@ -139,9 +163,12 @@ export class FaultPlanner {
 
   /** Plans the faults of a request; undefined when no rule matches. */
   forCalls(exchange: PlannedRequest, unread = false): ExchangeFaults | undefined {
+    const uses = this.#usesIn(exchange)
     try {
-      return this.#plan(exchange, unread)
+      return this.#plan(exchange, unread, uses)
     } catch (error) {
+      // A call that must not be sent passes under no circumstances.
+      if (uses.length > 0) throw error
       if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
       this.#parts.onError(error)
       return undefined
@@ -168,7 +195,25 @@ export class FaultPlanner {
     return transfer
   }
 
-  #plan(exchange: PlannedRequest, unread: boolean): ExchangeFaults | undefined {
+  /** Looks for false values in the calls of a request. */
+  #usesIn({ posted, repeats, entryOf, session }: PlannedRequest): readonly BlockedCall[] {
+    if (posted === undefined || repeats !== undefined || !this.#follows) return NO_USES
+    const { rules, falseValues, listenerOf } = this.#parts
+    return posted.calls.flatMap((call) => {
+      const entry = entryOf?.(call)
+      if (entry === undefined) return []
+      const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
+      if (use === undefined) return []
+      listenerOf(session, entry.trace).falseValueUsed(call, use)
+      return use.isBlocked ? [{ call, by: use.by }] : []
+    })
+  }
+
+  #plan(
+    exchange: PlannedRequest,
+    unread: boolean,
+    uses: readonly BlockedCall[],
+  ): ExchangeFaults | undefined {
     const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const isDenied = isUntouchable(states, posted.calls, unread)
@@ -181,7 +226,9 @@ export class FaultPlanner {
       : undefined
     const isNew = repeats === undefined
     const calls = posted.calls.map((call) =>
-      isNew ? this.#planCall(facts, { call }) : { call, plan: undefined },
+      isNew
+        ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.by })
+        : { call, plan: undefined },
     )
     const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
       this.#planCall(facts, each),
@@ -210,7 +257,8 @@ export class FaultPlanner {
     return new ExchangeFaults({ facts, exchange, parts, control, listener }, plans)
   }
 
-  #planCall(facts: RequestFacts, { call, disturbs }: Omit<PlannedCall, 'plan'>): PlannedCall {
+  #planCall(facts: RequestFacts, known: Omit<PlannedCall, 'plan'>): PlannedCall {
+    const { call } = known
     const { rules, headerFaults } = this.#parts
     const { ruleSet, states, clock } = rules
     const own = callFacts(facts, call)
@@ -219,11 +267,21 @@ export class FaultPlanner {
       headerFaults === undefined
         ? plan
         : withHeaderFaults(plan, headerFaults.plan(ruleSet, own, clock))
-    return { call, plan: acting(all), disturbs }
+    return { ...known, plan: acting(all) }
   }
 }
 
-const isPlanned = ({ plan }: PlannedCall): boolean => plan !== undefined
+const isPlanned = ({ plan, blockedBy }: PlannedCall): boolean =>
+  plan !== undefined || blockedBy !== undefined
+
+/** A call that must not be sent, because its arguments hold a false value. */
+interface BlockedCall {
+  readonly call: Call
+  readonly by: Falsification
+}
+
+const NO_USES: readonly BlockedCall[] = []
+const NEVER = new AbortController().signal
 
 /** Returns true for a call whose stream outlives a reload of rules. */
 const mayReadServer = ({ method }: Call): boolean => method === 'subscriptions/listen'

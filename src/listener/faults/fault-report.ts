@@ -1,4 +1,6 @@
 import { type Call, isOther, toolOf } from '../../mcp/call.ts'
+import type { FalseUse } from '../falsified/false-values.ts'
+import type { WatchedCounts } from '../../telemetry/watched-counts.ts'
 import type { LogIds, LogInjections, Logger } from '../../telemetry/log.ts'
 import { ShownIds, cutText } from '../../telemetry/shown-ids.ts'
 import type { FaultEffect, Telemetry } from '../../telemetry/telemetry.ts'
@@ -11,7 +13,8 @@ import type {
 
 /** Configures the report of faults. */
 export interface FaultReportOptions {
-  readonly telemetry: Pick<Telemetry, 'injected' | 'canaryReturned'>
+  readonly telemetry: Pick<Telemetry, 'injected'>
+  readonly watched: Pick<WatchedCounts, 'canaryReturned' | 'usedFalse'>
   readonly logger: Logger
   /** Returns the label of a rule in metrics. */
   readonly ruleLabel: (rule: string) => string
@@ -154,8 +157,16 @@ class ExchangeReport implements FaultListener {
 
   canaryReturned(call: Call): void {
     const { rule: _, fault: __, ...fields } = this.#fields({ rule: '', fault: '', call })
-    this.#report.parts.telemetry.canaryReturned(toolOf(call))
+    this.#report.parts.watched.canaryReturned(toolOf(call))
     this.#report.parts.logger.warn(fields, 'a message contains the canary of a poisoned result')
+  }
+
+  falseValueUsed(call: Call, { by, hint, isBlocked }: FalseUse): void {
+    const { rule, fault, tool: of } = by
+    const fields = { ...this.#fields({ rule, fault, call }), of: cutText(of, MAX_TEXT), hint }
+    this.#report.parts.watched.usedFalse(toolOf(call), hint)
+    const what = isBlocked ? 'blocked: an argument holds' : 'an argument holds'
+    this.#report.parts.logger.warn(fields, `${what} a value that a fault falsified`)
   }
 
   failed(ref: FaultRef, error: unknown): void {

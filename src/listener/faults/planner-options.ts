@@ -1,5 +1,14 @@
+import type { Asker } from '../falsified/false-values.ts'
+import { callerKey } from '../../agents/task-key.ts'
+import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
-import { toolOf, type Call, type ClientInfo, type Transport } from '../../mcp/call.ts'
+import {
+  toolOf,
+  type Call,
+  type ClientInfo,
+  type RequestCall,
+  type Transport,
+} from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
@@ -7,6 +16,7 @@ import type { HeaderFaults } from '../../rules/select/header-faults.ts'
 import { finishPlan, type Plan } from '../../rules/select/plan.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import type { CallEntry } from '../call-entry.ts'
 import type { OpenCall } from '../disturbance.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { ConnectionFaults } from '../outbound/connection-faults.ts'
@@ -16,10 +26,10 @@ import type {
   FaultListener,
   InjectionParts,
 } from './exchange-context.ts'
-import type { Canaries, ExpiredSessions, SessionEffects } from './session-control.ts'
+import type { ExpiredSessions, SessionEffects, WatchedResults } from './session-control.ts'
 
 /** The rules of a sidecar, and what their faults report to. */
-export interface RuleParts {
+export interface RuleParts extends WatchedResults {
   readonly rules: ActiveRules
   /** Undefined where no outgoing connection is carried. */
   readonly connections?: ConnectionFaults | undefined
@@ -27,8 +37,6 @@ export interface RuleParts {
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined when faults by header are disabled. */
   readonly headerFaults?: HeaderFaults | undefined
-  /** Shared by all listeners: an agent may send to one what it read from another. */
-  readonly canaries: Canaries
 }
 
 /** Bounds of a planner; `strict` rethrows planning errors. */
@@ -63,6 +71,8 @@ export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerCo
 export interface PlannedRequest extends FaultedExchange {
   /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
+  /** Returns the record of one of its calls. */
+  readonly entryOf?: ((call: RequestCall) => CallEntry | undefined) | undefined
   /** The redirected request that this one repeats: its calls are planned already. */
   readonly repeats?: RedirectedPost | undefined
 }
@@ -113,4 +123,22 @@ export function acting(plan: Plan | undefined): Plan | undefined {
   if (plan === undefined || !plan.dryRun) return plan
   finishPlan(plan)
   return undefined
+}
+
+/** Returns the task of a call, or else its session or client, in which false values are looked for. */
+export function askerOf({ action, session, caller, call }: CallEntry): Asker {
+  const task = action?.task
+  const party = partyOf(session, caller)
+  return {
+    key: task === undefined ? party : `${task.kind} ${task.key}`,
+    task,
+    party,
+    hint: action?.server.hintOf(call.name ?? '') ?? 'unknown',
+  }
+}
+
+/** Returns a key of a session, or else of a client. */
+export function partyOf(session: string, caller: Caller | undefined): string {
+  if (session !== '' || caller === undefined) return `session ${session}`
+  return `client ${callerKey(caller)}`
 }

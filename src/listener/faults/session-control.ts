@@ -1,10 +1,12 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { FalseValue, FaultHost, ServerHandle } from '../../filters/fault.ts'
+import type { FalseValues } from '../falsified/false-values.ts'
+import { WatchedValues } from '../falsified/watched-values.ts'
+import type { FaultHost, ServerHandle } from '../../filters/fault.ts'
 import { type Call, toolOf } from '../../mcp/call.ts'
-import type { PostedMessages } from '../../mcp/classify.ts'
+import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import type { ExchangeControl, FaultOrigin, FaultRef } from './exchange-context.ts'
+import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
 /**
@@ -35,12 +37,10 @@ export class ExpiredSessions {
 
 /** Older canaries are forgotten beyond this. */
 const MAX_CANARIES = 100
-/** The start of a character that JSON has escaped. */
-const ESCAPE = '\\u'
 
 /** Words that faults put into results, to find the messages that repeat them. */
 export class Canaries {
-  readonly #words = new Set<string>()
+  readonly #words = new WatchedValues<true>()
 
   /** True when there is a word to look for. */
   get isWatching(): boolean {
@@ -48,28 +48,29 @@ export class Canaries {
   }
 
   add(word: string): void {
-    this.#words.add(word)
-    if (this.#words.size > MAX_CANARIES) this.#words.delete(this.#words.values().next().value!)
+    this.#words.addText(word, true)
+    if (this.#words.size > MAX_CANARIES) this.#words.dropOldest()
   }
 
   /** Returns the messages of a decoded request body that contain a canary. */
   in(body: Uint8Array, { calls, others }: PostedMessages): readonly Call[] {
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    const words = [...this.#words]
-    const isPossible = bytes.includes(ESCAPE) || words.some((word) => bytes.includes(word))
-    if (!isPossible) return []
-    const elements = [JSON.parse(bytes.toString().replace(/^\ufeff/, '')) as unknown].flat()
-    let call = 0
-    let other = 0
-    return elements.flatMap((element) => {
-      // The other messages know how many calls precede them.
-      const isOther = others[other]?.callsBefore === call
-      const message: Call = isOther ? others[other++]! : calls[call++]!
-      // Without the escapes of the client.
-      const text = JSON.stringify(element)
-      return words.some((word) => text.includes(word)) ? [message] : []
-    })
+    const has = (value: unknown): boolean => this.#words.in(value) !== undefined
+    const found: Call[] = [...calls, ...others].filter(({ params }) => has(params))
+    const responses = others.filter(({ kind }) => kind === 'response')
+    if (responses.length === 0) return found
+    // Results of the client are not kept. The other messages know how many calls precede them.
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()
+    const elements = [JSON.parse(text.replace(/^\ufeff/, '')) as unknown].flat()
+    const isIn = (each: OtherMessage) => has(elements[each.callsBefore + others.indexOf(each)])
+    return [...found, ...responses.filter(isIn)]
   }
+}
+
+/** Finds in later messages what faults put into results. */
+export interface WatchedResults {
+  /** Shared by all listeners: an agent may send to one what it read from another. */
+  readonly canaries: Canaries
+  readonly falseValues: FalseValues
 }
 
 /** Keeps a listener from serving new connections. */
@@ -90,30 +91,24 @@ export interface SessionEffects {
   readonly server?: ServerHandle | undefined
   /** Returns the `outputSchema` of a tool, if the client has listed it. */
   readonly outputSchemaOf?: (tool: string | undefined) => unknown
-  /** Follows the false values that a fault has put into the result of a call. */
-  readonly onFalsified?: (
-    by: FaultRef,
-    values: readonly FalseValue[],
-    onUse: 'block' | 'allow' | undefined,
-  ) => void
 }
 
 /** Offers the faults of one session effects beyond their exchange. */
 export class SessionControl implements ExchangeControl {
   readonly #session: string
   readonly #expired: ExpiredSessions
-  readonly #canaries: Canaries
+  readonly #watched: WatchedResults
   readonly #context: SessionEffects
 
   constructor(
     session: string,
     expired: ExpiredSessions,
-    canaries: Canaries,
+    watched: WatchedResults,
     context: SessionEffects,
   ) {
     this.#session = session
     this.#expired = expired
-    this.#canaries = canaries
+    this.#watched = watched
     this.#context = context
   }
 
@@ -137,7 +132,7 @@ export class SessionControl implements ExchangeControl {
     return call === undefined ? undefined : this.#context.outputSchemaOf?.(toolOf(call))
   }
 
-  hostFor({ ref, retired }: FaultOrigin, endsIn: () => number): FaultHost {
+  hostFor({ ref, marked, retired }: FaultOrigin, endsIn: () => number): FaultHost {
     const { newConnections, server } = this.#context
     const close = newConnections.closePort()
     return {
@@ -146,8 +141,13 @@ export class SessionControl implements ExchangeControl {
         newConnections.resetWhile(() => performance.now() < until && !retired.aborted)
       },
       closePort: close && ((ms) => close(Math.min(ms, endsIn()), retired)),
-      watchFor: (word) => this.#canaries.add(word),
-      falsified: (values, onUse) => this.#context.onFalsified?.(ref, values, onUse),
+      watchFor: (word) => this.#watched.canaries.add(word),
+      falsified: (values, onUse) => {
+        const { rule, fault, call } = ref
+        if (call === undefined) return
+        const by = { rule, fault, marked, tool: toolOf(call) ?? '' }
+        this.#watched.falseValues.falsified(call, by, values, onUse)
+      },
       server,
     }
   }

@@ -63,6 +63,7 @@ function planCalls(
     requestBytes: size,
     receivedAt,
     repeats,
+    entryOf: (call) => entries.find((each) => each.call === call),
     disturbancesOf: (call) => disturbancesOf(openOf(entries, call)),
     taskOf: (call) => entries.find((each) => each.call === call)?.action?.task,
     onResponded: (call) => markResponded(entries, call, now()),

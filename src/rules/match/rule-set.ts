@@ -50,6 +50,8 @@ export class RuleIndex {
   readonly candidates = new Candidates()
   /** True when a rule is about messages that only a reader of the server's streams can know. */
   readonly readsServer: boolean
+  /** True when a rule may put false values into results, which are looked for in later calls. */
+  readonly falsifies: boolean
   /** The rules about connections, in order. */
   readonly connections: readonly CompiledRule[]
   readonly #client: MethodIndex
@@ -77,6 +79,9 @@ export class RuleIndex {
       after && after.#responses,
       isAboutResponse,
     )
+    this.falsifies =
+      after?.falsifies === true ||
+      here.some(({ uses }) => uses.some(({ fault }) => fault === 'falsify'))
     this.readsServer = ofServer.length > 0 || both.length > 0 || after?.readsServer === true
 
     this.connections = [

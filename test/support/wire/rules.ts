@@ -1,8 +1,10 @@
+import type { FalsifiedVerdict } from '../../../src/agents/falsified-verdicts.ts'
 import type {
   FaultListener,
   InjectedRecord,
   NotApplicableRecord,
 } from '../../../src/listener/faults/exchange-context.ts'
+import { type FalseUse, FalseValues } from '../../../src/listener/falsified/false-values.ts'
 import type { Fault } from '../../../src/filters/fault.ts'
 import type { Call } from '../../../src/mcp/call.ts'
 import { Canaries } from '../../../src/listener/faults/session-control.ts'
@@ -26,6 +28,10 @@ export interface RuleStage {
   readonly notApplicable: NotApplicableRecord[]
   readonly broken: unknown[]
   readonly canaries: Canaries
+  readonly falseValues: FalseValues
+  /** The verdicts about results with false values, and the calls that used one. */
+  readonly verdicts: FalsifiedVerdict[]
+  readonly falseUses: (FalseUse & { readonly call: Call })[]
   /** The calls that contained a canary. */
   readonly canaryCalls: Call[]
   /** Other rules become active. */
@@ -59,6 +65,8 @@ export function ruleStage(
   const notApplicable: NotApplicableRecord[] = []
   const broken: unknown[] = []
   const canaryCalls: Call[] = []
+  const verdicts: FalsifiedVerdict[] = []
+  const falseUses: (FalseUse & { readonly call: Call })[] = []
   let versions = 0
   const take = (specs: readonly RuleSpec[]): void => {
     const file = {
@@ -78,6 +86,7 @@ export function ruleStage(
     },
     notApplicable: (record) => void notApplicable.push(record),
     canaryReturned: (call) => void canaryCalls.push(call),
+    falseValueUsed: (call, use) => void falseUses.push({ ...use, call }),
     failed: (_place, error) => void broken.push(error),
     effectsOn: (call) => injected.filter((record) => record.first && record.call === call),
   }
@@ -94,6 +103,9 @@ export function ruleStage(
     notApplicable,
     broken,
     canaries: new Canaries(),
+    falseValues: new FalseValues((_, verdict) => void verdicts.push(verdict)),
+    verdicts,
+    falseUses,
     canaryCalls,
     take,
     counts: (index = 0) => states.of(rules.ruleSet.rules[index]!)!.counts,

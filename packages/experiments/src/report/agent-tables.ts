@@ -1,7 +1,7 @@
 import { VERDICT_NAMES } from '#sidecar'
 import { foreign, integerText, percentage, plainNumber } from '#base'
 import type { LoadResult } from '../load/results/result.ts'
-import { comparedText, duplicatesText, perTask } from './agent-text.ts'
+import { comparedText, duplicatesText, falseUsesText, perTask } from './agent-text.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.ts'
 
 const MAX_ROWS = 50
@@ -26,6 +26,7 @@ export function agentTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable 
     ['Changed results used', integerText(tasks.silent)],
     ['Executed twice', twice === '' ? '0' : twice],
     ['Maybe executed twice', integerText(agents.totals['possible_duplicate'] ?? 0)],
+    ['False values used', falseUsesText(agents)],
     ...(compared === undefined ? [] : [['Own counts', compared] satisfies [string, string]]),
     ...(problem === undefined ? [] : [['Problem', problem] satisfies [string, string]]),
   ]

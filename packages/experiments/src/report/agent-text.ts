@@ -35,6 +35,14 @@ export function duplicatesText({ duplicates }: AgentResult): string {
     .join(', ')
 }
 
+/** Lists the tools that were called with false values. */
+export function falseUsesText({ falseUses = [] }: AgentResult): string {
+  const uses = falseUses.map(({ tool, hint, count }) => {
+    return `${foreign(tool, 60)} ${integerText(count)} (${hint.replace('_', ' ')})`
+  })
+  return uses.length === 0 ? '0' : uses.slice(0, 10).join(', ')
+}
+
 /** Compares the requests of a load with the counts of the sidecars; undefined without both. */
 export function comparedText({ compared }: AgentResult): string | undefined {
   if (compared === undefined) return undefined

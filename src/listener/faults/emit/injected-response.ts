@@ -11,6 +11,7 @@ import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { STATUS_CODES } from 'node:http'
 import { type Call, sharesStream } from '../../../mcp/call.ts'
 import {
+  type ErrorReply,
   type Reply,
   acceptsSse,
   asJson,
@@ -206,11 +207,32 @@ export function expiredResponse(
   { ref, marked }: FaultOrigin,
 ): InjectedResponse {
   const id = calls.length === 1 ? (calls[0]!.id ?? null) : null
-  const body = asJson(errorReply({ id, ...SESSION_NOT_FOUND }))
+  return errorResponse(request, 404, { id, ...SESSION_NOT_FOUND }, { ref, marked })
+}
+
+const UNREAD = {
+  id: null,
+  code: -32603,
+  message:
+    'Squall blocked this request: it could not be read, and may use a value that Squall falsified in an earlier result',
+} as const
+
+/** Creates the response to a request that was not read while false values are out. */
+export function unreadResponse(request: RequestHead, by: FaultOrigin): InjectedResponse {
+  return errorResponse(request, 503, UNREAD, by)
+}
+
+function errorResponse(
+  request: RequestHead,
+  status: number,
+  error: ErrorReply,
+  { ref, marked }: Pick<FaultOrigin, 'ref' | 'marked'>,
+): InjectedResponse {
+  const body = asJson(errorReply(error))
   const { head, bytes } = httpResponse(
     {
       kind: 'http',
-      status: 404,
+      status,
       body: Buffer.from(body.bytes).toString(),
       headers: { 'Content-Type': body.contentType },
     },

@@ -4,7 +4,13 @@ import { type CallInjection, type InjectedExchange, waits } from '../call-inject
 import { isAnyInjected, ownOf } from '../call-outcome.ts'
 import type { CallTexts } from './call-texts.ts'
 import { pipeMessages } from './single-messages.ts'
-import { type RequestOutcome, admitVerdict, askFaults, requestOutcome } from './verdicts.ts'
+import {
+  type RequestOutcome,
+  admitVerdict,
+  askFaults,
+  blocked,
+  requestOutcome,
+} from './verdicts.ts'
 
 const RESOLVED = Promise.resolve()
 /** Stands for the verdict on a message that was answered before the client repeated the request. */
@@ -106,7 +112,10 @@ export class RequestPhase {
     const responded = this.#responded
     // In parallel: in a batch no call waits for the fault of another call.
     const verdicts = await Promise.all(
-      posted.map((own, at) => (responded.includes(at) ? ANSWERED : ask(own, since))),
+      posted.map((own, at) => {
+        if (own.blockedBy !== undefined) return blocked(own, own.blockedBy)
+        return responded.includes(at) ? ANSWERED : ask(own, since)
+      }),
     )
     const repeated =
       posted.length === calls.length

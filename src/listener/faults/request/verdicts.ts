@@ -1,16 +1,18 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
 import { type Reply, asSseEvent } from '../../../mcp/reply.ts'
 import type { FaultContext, Verdict } from '../../../filters/fault.ts'
+import type { Falsification } from '../../falsified/false-values.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import type { ActiveFault, Inapplicable } from '../active-fault.ts'
 import type { CallInjection } from '../call-injection.ts'
-import { move, repliedBy } from '../call-state.ts'
+import { addMarker, move, repliedBy } from '../call-state.ts'
 import type { CallTexts } from './call-texts.ts'
 import {
   type HttpReply,
   type RpcReply,
+  faultMarker,
   markerComments,
   replyMessage,
 } from '../emit/injected-response.ts'
@@ -52,24 +54,45 @@ export function admitVerdict(
     return texts.edit(index, () => JSON.stringify(replyMessage(reply, call)))
   }
   if (!sharesStream(call?.transport) || reply.kind === 'http') return undefined
-  return pushReply(own, reply, active)
+  // The reply ends the call, whose record has the faults that took effect before.
+  return pushReply(own, reply, active.wireMarker, () => void active.commitClaims())
 }
 
-/** Sends the reply to a call on the stream of its session. */
+/** Sends the reply to a call on the stream of its session, after `begin`. */
 function pushReply(
   own: CallInjection,
   reply: RpcReply,
-  active: ActiveFault,
+  wireMarker: string | undefined,
+  begin: () => void,
 ): NotApplicableReason | undefined {
   const { parts, facts } = own.context
-  const { wireMarker } = active
   const { bytes } = asSseEvent(replyMessage(reply, own.call!))
   const marked =
     wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
-  // The reply ends the call, whose record has the faults that took effect before.
-  const begin = (): void => void active.commitClaims()
   const sent = repliedBy(own, () => parts.push.send(facts.session ?? '', marked, begin))
   return sent ? undefined : 'no_push_stream'
+}
+
+const BLOCKED =
+  'Squall blocked this call: an argument holds a value that Squall falsified in an earlier result. The tool was not called.'
+
+/** Replies to a call whose arguments hold a false value; whether or not its rule is active. */
+export function blocked(own: CallInjection, by: Falsification): RequestVerdict {
+  const { rule, fault, marked } = by
+  const { call, context } = own
+  const marker = marked ? faultMarker(rule, fault) : undefined
+  const reply = { kind: 'toolError', text: BLOCKED } as const
+  move(own, 'changes')
+  if (marker !== undefined) addMarker(own, marker, false)
+  const effect = {
+    effect: 'blocked a use',
+    delayMs: undefined,
+    first: true,
+    isLater: true,
+  } as const
+  context.listener.injected({ rule, fault, call, ...effect })
+  if (sharesStream(call?.transport)) pushReply(own, reply, marker, () => {})
+  return { kind: 'respond', reply }
 }
 
 /** Edits a call, or reads it for its copies; returns the reason when that is impossible. */

@@ -23,6 +23,9 @@ export interface AgentResult {
   readonly after: Tasks['after']
   /** The calls that were executed twice, by tool. */
   readonly duplicates: Tasks['duplicates']
+  /** The results with false values, and the calls that used one; absent in older results. */
+  readonly falsified?: Tasks['falsified']
+  readonly falseUses?: Tasks['falseUses']
   /** The findings about agents; absent without any. */
   readonly findings?: Agents['findings']
   /** Both counts of the requests of this load; absent where they cannot be compared. */
@@ -66,6 +69,8 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
     waiting: results.reduce((sum, { waiting }) => sum + waiting, 0),
     after: summed(results.flatMap(({ after }) => after)),
     duplicates: summed(results.flatMap(({ duplicates }) => duplicates)),
+    falsified: summed(results.flatMap(({ falsified = [] }) => falsified)),
+    falseUses: summed(results.flatMap(({ falseUses = [] }) => falseUses)),
     ...(findings.length > 0 && { findings }),
     ...(problem !== undefined && { problem }),
   }
@@ -90,7 +95,7 @@ function agentsOf({
   silent,
   ...rest
 }: Tasks): AgentResult {
-  const { totals, waiting, after, duplicates } = rest
+  const { totals, waiting, after, duplicates, falsified, falseUses } = rest
   const { ok, recovered, failed } = ended
   const tasks = {
     tasks: open + ok + recovered + failed,
@@ -102,11 +107,11 @@ function agentsOf({
     wasted,
     silent,
   }
-  return { tasks, totals, waiting, after, duplicates }
+  return { tasks, totals, waiting, after, duplicates, falsified, falseUses }
 }
 
 /** Returns counts to subtract. What still waits is not subtracted: it may get its verdict later. */
-function negated({ tasks, totals, after, duplicates }: AgentResult): AgentResult {
+function negated({ tasks, totals, after, duplicates, ...lies }: AgentResult): AgentResult {
   const negative = ([name, count]: [string, number]): [string, number] => [name, -count]
   const minus = <Row extends { readonly count: number }>(rows: readonly Row[]): readonly Row[] =>
     rows.map((row) => ({ ...row, count: -row.count }))
@@ -118,6 +123,8 @@ function negated({ tasks, totals, after, duplicates }: AgentResult): AgentResult
     waiting: 0,
     after: minus(after),
     duplicates: minus(duplicates),
+    falsified: minus(lies.falsified ?? []),
+    falseUses: minus(lies.falseUses ?? []),
   }
 }
 

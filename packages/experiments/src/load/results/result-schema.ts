@@ -45,6 +45,8 @@ const agents = objectOf(
     duplicates: listOf(objectOf({ tool: text, idempotent: { type: 'boolean' }, count })),
   },
   {
+    falsified: listOf(objectOf({ tool: text, verdict: text, count })),
+    falseUses: listOf(objectOf({ tool: text, hint: text, count })),
     compared: objectOf({ load: sent, sidecar: sent }),
     problem: text,
     findings: listOf(objectOf({ severity: text, source: text, sentence: text, advice: text })),

@@ -91,6 +91,16 @@ const POSSIBLE_DUPLICATES: Metric = {
   of: ({ agents }) => clearVerdicts(agents)?.of('possible_duplicate') ?? null,
 }
 
+/** Counts calls whose arguments held a false value, blocked or not. */
+const FALSE_USES: Metric = {
+  unit: 'number',
+  ofVerdicts: true,
+  of: ({ agents }) =>
+    agents?.falseUses === undefined || agents.problem !== undefined
+      ? null
+      : agents.falseUses.reduce((sum, { count }) => sum + count, 0),
+}
+
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
@@ -114,6 +124,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   'ignored-retry-after': ofVerdicts('ignored_retry_after'),
   'duplicate-execution': DUPLICATES,
   'possible-duplicates': POSSIBLE_DUPLICATES,
+  'falsified-used': FALSE_USES,
   mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
   max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
 }

@@ -1,0 +1,308 @@
+import { LruMap } from '../../base/lru-map.ts'
+import type { Keeping, Kept, Room } from '../../base/room.ts'
+import { fieldsOf } from '../../base/values.ts'
+import type { FalseValue } from '../../filters/fault.ts'
+import type { Call, RequestCall } from '../../mcp/call.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
+import { hashOf } from '../../agents/action.ts'
+import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
+import type { ToolHint } from '../../agents/server-tools.ts'
+import type { Task } from '../../agents/task.ts'
+import { formsOf, type Reader, readText, readValue, type ValueForms } from './value-forms.ts'
+import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
+
+/** The fault that sent false values, and the tool in whose result. */
+export interface Falsification {
+  readonly rule: string
+  readonly fault: string
+  readonly marked: boolean
+  readonly tool: string
+}
+
+/** A call whose arguments hold a false value. */
+export interface FalseUse {
+  readonly by: Falsification
+  readonly hint: ToolHint
+  readonly isBlocked: boolean
+}
+
+/** The conversation of a call: its task, or else its session or client. */
+export interface Asker {
+  readonly key: string
+  readonly task: Task | undefined
+  /** Its session, or else its client. */
+  readonly party: string
+  readonly hint: ToolHint
+}
+
+/** Receives each verdict once. */
+export type OnFalsified = (
+  by: Falsification,
+  verdict: FalsifiedVerdict,
+  task: Task | undefined,
+) => void
+
+/** One result with false values. */
+interface Lie {
+  readonly by: Falsification
+  readonly onUse: 'block' | 'allow' | undefined
+  /** Identifies the call, so that it is recognized when the agent repeats it. */
+  readonly callKey: string
+  isVerified: boolean
+  isDecided: boolean
+}
+
+interface Mark {
+  readonly lie: Lie
+  readonly isTrue: boolean
+}
+
+/** Conversations with false values, and such results in each; further ones are untracked. */
+const MAX_FOLLOWED = 1_000
+const MAX_LIES = 16
+const MAX_OCCURRED = 2_000
+/** False values are looked for this long after the last call, in milliseconds. */
+const RETENTION = 3_600_000
+/** The pause that ends a conversation without tasks. */
+const WINDOW = 30_000
+/** Bytes of a form with its place in a map, and of what belongs to each lie. */
+const FORM_BYTES = 200
+const LIE_BYTES = 1_000
+const MAX_PARTIES = 16
+/** Larger results are not searched. Those above 16 KiB are not parsed, and searched as text. */
+export const MAX_RESULT = 1024 * 1024
+
+/** The calls of one task, session or client, in which false values are looked for. */
+class Conversation implements Reader {
+  readonly key: string
+  readonly lies: Lie[] = []
+  readonly values = new WatchedValues<Mark>()
+  /** The sessions and callers that took part. */
+  readonly parties = new Set<string>()
+  /** The calls that repeat one with a false result; those with one repeat nothing. */
+  readonly again = new WeakMap<Call, readonly Lie[] | 'falsified'>()
+  occurred: Occurred | undefined
+  task: Task | undefined
+  usedAt = 0
+  bytes = 0
+
+  constructor(key: string) {
+    this.key = key
+  }
+
+  get wantsWords(): boolean {
+    return this.values.wantsWords
+  }
+
+  seen(hash: number): void {
+    this.occurred?.add(hash)
+  }
+
+  words(words: readonly string[]): void {
+    this.values.words(words)
+  }
+
+  number(form: string): void {
+    this.occurred?.addNumber(form)
+    this.values.number(form)
+  }
+}
+
+/**
+ * Follows the false values that a fault put into results: looks for them in the arguments of later
+ * calls of the same task, and for the true ones in later results. Keeps hashes, and no text.
+ */
+export class FalseValues implements Kept {
+  readonly #followed = new Map<string, Conversation>()
+  readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
+  readonly #calls = new WeakMap<Call, Conversation>()
+  readonly #onVerdict: OnFalsified
+  #memory: (Room & { readonly keeping: Keeping }) | undefined
+
+  constructor(onVerdict: OnFalsified) {
+    this.#onVerdict = onVerdict
+  }
+
+  /** Sets the budget that bounds what is kept. */
+  bound(memory: Room & { readonly keeping: Keeping }): void {
+    this.#memory = memory
+  }
+
+  /** True while there is a value to look for. */
+  get areOut(): boolean {
+    return this.#followed.size > 0
+  }
+
+  /**
+   * Takes a call before the upstream gets it; returns its use of a false value, if any. With
+   * `records`, remembers what occurs, because a fault may falsify later results.
+   */
+  asked(call: RequestCall, asker: Asker, records: boolean): FalseUse | undefined {
+    const own = this.#conversation(asker, records)
+    if (own === undefined) return undefined
+    this.#calls.set(call, own)
+    own.usedAt = performance.now()
+    own.task = asker.task ?? own.task
+    if (own.parties.size < MAX_PARTIES) own.parties.add(asker.party)
+    if (call.method !== 'tools/call') return undefined
+    readValue(fieldsOf(call.params)['arguments'], own)
+    if (own.lies.length === 0) return undefined
+    const key = keyOf(call)
+    const again = own.lies.filter(({ callKey }) => callKey === key)
+    if (again.length > 0) own.again.set(call, again)
+    const found = [...(own.values.take() ?? [])].filter(({ isTrue }) => !isTrue)
+    const lies = new Set(found.map(({ lie }) => lie))
+    return lies.size === 0 ? undefined : this.#used([...lies], own, asker.hint)
+  }
+
+  /** Takes the false values in the result of a call that is about to be sent. */
+  falsified(
+    call: Call,
+    by: Falsification,
+    values: readonly FalseValue[],
+    onUse: Lie['onUse'],
+  ): void {
+    const own = this.#calls.get(call)
+    own?.again.set(call, 'falsified')
+    const forms = values.flatMap((value) => newForms(value, own?.occurred) ?? [])
+    if (own === undefined || forms.length === 0 || !this.#follow(own, forms)) {
+      this.#onVerdict(by, 'untracked', own?.task)
+      return
+    }
+    const lie = {
+      by,
+      onUse,
+      callKey: keyOf(call as RequestCall),
+      isVerified: false,
+      isDecided: false,
+    }
+    own.lies.push(lie)
+    for (const { kind, falsified, trueForm } of forms) {
+      for (const form of falsified) watch(own, kind, form, { lie, isTrue: false })
+      if (trueForm !== undefined) watch(own, kind, trueForm, { lie, isTrue: true })
+    }
+  }
+
+  /** Takes the response to a call as its client gets it; `raw` is its text where it was not parsed. */
+  responded(call: Call, message: Message, raw: () => string | undefined): void {
+    const own = this.#calls.get(call)
+    if (own === undefined || message.kind !== 'result') return
+    const { occurred, lies } = own
+    const isOpen = lies.some(({ isDecided, isVerified }) => !isDecided && !isVerified)
+    if (!isOpen && occurred === undefined) return
+    const text = raw()
+    if (text === undefined) readValue(message.result, own)
+    else readText(text, own)
+    const found = [...(own.values.take() ?? [])]
+    const again = own.again.get(call) ?? []
+    if (!isOpen || again === 'falsified' || fieldsOf(message.result)['isError'] === true) return
+    for (const lie of lies) {
+      const has = (isTrue: boolean) =>
+        found.some((mark) => mark.lie === lie && mark.isTrue === isTrue)
+      if ((again.includes(lie) || has(true)) && !has(false)) lie.isVerified = true
+    }
+  }
+
+  /** Returns the fault whose value a request that cannot be read may use. */
+  unreadMayUse(party: string): Falsification | undefined {
+    for (const { key, parties, lies } of this.#followed.values()) {
+      // The key of another kind may be in the body.
+      const isSame = parties.has(party) || !/^(?:session|client) /.test(key)
+      const lie = isSame ? lies.find(({ onUse }) => onUse !== 'allow') : undefined
+      if (lie !== undefined) return lie.by
+    }
+    return undefined
+  }
+
+  /** Decides what became of values whose task has ended, and forgets those of long ago. */
+  sweep(): void {
+    const now = performance.now()
+    for (const own of this.#followed.values()) {
+      const { task, usedAt, key, bytes } = own
+      if (task === undefined ? now - usedAt > WINDOW : task.isEnded) this.#decideAll(own)
+      if (now - usedAt <= RETENTION) continue
+      this.#decideAll(own)
+      this.#followed.delete(key)
+      this.#forget(own)
+      this.#memory?.give(bytes)
+    }
+  }
+
+  /** Drops what has occurred: later values are untracked in these conversations. */
+  letGo(): void {
+    for (const own of [...this.#followed.values(), ...this.#others.values()])
+      own.occurred = undefined
+  }
+
+  #forget(own: Conversation): void {
+    if (own.occurred !== undefined) this.#memory?.keeping.forgo(this, OCCURRED_BYTES)
+    own.occurred = undefined
+  }
+
+  #conversation(asker: Asker, records: boolean): Conversation | undefined {
+    const followed = this.#followed.get(asker.key)
+    if (followed !== undefined || !records) return followed
+    let own = this.#others.get(asker.key)
+    if (own === undefined) {
+      own = new Conversation(asker.key)
+      if (this.#memory?.keeping.keep(this, OCCURRED_BYTES) !== false) own.occurred = new Occurred()
+      this.#others.set(asker.key, own)
+    }
+    return own
+  }
+
+  /** Reserves what the forms take; returns false when there is too little, or too much is followed. */
+  #follow(own: Conversation, forms: readonly ValueForms[]): boolean {
+    const isNew = !this.#followed.has(own.key)
+    if (own.lies.length >= MAX_LIES || (isNew && this.#followed.size >= MAX_FOLLOWED)) return false
+    const count = forms.reduce((sum, { falsified }) => sum + falsified.length + 1, 0)
+    const bytes = LIE_BYTES + FORM_BYTES * count
+    if (this.#memory?.take(bytes) === false) return false
+    own.bytes += bytes
+    this.#followed.set(own.key, own)
+    this.#others.delete(own.key)
+    return true
+  }
+
+  #used(lies: readonly Lie[], own: Conversation, hint: ToolHint): FalseUse {
+    const isUnsafe = hint === 'destructive' || hint === 'unknown'
+    const isBlocked = lies.some(({ onUse = isUnsafe ? 'block' : 'allow' }) => onUse === 'block')
+    for (const lie of lies) {
+      const first = isBlocked ? 'used_blocked' : 'used'
+      this.#decide(own, lie, lie.isVerified ? 'used_after_verification' : first)
+    }
+    return { by: lies[0]!.by, hint, isBlocked }
+  }
+
+  #decideAll(own: Conversation): void {
+    for (const lie of own.lies) this.#decide(own, lie, lie.isVerified ? 'verified' : 'not_seen')
+  }
+
+  #decide(own: Conversation, lie: Lie, verdict: FalsifiedVerdict): void {
+    if (lie.isDecided) return
+    lie.isDecided = true
+    this.#onVerdict(lie.by, verdict, own.task)
+  }
+}
+
+function watch(own: Conversation, kind: FalseValue['kind'], form: string, mark: Mark): void {
+  if (kind === 'text') own.values.addText(form, mark)
+  else own.values.addNumber(form, mark)
+}
+
+function keyOf(call: RequestCall): string {
+  return `${call.name}\n${call.method}\n${hashOf(call)}`
+}
+
+/** Returns the forms of a value that have not occurred; undefined when the value itself has. */
+function newForms(value: FalseValue, occurred: Occurred | undefined): ValueForms | undefined {
+  const forms = occurred && formsOf(value)
+  if (forms === undefined) return undefined
+  const { kind, falsified } = forms
+  const hasOccurred = (form: string): boolean =>
+    kind === 'text' ? occurred!.hasWords(form) : occurred!.hasNumber(form)
+  if (hasOccurred(falsified[0]!)) return undefined
+  return kind === 'text'
+    ? forms
+    : { ...forms, falsified: falsified.filter((form) => !hasOccurred(form)) }
+}

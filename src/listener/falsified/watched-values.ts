@@ -1,0 +1,109 @@
+import { jsonHash } from '../../base/json/json-hash.ts'
+import { type Reader, readText, readValue, wordHash } from './value-forms.ts'
+
+/**
+ * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
+ * process, each with its owners.
+ */
+export class WatchedValues<Owner> implements Reader {
+  readonly #values = new Map<number, readonly Owner[]>()
+  /** The numbers of words of the phrases, by the hash of their first word. */
+  readonly #firsts = new Map<number, readonly number[]>()
+  #found: Set<Owner> | undefined
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get wantsWords(): boolean {
+    return this.#firsts.size > 0
+  }
+
+  /** Looks for a number in its canonical form. */
+  addNumber(form: string, owner: Owner): void {
+    add(this.#values, jsonHash(form), owner)
+  }
+
+  /** Looks for the words of a text, whatever their case and what is written between them. */
+  addText(text: string, owner: Owner): void {
+    const words = (all: readonly string[]): void => {
+      add(this.#firsts, jsonHash(all[0]), all.length)
+      add(this.#values, jsonHash(all.join(' ')), owner)
+    }
+    readText(text, { wantsWords: true, words, number: () => undefined })
+  }
+
+  /** Forgets the oldest value. */
+  dropOldest(): void {
+    this.#values.delete(this.#values.keys().next().value!)
+  }
+
+  /** Returns the owners of the values that a JSON value contains; undefined without any. */
+  in(value: unknown): ReadonlySet<Owner> | undefined {
+    readValue(value, this)
+    return this.take()
+  }
+
+  words(words: readonly string[]): void {
+    if (this.#firsts.size === 0) return
+    for (const [at, word] of words.entries())
+      for (const count of this.#firsts.get(jsonHash(word)) ?? NONE)
+        this.#find(words.slice(at, at + count).join(' '))
+  }
+
+  number(form: string): void {
+    this.#find(form)
+  }
+
+  /** Returns the owners of what was found since the last time; undefined without any. */
+  take(): ReadonlySet<Owner> | undefined {
+    const found = this.#found
+    this.#found = undefined
+    return found
+  }
+
+  #find(form: string): void {
+    for (const owner of this.#values.get(jsonHash(form)) ?? NONE) {
+      this.#found ??= new Set()
+      this.#found.add(owner)
+    }
+  }
+}
+
+const NONE: readonly never[] = []
+
+function add<Value>(map: Map<number, readonly Value[]>, key: number, value: Value): void {
+  map.set(key, [...new Set(map.get(key) ?? NONE).add(value)])
+}
+
+const BITS = 16_384
+/** The memory of what has occurred: of 2,000 words, one in twenty others seems to have occurred. */
+export const OCCURRED_BYTES = BITS / 8
+
+/** Remembers what has occurred, as bits that no value can be read from. */
+export class Occurred {
+  readonly #bits = new Int32Array(BITS / 32)
+
+  add(hash: number): void {
+    this.#bits[(hash & (BITS - 1)) >> 5]! |= 1 << (hash & 31)
+    this.#bits[((hash >>> 15) % BITS) >> 5]! |= 1 << ((hash >>> 15) & 31)
+  }
+
+  addNumber(form: string): void {
+    this.add(jsonHash(form) | 0)
+  }
+
+  hasNumber(form: string): boolean {
+    return this.#has(jsonHash(form) | 0)
+  }
+
+  /** Returns true when all words of a phrase have occurred. */
+  hasWords(phrase: string): boolean {
+    return phrase.split(' ').every((word) => this.#has(wordHash(word)))
+  }
+
+  #has(hash: number): boolean {
+    const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
+    return [first, second].every((bit) => (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0)
+  }
+}

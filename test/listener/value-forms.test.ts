@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { formsOf, readings } from '../../src/listener/falsified/value-forms.ts'
+import { WatchedValues } from '../../src/listener/falsified/watched-values.ts'
+
+const price = { kind: 'number', falseText: '4187.23', trueText: '3987.84' } as const
+
+function watching(): WatchedValues<string> {
+  const values = new WatchedValues<string>()
+  for (const form of formsOf(price)!.falsified) values.addNumber(form, 'price')
+  values.addText('Anna Müller, 12 Main St.', 'text')
+  values.addText('ORD-41872', 'id')
+  return values
+}
+
+describe('finds a false value', () => {
+  it.each([
+    [4187.23, 'price'],
+    [-4187.23, 'price'],
+    [{ a: [1, 'pay €4,187.23 now'] }, 'price'],
+    ['4.187,23 €', 'price'],
+    ['4 187,23', 'price'],
+    ['4\u00a0187,23', 'price'],
+    ['EUR4187.23', 'price'],
+    ['4187.23USD', 'price'],
+    ['4187.2300', 'price'],
+    ['about 4190', 'price'],
+    [4187, 'price'],
+    ['{"amount":4187.23}', 'price'],
+    ['[4187.23,12]', 'price'],
+    ['order anna müller  12 main st!', 'text'],
+    [{ 'ord-41872': true }, 'id'],
+  ])('in %j', (value, owner) => {
+    expect([...(watching().in(value) ?? [])]).toEqual([owner])
+  })
+
+  it.each([
+    ['a-41872-3'],
+    ['41.8723'],
+    ['x4187.23'],
+    ['2026-4187'],
+    ['4187-01-02'],
+    ['4187k'],
+    [419_000],
+    [3987.84],
+    ['anna müller 12 main street'],
+    ['ord-418723'],
+    ['c4187f23'],
+    ['https://example.com/4187?page=4190x'],
+  ])('and none in %j', (value) => {
+    expect(watching().in(value)).toBeUndefined()
+  })
+})
+
+it.each([
+  ['4,187.23', ['418723e-2', '4e0', '18723e-2']],
+  ['4187,23', ['418723e-2', '4187e0', '23e0']],
+  ['1,23,456.78', ['12345678e-2', '1e0', '23e0', '45678e-2']],
+  ['4.187', ['4187e0', '4187e-3']],
+  ['10.0.0.1', []],
+])('reads %s', (token, forms) => {
+  expect([...readings(token)].sort()).toEqual(forms.toSorted())
+})
+
+it.each([
+  ['a short number', { kind: 'number', falseText: '41.87', trueText: '39.87' }],
+  ['a short text', { kind: 'text', falseText: 'Anna', trueText: 'Bert' }],
+  ['the true value', { kind: 'number', falseText: '4187.230', trueText: '4187.23' }],
+  ['no digits', { kind: 'number', falseText: 'none', trueText: '1' }],
+] as const)('recognizes nothing in %s', (_, value) => {
+  expect(formsOf(value)).toBeUndefined()
+})
+
+it('rounds only to what the true value does not round to, and to no year', () => {
+  const forms = (falseText: string, trueText: string) =>
+    formsOf({ kind: 'number', falseText, trueText })!.falsified.slice(1)
+  expect(forms('4187.23', '4187.94')).toEqual(['4187e0', '41872e-1'])
+  expect(forms('2031.44', '1931.44')).toEqual(['20314e-1'])
+  expect(forms('512.38', '488.01')).toEqual(['5124e-1'])
+})
