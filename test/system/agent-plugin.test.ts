@@ -54,12 +54,12 @@ it('the hook blocks approvals where the project has a policy', async () => {
       `cd / && echo '${event}' | CLAUDE_PROJECT_DIR='${directory}' bash '${reader.directory}/hook.sh'`,
     )
   }
-  expect(await ask('squall approve 3f9c1a07be', reader.directory)).toMatchObject({
+  expect(await ask('squall mcp approve 3f9c1a07be', reader.directory)).toMatchObject({
     code: 2,
     text: expect.stringContaining('approve'),
   })
   expect(await ask('ls', reader.directory)).toMatchObject({ code: 0, text: '' })
-  expect(await ask('squall approve 3f9c1a07be', project)).toMatchObject({ code: 0, text: '' })
+  expect(await ask('squall mcp approve 3f9c1a07be', project)).toMatchObject({ code: 0, text: '' })
 })
 
 it('the commands of skill and commands run', async () => {

@@ -15,9 +15,9 @@ type LocalRequest = Omit<CheckRequest, 'cluster' | 'json'>
 
 /** The next step for each reason to be disarmed. */
 const NEXT: Readonly<Record<string, string>> = {
-  operator: 'squall arm arms it again',
-  guard: 'squall arm arms it again, when the real errors have ended',
-  'rollback-on': 'squall arm arms it again, when the condition has ended',
+  operator: 'squall resume arms it again',
+  guard: 'squall resume arms it again, when the real errors have ended',
+  'rollback-on': 'squall resume arms it again, when the condition has ended',
   stopped: 'squall resume ends the stop',
   file: 'write enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',

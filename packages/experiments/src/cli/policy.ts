@@ -120,7 +120,7 @@ export async function trustPolicyFile({
   await print(`${plain(path)} (${digest})\n`)
   policyIn(path, text)
   await print(`${text.split('\n').map(plain).join('\n')}\n`)
-  needPerson('trusts a policy', 'squall policy trust')
+  needPerson('trusts a policy', 'squall mcp policy trust')
   const before = await trustedDigest(trust, path)
   const change =
     before === digest ? 'It is trusted already.' : 'Another content was trusted before.'

@@ -65,7 +65,7 @@ export const PACE_FLAGS = {
     ),
     shard: one(
       'index/count',
-      'run one part of the load, from 0/count; merge the results with squall report merge',
+      'run one part of the load, from 0/count; merge the results with squall load merge',
       asGiven<Given>,
     ),
   }),

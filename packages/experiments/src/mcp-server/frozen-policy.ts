@@ -46,7 +46,7 @@ export async function freezePolicy({
     const policy = read()
     if (kept === digest) return policy
     throw new DeniedError(
-      `no person trusts this policy (${digest}); ask a person to run squall policy trust ${path} in a terminal`,
+      `no person trusts this policy (${digest}); ask a person to run squall mcp policy trust ${path} in a terminal`,
     )
   }
   return { digest, isChanged: kept !== undefined && kept !== digest, read, trusted }

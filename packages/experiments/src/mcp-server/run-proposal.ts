@@ -163,7 +163,7 @@ async function approve(
     const requestState = await states.mint({ id: about, digest }, call.context)
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
-  const next = `squall approve ${about}`
+  const next = `squall mcp approve ${about}`
   const [again, needs] = AGAIN[tool](proposal)
   return {
     text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,

@@ -84,7 +84,9 @@ function commandProblems(text: string, policy: Policy, files: Protected): readon
 
 function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
   if (!files.isChanged) return payloadProblems(payload, policy)
-  return ['the policy has changed since a person trusted it; ask one to run squall policy trust']
+  return [
+    'the policy has changed since a person trusted it; ask one to run squall mcp policy trust',
+  ]
 }
 
 function onlyAPerson(path: string): string {

@@ -86,7 +86,7 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   expect(stdout).not.toMatch(/sesame|hush/)
 
   const all = join(directory, 'all.json')
-  const merged = await startProgram(['report', 'merge', out, out, '-o', all], {}, { here: true })
+  const merged = await startProgram(['load', 'merge', out, out, '-o', all], {}, { here: true })
   expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
   const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
   expect(both.counts.calls).toBe(16)
@@ -248,7 +248,7 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
   expect(wrong('--protocol-version', 'newest')).toMatch(/not a protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)
-  expect(() => asked(['report', 'merge'])).toThrow(/no results to merge/)
+  expect(() => asked(['load', 'merge'])).toThrow(/no results to merge/)
 })
 
 test('flags, their environment and the index of a Job are read into a request', () => {

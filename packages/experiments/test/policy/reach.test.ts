@@ -41,15 +41,15 @@ const OTHERS = [
   'cd ~/squall && NODE_ENV=production npm run build',
   'git commit -m "fix(squall): production names"',
   'grep -rn "squall apply" docs',
-  'rg "squall approve" docs | head -3',
+  'rg "squall mcp approve" docs | head -3',
   'echo "squall fault add --abort 503 in production" >> notes.md',
-  "git log --grep 'squall arm' | head",
+  "git log --grep 'squall resume' | head",
   'squall fault list',
   'squall fault clear',
-  'squall disarm',
+  'squall stop',
   'squall experiment validate plan.yaml',
   'squall apply --help',
-  'squall policy validate squall-policy.yaml',
+  'squall mcp policy validate squall-policy.yaml',
   'npx mcp-squall experiment validate --policy squall-policy.yaml plan.yaml',
   'curl -fsS http://127.0.0.1:15390/api/faults',
   'curl -X POST http://127.0.0.1:15390/api/disarm',
@@ -71,7 +71,7 @@ const OTHERS = [
   'git -C . log squall-policy.yaml',
   'sed -n 1,5p squall-policy.yaml',
   'node bin/squall.cjs policy validate squall-policy.yaml',
-  'npx mcp-squall policy validate squall-policy.yaml',
+  'npx mcp-squall mcp policy validate squall-policy.yaml',
   'npx --yes mcp-squall@0.1.0 policy validate squall-policy.yaml',
   'git checkout -b experiments',
   'npm run experiments',
@@ -103,7 +103,7 @@ const INJECTING = [
   'npx mcp-squall fault add --delay 1s --percent 5 --for 30s',
   'squall apply',
   'squall apply rules.yaml -n shop',
-  'squall arm',
+  'squall resume',
   'squall experiment run plan.yaml',
   'node bin/squall.cjs experiment again last',
   'squall experiment search --vary percent=1%..50% plan.yaml',
@@ -123,7 +123,7 @@ const INJECTING = [
   'x=$(squall apply rules.yaml)',
   'ls\nsquall apply rules.yaml',
   "echo a # it's\nsquall apply rules.yaml\necho # that's",
-  'echo `squall arm`',
+  'echo `squall resume`',
   'echo "$(echo $(squall apply rules.yaml))"',
   'cat <(squall apply rules.yaml)',
   'echo $(curl -d x http://127.0.0.1:15390/api/faults)',
@@ -136,7 +136,7 @@ const INJECTING = [
   'curl -X "$METHOD" http://127.0.0.1:15390/api/faults',
   'curl -d x http://127.0.0.1:15390/api//faults',
   'curl -d x http://127.0.0.1:15390/api/./faults',
-  'squall arm 127.0.0.1:15390 # --help',
+  'squall resume 127.0.0.1:15390 # --help',
   'squall fault add --name " -h" --abort 503',
   'squall apply --help; squall apply rules.yaml',
   'squall apply rules.yaml --help "; true"',
@@ -353,7 +353,9 @@ describe('the hook, of a tool,', () => {
   it('is refused while the policy is another than a person trusted', async () => {
     files = { ...files, isChanged: true }
     const plan = 'stages: [5%]\nfaults: [reset]\nslo: { success: 99% }\n'
-    expect(await of('mcp__squall__propose_experiment', { plan })).toContain('squall policy trust')
+    expect(await of('mcp__squall__propose_experiment', { plan })).toContain(
+      'squall mcp policy trust',
+    )
     expect(await bash('npm test')).toBe('')
     files = { ...files, isChanged: false }
   })
