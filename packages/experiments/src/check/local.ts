@@ -18,7 +18,7 @@ const NEXT: Readonly<Record<string, string>> = {
   operator: 'squall resume arms it again',
   guard: 'squall resume arms it again, when the real errors have ended',
   'rollback-on': 'squall resume arms it again, when the condition has ended',
-  stopped: 'squall resume ends the stop',
+  stopped: 'squall resume -n NAMESPACE ends the stop',
   file: 'write enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
   draining: 'the sidecar ends; start it again',
