@@ -64,7 +64,9 @@ test('the help of the program has each command in one section', () => {
     for (const [section, names] of Object.entries(SECTIONS)) {
       const part = sections.find((each) => each.startsWith(section))
       const shown = part?.match(/^ {2}[a-z-]+/gm)?.map((name) => name.trim())
-      expect(shown).toEqual(hidden.includes(section) ? undefined : Object.keys(names))
+      expect(shown).toEqual(
+        (hidden as readonly string[]).includes(section) ? undefined : Object.keys(names),
+      )
     }
   }
 })

@@ -138,7 +138,7 @@ async function checkSidecar(
     ]
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const fix = 'squall run starts one; --admin names another address'
+    const fix = 'squall run starts one; --sidecar names another address'
     const found = `${address}: ${error.message}`
     const { host } = admin ?? defaultAdmin
     const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)

@@ -31,7 +31,7 @@ export const EXPERIMENT_NEXT = operation({
   flags: {
     ...targetFlag(EVIDENCE),
     ...group(EVIDENCE, {
-      admin: one('host:port', 'admin port of the sidecar', parseAdmin, {
+      sidecar: one('address', 'admin port of the sidecar, host:port', parseAdmin, {
         default: '127.0.0.1:15390',
       }),
       prometheus: one(
@@ -56,7 +56,7 @@ export const EXPERIMENT_NEXT = operation({
     ...readTokenFlag(EVIDENCE),
     ...EXPERIMENTS,
     ...group(PLANS, {
-      top: count('how many to show', { min: 1, max: 1000 }, '5'),
+      limit: count('how many to show', { min: 1, max: 1000 }, '5'),
       plans: one('directory', 'write a plan for each into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',

@@ -27,16 +27,16 @@ export const POLICY_PRINT = operation({
   name: 'mcp policy print',
   examples: [
     'mcp policy print squall-policy.yaml',
-    'mcp policy print squall-policy.yaml --for cursor',
+    'mcp policy print squall-policy.yaml --agent cursor',
   ],
   page: PAGE,
   description: 'print a policy as a block for the instructions file of an agent',
   operands: { form: '[path]', most: 1 },
   flags: group('Output:', {
-    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
   }),
   fromEnvironment: false,
-  parse: ({ for: agent }, { operands: [path] }) => {
+  parse: ({ agent }, { operands: [path] }) => {
     if (path === undefined) throw noPolicy('print')
     return { path, agent }
   },
@@ -44,14 +44,14 @@ export const POLICY_PRINT = operation({
 
 export const POLICY_INIT = operation({
   name: 'mcp policy init',
-  examples: ['mcp policy init', 'mcp policy init --for cursor'],
+  examples: ['mcp policy init', 'mcp policy init --agent cursor'],
   page: PAGE,
   description: 'write a first policy, and the settings that keep an agent from changing it',
   flags: group('Output:', {
-    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
   }),
   fromEnvironment: false,
-  parse: ({ for: agent }) => ({ path: DEFAULT_FILE, agent }),
+  parse: ({ agent }) => ({ path: DEFAULT_FILE, agent }),
 })
 
 export const POLICY_TRUST = operation({

@@ -45,7 +45,17 @@ describe('squall load report', () => {
       const target = stage.target.url.href
       const report = join(directory, 'load.html')
       const out = join(directory, 'load.json')
-      const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
+      const args = [
+        'load',
+        '--target',
+        target,
+        '--task-count',
+        '5',
+        '--report',
+        report,
+        '--out',
+        out,
+      ]
       expect(await startProgram([...args, '--json'], {}, { here: true })).toMatchObject({
         code: 0,
         stderr: '',

@@ -41,7 +41,7 @@ describe('squall mcp policy', () => {
   })
 
   it.each(['claude', 'cursor'])('prints its limits for %s', async (agent) => {
-    const { stdout } = await squall('mcp', 'policy', 'print', policy, '--for', agent)
+    const { stdout } = await squall('mcp', 'policy', 'print', policy, '--agent', agent)
     for (const limit of ['staging or dev', '10%', '50%', '30m', 'delete_*', 'truncate']) {
       expect(stdout).toContain(limit)
     }

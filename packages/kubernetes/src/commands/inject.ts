@@ -30,7 +30,7 @@ export const INJECT = defineCommand({
   description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
   flags: {
     ...group(INPUT, {
-      file: many(
+      filename: many(
         'path',
         'manifest in YAML or JSON, with any number of documents; - is standard input; repeatable',
         parseFiles,
@@ -73,11 +73,10 @@ export const INJECT = defineCommand({
       ),
     }),
     ...group('Output:', {
-      output: one(
+      format: one(
         'format',
         'yaml or json (default: as each document is written)',
         oneOf(['yaml', 'json']),
-        { short: 'o' },
       ),
     }),
   },
@@ -86,9 +85,9 @@ The result is written to standard output, and a note on each pod to standard err
 Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
 exit code is 1.`,
   parse: (flags) => ({
-    files: flags.file,
+    files: flags.filename,
     undo: flags.undo,
-    format: flags.output,
+    format: flags.format,
     namespace: flags.namespace,
     namespaceLabels: flags.namespaceLabel,
     namespaceAnnotations: flags.namespaceAnnotation,

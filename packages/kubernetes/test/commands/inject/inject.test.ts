@@ -84,7 +84,7 @@ kind: Deployment
 
   it('reads numbers as kubectl does', async () => {
     const mode = '  volumes:\n  - {name: data, secret: {defaultMode: 0644}}\n'
-    const { text } = await inject(pod(mode), { output: ['json'] })
+    const { text } = await inject(pod(mode), { format: ['json'] })
     expect(JSON.parse(text)).toMatchObject({
       spec: { volumes: [{ secret: { defaultMode: 420 } }, {}, {}, {}] },
     })
@@ -98,7 +98,7 @@ kind: Deployment
     expect(JSON.parse(text)).toMatchObject({
       spec: { initContainers: [{ name: 'squall-redirect' }] },
     })
-    const { text: yaml } = await inject(JSON.stringify(value), { output: ['yaml'] })
+    const { text: yaml } = await inject(JSON.stringify(value), { format: ['yaml'] })
     expect(valuesOf(yaml)).toEqual([JSON.parse(text)])
   })
 

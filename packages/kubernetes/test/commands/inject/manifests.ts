@@ -20,7 +20,7 @@ export function inject(
   flags: Readonly<Record<string, readonly string[]>> = {},
 ): Promise<Outcome> {
   return onFiles(texts, (file, out) =>
-    injectCommand(askedBy('inject', { ...flags, file }) as InjectRequest, out),
+    injectCommand(askedBy('inject', { ...flags, filename: file }) as InjectRequest, out),
   )
 }
 
