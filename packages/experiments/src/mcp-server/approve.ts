@@ -5,7 +5,7 @@ import type { RequestOf } from '../commands/operation.ts'
 import { isAgreed, needPerson } from '../cli/person.ts'
 import { print } from '#cli'
 import { APPROVAL_MS, Proposals } from './proposals.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 
 const FAILED = 1
 

@@ -14,7 +14,7 @@ import type { Policy } from '../policy/policy-schema.ts'
 import { runHere, storeResult, withSidecars } from '../operations/run-here.ts'
 import { type CheckedPlan, checkPlan, reasonsOf, summaryOf } from './checked-plan.ts'
 import type { Control, Asked, ControlCall, Outcome } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import type { Proposal, ProposedSearch } from './proposals.ts'
 import { maybeText, shaped, textOrNull } from './shapes.ts'
 
