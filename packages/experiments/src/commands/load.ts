@@ -3,7 +3,6 @@ import { type Shard, CLIENT_KINDS } from '../load/results/result.ts'
 import {
   asGiven,
   asText,
-  atMost,
   type Context,
   type Environment,
   type Given,
@@ -32,8 +31,6 @@ const TARGET = 'Target:'
 const CHECKS = 'Checks:'
 const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
-// Each sidecar is polled ten times a second.
-const MAX_SIDECARS = 32
 
 const LOAD_FLAGS = {
   ...targetFlag(TARGET),
@@ -152,7 +149,6 @@ function parseTools(given: readonly Given[]): readonly string[] {
 }
 
 function parseSidecars(given: readonly Given[]): readonly URL[] {
-  atMost(MAX_SIDECARS, given)
   if (given.length === 0) return []
   const endpoints = parseEndpoints(given.map(({ text }) => text))
   return endpoints.map((each) => new URL(`http://${endpointText(each)}`))

@@ -31,9 +31,12 @@ export const EXPERIMENT_NEXT = operation({
   flags: {
     ...targetFlag(EVIDENCE),
     ...group(EVIDENCE, {
-      sidecar: one('address', 'admin port of the sidecar, host:port', parseAdmin, {
-        default: '127.0.0.1:15390',
-      }),
+      sidecar: one(
+        'address',
+        'admin port of the sidecar, host:port',
+        ({ text }) => parseEndpoints([text])[0]!,
+        { default: '127.0.0.1:15390' },
+      ),
       prometheus: one(
         'url',
         'Prometheus with the usual behaviour (default: what earlier calls of this command learned)',
@@ -75,10 +78,6 @@ export const EXPERIMENT_NEXT = operation({
     }
   },
 })
-
-function parseAdmin({ text }: Given) {
-  return parseEndpoints([text])[0]!
-}
 
 function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
   for (const given of all) {

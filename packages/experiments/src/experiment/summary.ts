@@ -123,14 +123,12 @@ function slowness(
     .toSorted((a, b) => took(tools, b) - took(tools, a))[0]
   if (slowest === undefined || took(tools, slowest) === 0) return undefined
   const old = took(before?.tools, slowest)
-  const earlier = old === 0 ? '' : `${latency(old)} before the faults`
+  const earlier = old === 0 ? '' : `; it was ${latency(old)} before the faults`
   const now = latency(took(tools, slowest))
-  const [summary, and] =
-    measured !== null && now === gateValue(gate, measured)
-      ? [`The slowest tool is ${slowest}`, ', with ']
-      : [`${measure} of ${slowest} was ${now}`, ', and ']
+  const isSaid = measured !== null && now === gateValue(gate, measured)
+  const what = isSaid ? `The slowest tool is ${slowest}` : `${measure} of ${slowest} was ${now}`
   return {
-    summary: `${summary}${earlier && `${and}${earlier}`}`,
+    summary: `${what}${earlier}`,
     advice: `Give ${slowest} a timeout below the limit, and let tasks finish without it.`,
   }
 }

@@ -31,7 +31,10 @@ export async function freezePolicy({
     text = await readText(path, MAX_POLICY_BYTES, 'the policy')
   } catch (error) {
     const deny = (): never => {
-      throw new DeniedError((error as Error).message)
+      const [wrong] = (error as Error).message.split(';')
+      throw new DeniedError(
+        `${wrong}; ask a person to restore it, or to run squall mcp policy init`,
+      )
     }
     return { digest: 'unreadable', isChanged: false, read: deny, trusted: deny }
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -233,6 +234,10 @@ const WRITING = [
   'git commit -m "x; y" > "squall-policy.yaml"',
   'echo "$(tee squall-policy.yaml < weak)"',
   'echo cm0gc3F1YWxsLXBvbGljeS55YW1s | base64 -d | sh',
+  'xargs rm < list',
+  'cat list | xargs -0 -n 1 sed -i s/a/b/',
+  'find . -type f | xargs -I {} mv {} /tmp',
+  'ls | parallel rm',
 ]
 
 describe('the hook, of a command of the shell,', () => {
@@ -279,6 +284,74 @@ describe('the hook, of a command of the shell,', () => {
   it('refuses a command that is too long to be checked', async () => {
     expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
     expect(await bash(`echo ${'a '.repeat(10_000)}`)).toBe('')
+  })
+})
+
+describe('the hook, of a command of git for the whole project,', () => {
+  const POLICY_FILE = 'squall-policy.yaml'
+  let project: string
+  const git = (...args: string[]): void =>
+    void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: project,
+      stdio: 'ignore',
+    })
+  const ask = async (command: string): Promise<string> => {
+    const own = { ...files, policy: join(project, POLICY_FILE), directory: project }
+    const call = { tool: 'Bash', input: { command }, url: undefined, command: undefined }
+    return (await callProblems(call, POLICY, own)).join('\n')
+  }
+
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'squall-git-'))
+    git('init', '-q')
+    await writeFile(join(project, POLICY_FILE), 'a')
+    await writeFile(join(project, '.gitignore'), 'audit.jsonl\n')
+    git('add', '.')
+    git('commit', '-qm', 'first')
+    await writeFile(join(project, POLICY_FILE), 'b')
+    git('commit', '-qam', 'second')
+  })
+
+  const refused = expect.stringMatching(/it may change .*, which only a person may/) as string
+
+  it('passes where no guarded file would change', async () => {
+    await writeFile(join(project, 'notes.txt'), 'x')
+    for (const command of [
+      'git reset --hard',
+      'git reset --hard HEAD',
+      'git clean -fdx',
+      'git stash -u',
+      'git stash',
+    ]) {
+      expect(await ask(command), command).toBe('')
+    }
+  })
+
+  it('refuses another version of the policy', async () => {
+    expect(await ask('git reset --hard HEAD~1')).toEqual(refused)
+    expect(await ask(`cd / && git -C ${project} reset --hard HEAD~1`)).toEqual(refused)
+    expect(await ask('git reset --soft HEAD~1')).toBe('')
+  })
+
+  it('refuses to remove files that git does not have', async () => {
+    await writeFile(join(project, 'audit.jsonl'), 'x')
+    expect(await ask('git clean -fd')).toBe('')
+    expect(await ask('git clean -fdx')).toEqual(refused)
+    expect(await ask('git clean -ndx')).toBe('')
+    await writeFile(join(project, '.mcp.json'), '{}')
+    expect(await ask('git clean -fd')).toEqual(refused)
+    expect(await ask('git stash -u')).toEqual(refused)
+    expect(await ask('git stash')).toBe('')
+  })
+
+  it('refuses to take back a change of the policy', async () => {
+    await writeFile(join(project, POLICY_FILE), 'c')
+    for (const command of ['git reset --hard', 'git stash', 'true && git stash push -m x']) {
+      expect(await ask(command), command).toEqual(refused)
+    }
+    expect(await ask('git stash list')).toBe('')
+    const many = Array.from({ length: 9 }, (_, i) => `git stash push -m ${i}`).join(';')
+    expect(await ask(many)).toEqual(refused)
   })
 })
 

@@ -3,12 +3,12 @@ import { quoted } from '#base'
 import { parseLabelSelector } from '#rules'
 import {
   adminTokenOf,
+  asText,
   changeSidecar,
   type Command,
   type Context,
   defineCommand,
   environmentLabelFlag,
-  type Given,
   group,
   invalidCombination,
   invalidOption,
@@ -36,7 +36,6 @@ import type { StopRequest } from '../cli/stop-output.ts'
 const CLUSTER = 'The cluster:'
 const SIDECARS = 'Sidecars:'
 const SHARED: readonly string[] = ['timeout', 'json']
-const MAX_REASON = 200
 
 const COMMON_FLAGS = {
   ...SIDECAR_FLAGS,
@@ -65,11 +64,7 @@ export const STOP: Command = defineCommand({
   flags: {
     ...COMMON_FLAGS,
     ...group(SIDECARS, {
-      reason: one(
-        'text',
-        'reason to stop, which logs, the page and the admin API show',
-        parseReason,
-      ),
+      reason: one('text', 'reason to stop, which logs, the page and the admin API show', asText),
     }),
     ...group(CLUSTER, {
       production: toggle(
@@ -127,14 +122,7 @@ export const RESUME: Command = defineCommand({
   start,
 })
 
-/** A change of sidecars by their admin ports. */
-interface LocalChange {
-  readonly endpoints: readonly AdminEndpoint[]
-  readonly change: SidecarChange
-  readonly json: boolean
-}
-
-type Request = StopRequest | LocalChange
+type Request = StopRequest | NonNullable<ReturnType<typeof localChange>>
 
 async function start(request: Request): Promise<number> {
   if ('action' in request) return (await import('../cli/stop.ts')).stopCommand(request)
@@ -150,7 +138,7 @@ function localChange(
   flags: Values<typeof SIDECAR_FLAGS> & { readonly namespace: string | undefined },
   { env, names }: Context,
   reason = 'by squall stop',
-): LocalChange | undefined {
+): { endpoints: readonly AdminEndpoint[]; change: SidecarChange; json: boolean } | undefined {
   const given = (what === 'arm' ? RESUME : STOP).flags.filter(
     ({ name }) => names(name) && !SHARED.includes(name),
   )
@@ -172,11 +160,6 @@ function localChange(
     )
   }
   return { endpoints, json, change: { what, token, timeout, reason } }
-}
-
-function parseReason({ text, source }: Given): string {
-  if (text.length <= MAX_REASON) return text
-  throw invalidOption(source, `has more than ${MAX_REASON} characters`, 'shorten it')
 }
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
