@@ -1,7 +1,7 @@
 import { fieldsOf, plain } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
 import type { MCP_HOOK } from '../commands/policy.ts'
-import { freezePolicy } from '../policy/frozen-policy.ts'
+import { freezePolicy } from '../mcp-server/frozen-policy.ts'
 import { callProblems, type ToolCall } from '../policy/reach.ts'
 import { realPath } from '../policy/trust.ts'
 import { readText, UsageError } from '#cli'

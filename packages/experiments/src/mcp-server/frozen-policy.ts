@@ -1,9 +1,9 @@
 import { readText } from '#cli'
 import { problemLines } from '#rules'
-import type { Policy } from './policy-schema.ts'
-import { MAX_POLICY_BYTES, readPolicy } from './read-policy.ts'
-import { policyDigest, trustedDigest } from './trust.ts'
-import { DeniedError } from './denied-error.ts'
+import type { Policy } from '../policy/policy-schema.ts'
+import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
+import { policyDigest, trustedDigest } from '../policy/trust.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 
 /** A policy as one call finds it: later changes of its file do not affect the call. */
 export interface FrozenPolicy {
