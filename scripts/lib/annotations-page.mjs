@@ -40,7 +40,7 @@ ${table(
 
 | Key | By | Value |
 | --- | --- | --- |
-| \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall uninject\` |
+| \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall inject --undo\` |
 | \`rules-touched\` | \`squall apply\` | time of the last \`squall apply\`, so that the kubelet reads the rules at once |
 `
 }

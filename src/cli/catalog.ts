@@ -1,6 +1,6 @@
 import { startWords } from '../base/started-as.ts'
 
-/** Describes the program, or the first word of commands with two, for its help. */
+/** Describes the program, or the words before those of several commands, for its help. */
 export interface Family {
   readonly description: string
   /** Command lines without the program's name. */
@@ -37,11 +37,6 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     ],
     page: 'docs/guides/one-command-faults.md',
   },
-  report: {
-    description: 'show results of squall load as HTML or Markdown, and merge those of shards',
-    examples: ['report html result.json -o report.html', 'report merge a.json b.json -o all.json'],
-    page: 'docs/guides/reports.md',
-  },
   tape: {
     description:
       'serve recorded MCP traffic, show it, and compare it with a server or another tape',
@@ -52,12 +47,9 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     ],
     page: 'docs/guides/tapes.md',
   },
-  policy: {
-    description: 'check the policy that limits experiments, and print it for an agent',
-    examples: [
-      'policy validate squall-policy.yaml',
-      'policy print squall-policy.yaml --for claude',
-    ],
+  'mcp policy': {
+    description: 'write, trust and check the policy that limits experiments, and print it',
+    examples: ['mcp policy init', 'mcp policy trust', 'mcp policy validate squall-policy.yaml'],
     page: 'docs/guides/policy.md',
   },
   experiment: {
@@ -92,44 +84,28 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
     tap: 'tools',
     agents: 'tools',
     fault: 'sidecar',
-    disarm: 'sidecar',
-    arm: 'sidecar',
   },
-  'Load and experiments:': {
-    load: 'experiments',
-    report: 'experiments',
-    tape: 'experiments',
-    experiment: 'experiments',
-    policy: 'experiments',
-    hook: 'experiments',
-    mcp: 'experiments',
-    approve: 'experiments',
-  },
-  'Rules:': {
-    validate: 'sidecar',
-    schema: 'experiments',
-    explain: 'sidecar',
-    import: 'experiments',
-  },
+  'Here, or in a cluster with -n:': { stop: 'kubernetes', resume: 'kubernetes' },
+  'Load and experiments:': { load: 'experiments', experiment: 'experiments', mcp: 'experiments' },
+  'Rules:': { validate: 'sidecar', explain: 'sidecar', import: 'experiments' },
   'In a cluster, with your kubeconfig:': {
     apply: 'kubernetes',
     status: 'kubernetes',
     attach: 'kubernetes',
-    detach: 'kubernetes',
-    stop: 'kubernetes',
-    resume: 'kubernetes',
-  },
-  'Manifests, the webhook and pods:': {
     inject: 'kubernetes',
-    uninject: 'kubernetes',
+  },
+  'Run inside a pod:': {
     webhook: 'kubernetes',
     redirect: 'kubernetes',
     attached: 'kubernetes',
     'wait-ready': 'sidecar',
     'pre-stop': 'sidecar',
   },
-  'Help:': { completion: 'sidecar', help: 'sidecar' },
+  'For shells and editors:': { completion: 'sidecar', schema: 'experiments' },
 }
+
+/** The sections that only `squall help --all` shows. */
+export const HIDDEN: readonly string[] = ['Run inside a pod:', 'For shells and editors:']
 
 /** Where the command with a first word is; first words in the order of the help. */
 export const HOMES: ReadonlyMap<string, Home> = new Map(

@@ -1,5 +1,5 @@
 export { askLocal } from './ask-local.ts'
-export { changeSidecar } from './change-sidecar.ts'
+export { changeSidecar, type SidecarChange } from './change-sidecar.ts'
 export { print, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'
 export {
@@ -12,7 +12,7 @@ export {
   readTokenFlag,
   readTokenOf,
 } from '../sidecar/flags/admin-access.ts'
-export { parseEndpoints } from './flags/admin-endpoints.ts'
+export { parseEndpoints, SIDECAR_FLAGS } from './flags/admin-endpoints.ts'
 export { type Command, type Context, defineCommand } from './flags/command.ts'
 export {
   type Environment,
@@ -60,6 +60,7 @@ export {
 export { drainSignal, INTERRUPTED, surviveOwnErrors } from './long-running.ts'
 export { explainCall } from './rules/explain.ts'
 export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
+export { printOutcomes } from './sidecar-outcomes.ts'
 export { deployFile, schemaLine } from './schema-line.ts'
 export {
   cells,

@@ -130,7 +130,7 @@ export const RULES_FLAGS = {
     guardMinCalls: count('minimum number of calls in the window for disarming', COUNT, '10'),
     rollbackOn: many(
       'conditions',
-      'disarm all rules until squall arm when a condition stays true for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
+      'disarm all rules until squall resume when a condition stays true for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
       parseConditions,
     ),
     headerFaults: toggle('let callers request faults by headers such as x-squall-delay: 2s'),

@@ -77,7 +77,7 @@ const TABLE = {
   ),
   squall_stdio_violations_total: counter(
     ['reason'],
-    'Lines of a stdio server that violate the protocol; only counted by squall stdio --strict.',
+    'Lines of a stdio server that violate the protocol; only counted by squall stdio --fail-on-violation.',
   ),
   squall_rejected_total: counter(
     ['reason'],

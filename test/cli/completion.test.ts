@@ -30,7 +30,13 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
 
 describe.skipIf(!hasBash)('bash', () => {
   it('is offered commands, commands below them, and their options', () => {
-    expect(offered('')).toEqual(expect.arrayContaining(['run', 'load', 'experiment', '--version']))
+    expect(offered('')).toEqual(expect.arrayContaining(['run', 'load', 'experiment', 'help']))
+    expect(offered('--v')).toEqual(['--version'])
+    expect(offered('mcp', '')).toEqual(['approve', 'hook', 'policy'])
+    expect(offered('mcp', 'policy', '')).toEqual(['init', 'trust', 'validate', 'print'])
+    expect(offered('mcp', 'policy', 'print', '--f')).toEqual(['--for'])
+    expect(offered('mcp', '--aud')).toEqual(['--audit'])
+    expect(offered('load', 'report', '--mark')).toEqual(['--markdown'])
     expect(offered('exp')).toEqual(
       ['experiment', 'explain'].filter((word) => word.startsWith('exp')),
     )

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { FAMILIES, PROGRAM, SECTIONS } from '../../src/cli/catalog.ts'
+import { FAMILIES, HIDDEN, PROGRAM, SECTIONS } from '../../src/cli/catalog.ts'
 import { COMMANDS, parseCommandLine } from '../support/commands/command-line.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -11,7 +11,7 @@ const EXAMPLES = [
     examples.map((line): [string, string] => [name, line]),
   ),
   ...FAMILY_EXAMPLES.map((line): [string, string] => [
-    COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `))!.name,
+    COMMANDS.findLast(({ name }) => line === name || line.startsWith(`${name} `))!.name,
     line,
   ]),
 ]
@@ -44,7 +44,7 @@ test.each(COMMANDS)('the help of $name ends with examples and its page', (comman
 const PARENTS = Object.entries({ '': PROGRAM, ...FAMILIES })
 
 test.each(PARENTS)('the help of squall %s ends with examples and its page', (name, family) => {
-  const parent = name === '' ? [] : [name]
+  const parent = name.split(' ').filter((word) => word !== '')
   const lines = family.examples.map((line) => `  npx mcp-squall ${line}\n`).join('')
   const text = printed(...parent, '--help')
   expect(text.endsWith(`\nExamples:\n${lines}\nMore: ${family.page}\n`)).toBe(true)
@@ -53,21 +53,40 @@ test.each(PARENTS)('the help of squall %s ends with examples and its page', (nam
 
 test('the help of the program has each command in one section', () => {
   const firsts = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!))
-  expect(
-    Object.values(SECTIONS)
-      .flatMap((section) => Object.keys(section))
-      .sort(),
-  ).toEqual([...firsts, 'help'].sort())
-  const sections = printed('--help').split(/^(?=\S.*:$)/m)
-  for (const [section, names] of Object.entries(SECTIONS)) {
-    const text = sections.find((each) => each.startsWith(section))
-    expect(text!.match(/^ {2}[a-z-]+/gm)!.map((name) => name.trim())).toEqual(Object.keys(names))
+  const all = Object.values(SECTIONS).flatMap((section) => Object.keys(section))
+  expect(all.sort()).toEqual([...firsts].sort())
+  for (const [text, hidden] of [
+    [printed('help', '--all'), []],
+    [printed('--help'), HIDDEN],
+    [printed('help'), HIDDEN],
+  ] as const) {
+    const sections = text.split(/^(?=\S.*:$)/m)
+    for (const [section, names] of Object.entries(SECTIONS)) {
+      const part = sections.find((each) => each.startsWith(section))
+      const shown = part?.match(/^ {2}[a-z-]+/gm)?.map((name) => name.trim())
+      expect(shown).toEqual(
+        (hidden as readonly string[]).includes(section) ? undefined : Object.keys(names),
+      )
+    }
   }
 })
 
-test('each first word of commands with two has a description of its own', () => {
-  const firsts = COMMANDS.map(({ name }) => name.split(' ')).filter(({ length }) => length === 2)
-  expect(new Set(firsts.map(([first]) => first))).toEqual(new Set(Object.keys(FAMILIES)))
+test('the help of the program lists 22 commands at most, and none of a pod', () => {
+  const [commands = ''] = printed('--help').split('\nExamples:')
+  const names = commands.match(/^ {2}[a-z][a-z-]*/gm)!
+  expect(names.length).toBeLessThanOrEqual(22)
+  expect(names.map((name) => name.trim())).toEqual(expect.arrayContaining(['try', 'agents', 'mcp']))
+  expect(HIDDEN).toContain('Run inside a pod:')
+})
+
+test('the words before those of several commands have a description, by a command or a family', () => {
+  const starts = COMMANDS.flatMap(({ name }) => {
+    const words = name.split(' ')
+    return words.slice(1).map((_, i) => words.slice(0, i + 1).join(' '))
+  })
+  const names = new Set(COMMANDS.map(({ name }) => name))
+  const families = starts.filter((start) => !names.has(start))
+  expect(new Set(families)).toEqual(new Set(Object.keys(FAMILIES)))
 })
 
 describe('help and version', () => {
@@ -75,10 +94,13 @@ describe('help and version', () => {
     expect(printed(flag)).toBe('1.2.3\n')
   })
 
-  test.each(['report', 'report html', 'load'])('help %s is %s --help', (name) => {
-    const asked = name.split(' ')
-    expect(printed('help', ...asked)).toBe(printed(...asked, '--help'))
-  })
+  test.each(['fault', 'load report', 'mcp policy', 'mcp policy init', 'load'])(
+    'help %s is %s --help',
+    (name) => {
+      const asked = name.split(' ')
+      expect(printed('help', ...asked)).toBe(printed(...asked, '--help'))
+    },
+  )
 
   test('help version prints the version', () => {
     expect(printed('help', 'version')).toBe('1.2.3\n')

@@ -116,8 +116,8 @@ test.each(LAUNCHES.slice(1, 3))(
     expect(checked.stdout).toContain(
       `\n    ${command} validate ${directory}/none.yaml checks again\n`,
     )
-    const { stdout } = await launched(program, env, ['report', '--help'])
-    expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
+    const { stdout } = await launched(program, env, ['load', 'report', '--help'])
+    expect(stdout).toContain(`\nExamples:\n  ${command} load report `)
   },
 )
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 const shipped = async <T>(name: string): Promise<T> =>
   JSON.parse(await readFile(new URL(`../../deploy/agents/${name}`, import.meta.url), 'utf8')) as T
 
-const COMMAND = 'squall hook --policy squall-policy.yaml'
+const COMMAND = 'squall mcp hook --policy squall-policy.yaml'
 const PLUGIN = 'plugin/'
 
 interface Server {
@@ -28,7 +28,7 @@ it.each(['claude-settings.json', `${PLUGIN}hooks/hooks.json`])(
   async (name) => {
     const [{ matcher, hooks }] = (await shipped<Settings>(name)).hooks.PreToolUse
     expect(hooks).toEqual([
-      { type: 'command', command: expect.stringContaining('squall hook --policy') as string },
+      { type: 'command', command: expect.stringContaining('squall mcp hook --policy') as string },
     ])
     const matches = new RegExp(`^(?:${matcher})$`)
     for (const tool of ['Bash', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'mcp__squall__x']) {
@@ -42,7 +42,9 @@ it.each(['claude-settings.json', `${PLUGIN}hooks/hooks.json`])(
 
 it('the hook of Claude Code reads the policy of the project from any directory', async () => {
   const [{ hooks }] = (await shipped<Settings>('claude-settings.json')).hooks.PreToolUse
-  expect(hooks[0]?.command).toBe('squall hook --policy "$CLAUDE_PROJECT_DIR"/squall-policy.yaml')
+  expect(hooks[0]?.command).toBe(
+    'squall mcp hook --policy "$CLAUDE_PROJECT_DIR"/squall-policy.yaml',
+  )
 })
 
 it('the settings of Claude Code deny edits of what guards it', async () => {

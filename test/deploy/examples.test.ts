@@ -124,6 +124,7 @@ async function inject(
   let reported = ''
   const request: InjectRequest = {
     files: [fileURLToPath(new URL('../../deploy/examples/mcp-server.yaml', import.meta.url))],
+    undo: false,
     format: 'yaml',
     namespace: 'default',
     namespaceLabels,

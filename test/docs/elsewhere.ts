@@ -230,6 +230,6 @@ export const FAILS: readonly {
 /** Shortens durations of minutes to seconds for tests, and names an address that is the default. */
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
-  [/--tasks \d{3,}/, '--tasks 60'],
+  [/--tasks \d{3,}/, '--task-count 60'],
   [/^npx mcp-squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
 ]

@@ -16,7 +16,7 @@ const RULES = `rules:
     percent: 20
     faults: [abort: { status: 503 }]
 `
-const LOAD = '--tools search_docs --tasks 60 --clients 4'
+const LOAD = '--tools search_docs --task-count 60 --clients 4'
 
 let server: ExampleServer
 let directory: string
@@ -97,7 +97,7 @@ it('Squall stays for later steps where the action runs nothing', async () => {
 
 it.each([
   ['gates without a load', { gates: 'success>99%', test: 'true' }, 'gates need the input load'],
-  ['a quote that does not close', { load: '--tasks 5 --slo "success>99%' }, 'unmatched'],
+  ['a quote that does not close', { load: '--task-count 5 --slo "success>99%' }, 'unmatched'],
   ['an output in the URL', { upstream: 'http://127.0.0.1:1/mcp\npid=1' }, 'upstream is not a URL'],
 ])('%s fails the job, and Squall ends', async (_, inputs, message) => {
   const { failed, log } = await run(inputs)

@@ -67,7 +67,7 @@ it('a stop whose key goes is kept until a key says resume', async () => {
   await eventually(async () => {
     const state = (await (await fetch(`${pod.squall.admin}/api/state`)).json()) as object
     const reason =
-      'squall stop by alice at 2026-01-01T00:00:00Z; the key squall-stop is gone; squall resume ends the stop'
+      'squall stop by alice at 2026-01-01T00:00:00Z; the key squall-stop is gone; squall resume -n ends the stop'
     return JSON.stringify(state).includes(reason) ? undefined : JSON.stringify(state)
   })
   await pod.mounted.swap(`${failing('broken')}# by the tool\n`)

@@ -1,11 +1,12 @@
 // part: slow
 // The plugin for coding agents: its hook and the commands that it shows.
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { blocksOf, commandsOf, pages, ROOT } from '../docs/blocks.ts'
 import { type Reader } from '../docs/reader.ts'
 import { startTerminal } from '../support/commands.ts'
+import { trustPolicy } from '../../packages/experiments/src/policy/trust.ts'
 
 const AGENTS = `${ROOT}deploy/agents/`
 const PLAN = `name: slow-search
@@ -51,15 +52,25 @@ it('the hook blocks approvals where the project has a policy', async () => {
       tool_input: { command: bash },
     })
     return reader.run(
-      `cd / && echo '${event}' | CLAUDE_PROJECT_DIR='${directory}' bash '${reader.directory}/hook.sh'`,
+      `cd / && echo '${event}' | XDG_STATE_HOME='${reader.directory}/state' CLAUDE_PROJECT_DIR='${directory}' bash '${reader.directory}/hook.sh'`,
     )
   }
-  expect(await ask('squall approve 3f9c1a07be', reader.directory)).toMatchObject({
+  expect(await ask('squall mcp approve 3f9c1a07be', reader.directory)).toMatchObject({
     code: 2,
     text: expect.stringContaining('approve'),
   })
   expect(await ask('ls', reader.directory)).toMatchObject({ code: 0, text: '' })
-  expect(await ask('squall approve 3f9c1a07be', project)).toMatchObject({ code: 0, text: '' })
+  expect(await ask('squall mcp approve 3f9c1a07be', project)).toMatchObject({ code: 0, text: '' })
+  // A person trusted a policy there, which is gone.
+  const policy = join(await realpath(project), 'squall-policy.yaml')
+  await trustPolicy(join(reader.directory, 'state/squall'), policy, {
+    digest: 'sha256:x',
+    by: 'ada',
+  })
+  expect(await ask('ls', project)).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('ask a person to restore it, or to run squall mcp policy init'),
+  })
 })
 
 it('the commands of skill and commands run', async () => {

@@ -92,7 +92,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       const again = await attach('10m')
       expect(again.ok).toBe(false)
       expect(again.text).toContain(
-        'a sidecar is already attached; end it first: npx mcp-squall detach',
+        'a sidecar is already attached; end it first: npx mcp-squall attach --undo',
       )
     })
 
@@ -102,10 +102,10 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(restarts(await target())).toBe(0)
     })
 
-    test('gives traffic back by squall detach, and no call fails for that', async () => {
+    test('gives traffic back by squall attach --undo, and no call fails for that', async () => {
       explain()
       const begun = performance.now()
-      const { ok, text } = await bare.stage.squall('detach', POD, '-n', 'shop')
+      const { ok, text } = await bare.stage.squall('attach', POD, '--undo', '-n', 'shop')
       expect(ok, text).toBe(true)
       note(`detached after ${since(begun)}`)
       expect(text).toMatch(/^shop\/target: detached/)
@@ -117,9 +117,9 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(new Set(steady.seen)).toEqual(new Set(['ok']))
       expect(await through.call(...WEATHER)).toMatch(/^ok: /)
       // Its event stream is cut in the end, and then nothing is left.
-      await expect.poll(lastWord, POLL).toBe('detached: by squall detach\n')
+      await expect.poll(lastWord, POLL).toBe('detached: by squall attach --undo\n')
       expect(await tables()).toBe('')
-      const twice = await bare.stage.squall('detach', POD, '-n', 'shop', '--json')
+      const twice = await bare.stage.squall('attach', POD, '--undo', '-n', 'shop', '--json')
       expect(JSON.parse(twice.text)).toMatchObject({ detached: false })
     })
 
@@ -164,7 +164,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
     test('takes the next one', async () => {
       const { ok, text } = await attach('10m')
       expect(ok, text).toBe(true)
-      expect((await bare.stage.squall('detach', POD, '-n', 'shop')).ok).toBe(true)
+      expect((await bare.stage.squall('attach', POD, '--undo', '-n', 'shop')).ok).toBe(true)
       await expect.poll(tables, POLL).toBe('')
     })
   })

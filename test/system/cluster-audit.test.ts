@@ -92,7 +92,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
     const attach = ['attach', 'alone', '-n', 'shop', '-f', '-', '--for', '2m', ...IMAGE] as const
     const attached = await stage.squallWith(failing('broken', 'get_weather'), ...attach)
     expect(attached.ok, attached.text).toBe(true)
-    const detached = await stage.squall('detach', 'alone', '-n', 'shop')
+    const detached = await stage.squall('attach', 'alone', '--undo', '-n', 'shop')
     expect(detached.ok, detached.text).toBe(true)
     const described = await stage.kubectl('-n', 'shop', 'describe', 'pod', 'alone')
     expect(described).toMatch(/SquallAttached .* a sidecar was attached by \S+, until 20\S+Z/)

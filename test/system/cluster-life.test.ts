@@ -101,7 +101,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
       await writeFile(file, await stage.kubectl('-n', 'shop', 'logs', metadata.name))
       files.push(file)
     }
-    const { ok, out, text } = await stage.squall('report', 'merge', ...files)
+    const { ok, out, text } = await stage.squall('load', 'merge', ...files)
     expect(ok, text).toBe(true)
     const merged = JSON.parse(out) as {
       readonly counts: { readonly calls: number }

@@ -103,7 +103,7 @@ const RESTORED = {
     ),
   'Squall is disarmed': async ({ squall }: Stage) => {
     const env = { SQUALL_ADMIN_TOKEN: TOKEN }
-    const args = ['disarm', squall.admin.replace('http://', '')]
+    const args = ['stop', '-t', squall.admin.replace('http://', '')]
     expect(await startProgram(args, env, { here: true })).toMatchObject({ code: 0 })
   },
 }

@@ -104,7 +104,7 @@ it('a server on stdio is reached through a bridge and Squall', async () => {
   expect(up).toContain('[supergateway]')
   await reader.run('npx mcp-squall run --rules rules.yaml')
   const { code, text } = await reader.run(
-    'npx mcp-squall load --target http://127.0.0.1:15300/mcp --tools echo --tasks 20 --json',
+    'npx mcp-squall load --target http://127.0.0.1:15300/mcp --tools echo --task-count 20 --json',
   )
   expect(code, text).toBe(0)
   expect(text).toContain('"tool":"echo"')

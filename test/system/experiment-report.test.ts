@@ -41,7 +41,7 @@ beforeAll(async () => {
     .map((line) => (JSON.parse(line) as { id: string }).id)
   files.set('report', at(`experiments/${ids[1]}/report.html`))
   files.set('compared', at('compared.html'))
-  const compare = ['experiment', 'compare', ...ids, ...kept, '--html', at('compared.html')]
+  const compare = ['experiment', 'compare', ...ids, ...kept, '--report', at('compared.html')]
   expect((await startProgram(compare).finished()).stderr).toBe('')
 })
 

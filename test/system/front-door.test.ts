@@ -74,7 +74,7 @@ test(
     const args = [squall, 'run', '--upstream', server.url.origin, ...addresses]
     const sidecar = startProgram(args, {}, { program: process.execPath })
     onTestFinished(() => sidecar.kill())
-    const load = ['load', '--target', `http://127.0.0.1:${listen}/mcp`, '--tasks', '1']
+    const load = ['load', '--target', `http://127.0.0.1:${listen}/mcp`, '--task-count', '1']
     const { stdout, stderr } = await run(process.execPath, [squall, ...load], { timeout: LIMIT })
     expect(stdout).toContain('look')
     expect(`${stderr}${sidecar.stderr()}`).toMatch(/building/)

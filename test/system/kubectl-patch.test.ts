@@ -93,7 +93,7 @@ describe('kubectl', () => {
         annotation: ['environment=yes', 'guard-error-rate=off', 'log-level=debug'],
       }
       const { text } = await inject(document, flags)
-      const { text: json } = await inject(document, { ...flags, output: ['json'] })
+      const { text: json } = await inject(document, { ...flags, format: ['json'] })
       expect(kubectlPatch(text, [])).toEqual(JSON.parse(json))
     }
   })

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 /** Begins a load; what is printed behind it is its exit code. */
 async function start(more = ''): Promise<void> {
-  const load = `${process.execPath} ${MAIN} load --target ${server.url.href} --tasks 4 --clients 1`
+  const load = `${process.execPath} ${MAIN} load --target ${server.url.href} --task-count 4 --clients 1`
   await terminal.enter(`clear; ${load} ${more}; echo "ended:" $?`)
 }
 

@@ -104,7 +104,7 @@ test('run and load work as installed', { timeout: LIMIT }, async () => {
       target,
       '--tools',
       'up,down',
-      '--tasks',
+      '--task-count',
       '20',
       '--out',
       result,

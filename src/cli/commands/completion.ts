@@ -48,48 +48,43 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   return `autoload -U +X bashcompinit && bashcompinit\n${zsh}`
 }
 
-/** The words of a command's name: one, or two as in `report merge`. */
-function wordsOf({ name }: Command): readonly [string, string?] {
-  return name.split(' ') as [string, string?]
+/** Returns the words that may follow those of a path, in order. */
+function below(path: string, commands: readonly Command[]): readonly string[] {
+  const start = path === '' ? '' : `${path} `
+  const names = commands.map(({ name }) => name).filter((name) => name.startsWith(start))
+  return [...new Set(names.map((name) => name.slice(start.length).split(' ')[0]!))]
 }
 
-function firstWords(commands: readonly Command[]): readonly string[] {
-  return [...new Set(commands.map((command) => wordsOf(command)[0]))]
-}
-
-function below(word: string, commands: readonly Command[]): readonly Command[] {
-  return commands.filter((command) => {
-    const [first, second] = wordsOf(command)
-    return first === word && second !== undefined
+/** Returns the first words of commands that have others below, such as `mcp` and `mcp policy`. */
+function parentsOf(commands: readonly Command[]): readonly string[] {
+  const starts = commands.flatMap(({ name }) => {
+    const words = name.split(' ')
+    return words.slice(1).map((_, i) => words.slice(0, i + 1).join(' '))
   })
+  return [...new Set(starts)]
 }
 
 /** Offers commands and options; where it offers nothing, bash completes names of files. */
 function bashScript(commands: readonly Command[], npxHasCompletion: string): string {
   const cases = commands
-    .toSorted((a, b) => wordsOf(b).length - wordsOf(a).length)
-    .map((command) => {
-      const flags = [...command.flags.map(({ name }) => `--${name}`), '--help'].join(' ')
-      const pattern = wordsOf(command).length === 2 ? `'${command.name}'` : `'${command.name} '*`
-      return `        ${pattern}) words='${flags}' ;;\n`
+    .toSorted((a, b) => b.name.split(' ').length - a.name.split(' ').length)
+    .map(({ name, flags }) => {
+      const words = [...flags.map((flag) => `--${flag.name}`), '--help'].join(' ')
+      return `      ' ${name} '*) words='${words}' ;;\n`
     })
-  const parents = firstWords(commands).flatMap((word) => {
-    const names = below(word, commands).map((command) => wordsOf(command)[1])
-    return names.length === 0 ? [] : [`      ${word}) words='${names.join(' ')}' ;;\n`]
-  })
+  const parents = parentsOf(commands).map(
+    (path) => `      ' ${path} ') words='${below(path, commands).join(' ')}' ;;\n`,
+  )
   return `_squall() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words=''
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words='${[...firstWords(commands), 'help', 'version', '--help', '--version'].join(' ')}'
-  elif [ "$COMP_CWORD" -eq 2 ]; then
-    case "\${COMP_WORDS[1]}" in
-${parents.join('')}    esac
-  fi
+  local line=" \${COMP_WORDS[*]:1:COMP_CWORD-1} "
   case "$cur" in
-    -*)
-      case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
-${cases.join('')}      esac
-      ;;
+    -*) case "$line" in
+      '  ') words='--help --version' ;;
+${cases.join('')}    esac ;;
+    *) case "$line" in
+      '  ') words='${[...below('', commands), 'help', 'version'].join(' ')}' ;;
+${parents.join('')}    esac ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
@@ -114,36 +109,35 @@ const NPX_IN_FISH =
   `-a '(complete -C (commandline -cp | string replace -r "^\\s*npx\\s+(mcp-)?" ""))'\n`
 
 function fishScript(commands: readonly Command[]): string {
-  const lines: string[] = []
-  for (const word of firstWords(commands)) {
-    const inner = below(word, commands)
-    const own = commands.find(({ name }) => name === word)
-    const names = inner.map((command) => wordsOf(command)[1]).join(' ')
-    const text = own?.description ?? names
-    lines.push(
-      `complete -c squall -n __fish_use_subcommand -f -a ${word} -d ${quotedForFish(text)}`,
-    )
-    for (const command of inner) {
-      const when = `__fish_seen_subcommand_from ${word}; and not __fish_seen_subcommand_from ${names}`
-      const second = wordsOf(command)[1]
-      lines.push(
-        `complete -c squall -n '${when}' -f -a ${second} -d ${quotedForFish(command.description)}`,
-      )
+  const firsts = below('', commands)
+  const parents = parentsOf(commands)
+  const textOf = (path: string): string =>
+    commands.find(({ name }) => name === path)?.description ?? below(path, commands).join(' ')
+  const lines = firsts.map(
+    (word) => `-n __fish_use_subcommand -f -a ${word} -d ${quotedForFish(textOf(word))}`,
+  )
+  /** Returns the test for the words of a path, without words that may follow it. */
+  const at = (path: string): string => {
+    const words = path.split(' ')
+    // The word may be that of a command below another first word.
+    const others =
+      words.length === 1 ? parents.filter((each) => each !== path && !each.includes(' ')) : []
+    const not = [...others, ...below(path, commands)].join(' ')
+    const seen = words.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ')
+    return `-n '${seen}${not === '' ? '' : `; and not __fish_seen_subcommand_from ${not}`}'`
+  }
+  for (const path of parents) {
+    for (const word of below(path, commands)) {
+      lines.push(`${at(path)} -f -a ${word} -d ${quotedForFish(textOf(`${path} ${word}`))}`)
     }
   }
-  const parents = firstWords(commands).filter((word) => below(word, commands).length > 0)
-  for (const command of commands) {
-    const [first, second] = wordsOf(command)
-    const when =
-      second === undefined
-        ? `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${parents.join(' ')}`
-        : `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`
-    for (const { name, value, help } of command.flags) {
+  for (const { name: path, flags } of commands) {
+    for (const { name, value, help } of flags) {
       const kind = value === undefined ? '' : ' -r'
-      lines.push(`complete -c squall -n '${when}' -l ${name}${kind} -d ${quotedForFish(help)}`)
+      lines.push(`${at(path)} -l ${name}${kind} -d ${quotedForFish(help)}`)
     }
   }
-  return `${lines.join('\n')}\n${NPX_IN_FISH}`
+  return `${lines.map((line) => `complete -c squall ${line}\n`).join('')}${NPX_IN_FISH}`
 }
 
 function quotedForFish(text: string): string {

@@ -5,28 +5,16 @@ import {
   readTokenFlag,
   readTokenOf,
   requiredAdminToken,
-  SIDECAR_CHANGE_FLAGS,
 } from '../../sidecar/flags/admin-access.ts'
-import { parseEndpoints } from '../flags/admin-endpoints.ts'
+import { SIDECAR_FLAGS } from '../flags/admin-endpoints.ts'
 import { type Context, defineCommand } from '../flags/command.ts'
-import { group, type Values } from '../../base/flags/flag.ts'
-import { many } from '../../base/flags/kinds.ts'
+import type { Values } from '../../base/flags/flag.ts'
 import { missing } from '../../base/flags/usage-error.ts'
 
-const SIDECARS = 'Sidecars:'
 const PAGE = 'docs/guides/one-command-faults.md'
 const NOTE = `
 The sidecar of --sidecar needs an admin token: give it as --admin-token-file or SQUALL_ADMIN_TOKEN.
 Exit code: 1 when a sidecar did not confirm.`
-
-const SIDECAR_FLAGS = group(SIDECARS, {
-  sidecar: many(
-    'address',
-    'admin port, host:port; repeat it for more (default: 127.0.0.1:15390)',
-    (given) => parseEndpoints(given.map(({ text }) => text)),
-  ),
-  ...SIDECAR_CHANGE_FLAGS,
-})
 
 export const FAULT_ADD = defineCommand({
   name: 'fault add',
@@ -51,7 +39,7 @@ export const FAULT_LIST = defineCommand({
   examples: ['fault list', 'fault list --json'],
   page: PAGE,
   description: 'list the temporary faults of sidecars',
-  flags: { ...SIDECAR_FLAGS, ...readTokenFlag(SIDECARS) },
+  flags: { ...SIDECAR_FLAGS, ...readTokenFlag('Sidecars:') },
   fromEnvironment: false,
   parse: (flags, { env }): FaultRequest => {
     const { sidecar: endpoints, timeout, json } = flags

@@ -1,5 +1,4 @@
 import type { Command } from '../flags/command.ts'
-import { ARM, DISARM } from './arm.ts'
 import { EXPLAIN } from './explain.ts'
 import { FAULT_ADD, FAULT_CLEAR, FAULT_LIST, FAULT_REMOVE } from './fault.ts'
 import { PRE_STOP } from './pre-stop.ts'
@@ -16,8 +15,6 @@ export const COMMANDS: readonly Command[] = [
   FAULT_LIST,
   FAULT_REMOVE,
   FAULT_CLEAR,
-  DISARM,
-  ARM,
   VALIDATE,
   EXPLAIN,
   WAIT_READY,

@@ -49,7 +49,7 @@ const FLAGS = {
     help: 'time for lines that faults hold when the client closes standard input; 0s for none',
     default: '1s',
   }),
-  strict: changed(RUN_FLAGS.strict, {
+  failOnViolation: changed(RUN_FLAGS.strict, {
     help: 'log lines of the server that violate the protocol, and end with exit code 1 after one',
   }),
   logLevel: RUN_FLAGS.logLevel,
@@ -96,7 +96,13 @@ function stdioOptionsOf(
     throw invalidCombination('--call-log -: standard output is for the client', 'name a file')
   }
   const others = readFlags(RUN_FLAGS, new Map(), {})
-  const all = { ...others, ...flags, listen: [], upstream: [], readyWithoutUpstream: true }
+  const own = {
+    listen: [],
+    upstream: [],
+    readyWithoutUpstream: true,
+    strict: flags.failOnViolation,
+  }
+  const all = { ...others, ...flags, ...own }
   return deepFreeze({ ...runOptionsOf(all, env), stdio: { command, args } })
 }
 

@@ -7,12 +7,31 @@ import {
   parsePort,
   splitHostPort,
 } from '../../base/flags/host.ts'
+import { group } from '../../base/flags/flag.ts'
+import { asText, duration, many, one, toggle } from '../../base/flags/kinds.ts'
 import { UsageError } from '../../base/flags/usage-error.ts'
 
 const DEFAULT = '127.0.0.1:15390'
 const DEFAULT_PORT = '15390'
 const MAX_SIDECARS = 64
 const FORM = 'write host:port or http://host:port of an admin port'
+
+/** Declares how a command that changes sidecars reaches them. */
+export const SIDECAR_FLAGS = group('Sidecars:', {
+  sidecar: many(
+    'address',
+    'target: admin port of a sidecar, host:port; repeat it for more (default: 127.0.0.1:15390)',
+    (given) => parseEndpoints(given.map(({ text }) => text)),
+    { short: 't' },
+  ),
+  adminTokenFile: one(
+    'path',
+    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
+    asText,
+  ),
+  timeout: duration('time limit for the response of a sidecar', { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print the outcome as one JSON document'),
+})
 
 /**
  * Parses addresses of admin ports; without any, the default port of this machine. Each is returned

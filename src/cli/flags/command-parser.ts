@@ -1,6 +1,7 @@
 import { Command as Parser, CommanderError, Option } from 'commander'
+import { nearestName } from '../../base/nearest-name.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { endOfHelp, FAMILIES, type Family, PROGRAM, SECTIONS } from '../catalog.ts'
+import { endOfHelp, FAMILIES, type Family, HIDDEN, PROGRAM, SECTIONS } from '../catalog.ts'
 import { allOf, missing, UsageError } from '../../base/flags/usage-error.ts'
 import type { Asked, Command } from './command.ts'
 import { familiarWord } from './familiar-words.ts'
@@ -34,13 +35,20 @@ function commandLineError(error: CommanderError, command: string): UsageError {
   }
 }
 
-/** Returns the error for a word that belongs to no option. */
-function unexpectedArgument(text: string, { name, flags }: Command): UsageError {
-  const wrong = `unexpected argument ${quoted(text)}`
-  const isFlag = flags.some((flag) => flag.name === text)
-  const fault = `use --fault ${text} for a fault, --tool ${text} for a tool`
-  const other = name === 'fault add' ? fault : helpOf(name)
-  return new UsageError('UNEXPECTED_ARGUMENT', wrong, isFlag ? `did you mean --${text}?` : other)
+const TARGET = 'use -t WORD for a sidecar, -n WORD for a namespace'
+const FORMS: Readonly<Record<string, string>> = {
+  'fault add': 'use --fault WORD for a fault, --tool WORD for a tool',
+  stop: TARGET,
+  resume: TARGET,
+}
+
+/** Returns the error for a word that belongs to no option, and names no command below this one. */
+function unexpectedArgument(text: string, { name, flags }: Command, below: Parser): UsageError {
+  const known = below.commands.map((each) => each.name())
+  const near = flags.some((flag) => flag.name === text) ? `--${text}` : nearestName(text, known)
+  const other = FORMS[name]?.replaceAll('WORD', () => text) ?? helpOf(name)
+  const fix = near === undefined ? other : `did you mean ${near}?`
+  return new UsageError('UNEXPECTED_ARGUMENT', `unexpected argument ${quoted(text)}`, fix)
 }
 
 function helpOf(command: string): string {
@@ -71,15 +79,12 @@ export function parseAmong(
 ): Invocation {
   let printed = ''
   let asked: (() => Asked) | undefined
-  const program = createProgram(version, (text) => (printed += text))
-  const parents = new Map<string, Parser>()
   const words = usual(args, commands)
+  const program = createProgram(version, (text) => (printed += text), args.includes('--all'))
   const known = commands.filter(({ name }) => name.split(' ')[0] === words[0])
   // After the name of a command the parser never reads the options of another one.
   for (const command of known.length > 0 ? known : commands) {
-    const path = command.name.split(' ')
-    const parent = path.length === 1 ? program : parentOf(path[0]!, program, parents)
-    addCommand(parent, path.at(-1)!, command, env, (ask) => (asked = ask))
+    addCommand(program, command, env, (ask) => (asked = ask))
   }
   for (const [section, names] of Object.entries(SECTIONS)) {
     const isIn = (each: Parser): boolean => Object.hasOwn(names, each.name())
@@ -91,7 +96,7 @@ export function parseAmong(
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'print', text: printed }
     const parse = (rest: readonly string[]): unknown => parseAmong(commands, rest, env, version)
-    throw allErrors(error, named(args, commands), args, parse)
+    throw allErrors(error, named(args, commands).join(' ') || 'run', args, parse)
   }
   return asked?.() ?? { kind: 'print', text: printed }
 }
@@ -124,25 +129,33 @@ function allErrors(
 function usual(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const [first = '', ...rest] = args
   if (first === '-V' || first === 'version') return ['-v', ...rest]
-  const names = new Set(commands.flatMap(({ name }) => [name, name.split(' ')[0]!]))
-  if (first === 'help' && rest.length > 0) {
+  if (first === 'help') {
+    if (rest.length === 0 || rest[0] === '--all') return ['--help']
     if (rest[0] === 'version') return usual(rest, commands)
-    return names.has(rest[0]!) ? usual([...rest, '--help'], commands) : rest
+    const isKnown = commands.some(({ name }) => name.split(' ')[0] === rest[0])
+    return isKnown ? usual([...rest, '--help'], commands) : rest
   }
   if (!args.includes('--help') && !args.includes('-h')) return args
   // The parser would print the help of the program, or of the command above.
-  if (!names.has(first)) return first.startsWith('-') ? args : [first]
-  const second = `${first} ${rest[0]}`
-  const hasBelow = commands.some(({ name }) => name.startsWith(`${first} `))
-  return hasBelow && !rest[0]!.startsWith('-') && !names.has(second) ? [first, rest[0]!] : args
+  const known = args.slice(0, named(args, commands).length)
+  const wrong = args[known.length]
+  const start = [...known, ''].join(' ')
+  const hasBelow = known.length === 0 || commands.some(({ name }) => name.startsWith(start))
+  return hasBelow && wrong?.startsWith('-') === false ? [...known, wrong] : args
 }
 
-function createProgram(version: string, print: (text: string) => void): Parser {
+function createProgram(version: string, print: (text: string) => void, all: boolean): Parser {
+  const hidden = all ? [] : HIDDEN
   const program = new Parser('squall')
     .version(version, '-v, --version', 'print the version')
-    .addHelpCommand(helpCommand())
-    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help; squall help --all has every command')
+    .enablePositionalOptions()
     .exitOverride()
+    .configureHelp({
+      visibleCommands: ({ commands }) =>
+        commands.filter((each) => !hidden.includes(each.helpGroup())),
+    })
     .configureOutput({
       writeOut: print,
       // Errors reach the caller as exceptions.
@@ -154,37 +167,32 @@ function createProgram(version: string, print: (text: string) => void): Parser {
   return program
 }
 
-function helpCommand(): Parser {
-  const parser = new Parser('help').argument('[command]').helpOption(false)
-  return parser.description('print the help of a command').helpGroup('Help:')
-}
-
 /** Adds the description, and the end of the help. */
 function describe(parser: Parser, family: Family): void {
   parser.description(family.description).addHelpText('after', endOfHelp(family))
 }
 
-/**
- * Returns the parser of the first word of a command with two; its help lists the commands below.
- */
-function parentOf(word: string, program: Parser, parents: Map<string, Parser>): Parser {
-  const known = parents.get(word)
+/** Returns the parser of the first words of commands; its help lists the commands below. */
+function parentOf(path: readonly string[], program: Parser): Parser {
+  if (path.length === 0) return program
+  const parent = parentOf(path.slice(0, -1), program)
+  const known = parent.commands.find((each) => each.name() === path.at(-1))
   if (known !== undefined) return known
-  const parent = program.command(word).addHelpCommand(helpCommand().helpGroup('Commands:'))
-  describe(parent, FAMILIES[word]!)
-  parents.set(word, parent)
-  return parent
+  const family = parent.command(path.at(-1)!).helpCommand(false)
+  describe(family, FAMILIES[path.join(' ')]!)
+  return family
 }
 
 function addCommand(
-  parent: Parser,
-  word: string,
+  program: Parser,
   command: Command,
   env: Environment,
   chosen: (ask: () => Asked) => void,
 ): void {
-  const { operands, flags, note } = command
-  const parser = parent.command(word).allowExcessArguments()
+  const { name, operands, flags, note } = command
+  const path = name.split(' ')
+  const parent = parentOf(path.slice(0, -1), program)
+  const parser = parent.command(path.at(-1)!).allowExcessArguments()
   if (operands !== undefined) parser.argument(operands.form)
   if (note !== '') parser.addHelpText('after', note)
   describe(parser, command)
@@ -192,19 +200,20 @@ function addCommand(
   for (const spec of flags) addFlag(parser, spec, raw)
   parser.action(() => {
     const extra = parser.args[operands?.most ?? 0]
-    if (extra !== undefined) throw unexpectedArgument(extra, command)
+    if (extra !== undefined) throw unexpectedArgument(extra, command, parser)
     chosen(() => command.ask(raw, env, parser.args))
   })
 }
 
-/** Returns the command to name in the hint of an error. */
-function named(args: readonly string[], commands: readonly Command[]): string {
-  const two = args.slice(0, 2).join(' ')
-  return (
-    commands.find(({ name }) => name === two || name === args[0])?.name ??
-    commands.find(({ name }) => name.split(' ')[0] === args[0])?.name.split(' ')[0] ??
-    'run'
-  )
+/** Returns the words that name a command, or the first ones of several. */
+function named(args: readonly string[], commands: readonly Command[]): readonly string[] {
+  const isNamed = (count: number): boolean => {
+    const start = [...args.slice(0, count), ''].join(' ')
+    return commands.some(({ name }) => `${name} `.startsWith(start))
+  }
+  let count = 0
+  while (count < args.length && isNamed(count + 1)) count++
+  return args.slice(0, count)
 }
 
 function addFlag(parser: Parser, spec: NamedFlag, raw: Map<string, string[]>): void {

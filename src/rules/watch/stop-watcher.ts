@@ -7,7 +7,7 @@ import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watc
 import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 import { STOP_KEY, stopReason } from '../guard/stop-key.ts'
 
-const GONE = `; the key ${STOP_KEY} is gone; squall resume ends the stop`
+const GONE = `; the key ${STOP_KEY} is gone; squall resume -n ends the stop`
 
 /**
  * Disarms all rules while a stop key beside the rules matches this pod. A key that goes keeps its

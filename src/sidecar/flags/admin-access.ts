@@ -5,7 +5,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { type Environment, type Given, group } from '../../base/flags/flag.ts'
 import { isHost } from '../../base/flags/host.ts'
-import { asText, duration, many, one, toggle } from '../../base/flags/kinds.ts'
+import { asText, many, one } from '../../base/flags/kinds.ts'
 import {
   invalidCombination,
   invalidOption,
@@ -18,17 +18,6 @@ const MAX_HOSTS = 100
 /** Reads the admin token from a file or an environment variable, which other users cannot read. */
 export function adminTokenOf(file: string | undefined, env: Environment): string | undefined {
   return tokenOf('admin', file, env['SQUALL_ADMIN_TOKEN'])
-}
-
-/** Declares how a command that changes sidecars reaches them. */
-export const SIDECAR_CHANGE_FLAGS = {
-  adminTokenFile: one(
-    'path',
-    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
-    asText,
-  ),
-  timeout: duration('time limit for the response of a sidecar', { min: 1, max: 600_000 }, '5s'),
-  json: toggle('print the outcome as one JSON document'),
 }
 
 /** Reads the admin token, without which a command cannot change sidecars. Throws a `UsageError`. */

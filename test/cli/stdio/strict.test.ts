@@ -8,7 +8,7 @@ const reply = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, r
 /** Lets a server that prints `output` read `input`. */
 function checked(input: string, output: string, end = ''): Promise<Finished> {
   const script = `cat >/dev/null; printf '%s' "$1"; ${end}`
-  const args = ['stdio', '--strict', '--', 'sh', '-c', script, 'sh', output]
+  const args = ['stdio', '--fail-on-violation', '--', 'sh', '-c', script, 'sh', output]
   return startProgram(args, {}, { input }).finished()
 }
 
@@ -40,7 +40,7 @@ it('reports each violation with its line, and fails; the lines pass', async () =
 
 it('shows the number of violations in metrics while the server runs', async () => {
   const script = `printf 'Starting\\noops\\n'; cat >/dev/null`
-  const args = ['stdio', '--strict', '--admin', '127.0.0.1:0', '--', 'sh', '-c', script]
+  const args = ['stdio', '--fail-on-violation', '--admin', '127.0.0.1:0', '--', 'sh', '-c', script]
   const program = startProgram(args, {}, { open: true })
   const port = portOf(await program.complained('admin listening'))
   await program.complained('the server violates the protocol')
@@ -91,7 +91,7 @@ it('finds nothing in a line that ends because a fault kills the server', async (
   const params = { name: 'a' }
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`
   const server = ['sh', '-c', `printf '{"a":'; echo printed >&2; exec cat`]
-  const args = ['stdio', '--strict', '--rules', rules, '--', ...server]
+  const args = ['stdio', '--fail-on-violation', '--rules', rules, '--', ...server]
   const program = startProgram(args, {}, { open: true })
   await eventually(() => (program.stderr().includes('printed') ? undefined : 'not printed'))
   program.child.stdin?.write(input)

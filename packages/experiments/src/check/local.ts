@@ -15,10 +15,10 @@ type LocalRequest = Omit<CheckRequest, 'cluster' | 'json'>
 
 /** The next step for each reason to be disarmed. */
 const NEXT: Readonly<Record<string, string>> = {
-  operator: 'squall arm arms it again',
-  guard: 'squall arm arms it again, when the real errors have ended',
-  'rollback-on': 'squall arm arms it again, when the condition has ended',
-  stopped: 'squall resume ends the stop',
+  operator: 'squall resume arms it again',
+  guard: 'squall resume arms it again, when the real errors have ended',
+  'rollback-on': 'squall resume arms it again, when the condition has ended',
+  stopped: 'squall resume -n NAMESPACE ends the stop',
   file: 'write enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
   draining: 'the sidecar ends; start it again',
@@ -138,7 +138,7 @@ async function checkSidecar(
     ]
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const fix = 'squall run starts one; --admin names another address'
+    const fix = 'squall run starts one; --sidecar names another address'
     const found = `${address}: ${error.message}`
     const { host } = admin ?? defaultAdmin
     const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)

@@ -1,6 +1,6 @@
 import { fieldsOf, plain } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
-import type { HOOK } from '../commands/policy.ts'
+import type { MCP_HOOK } from '../commands/policy.ts'
 import { freezePolicy } from '../mcp-server/frozen-policy.ts'
 import { callProblems, type ToolCall } from '../policy/reach.ts'
 import { realPath } from '../policy/trust.ts'
@@ -16,7 +16,7 @@ const REFUSED = 2
  * Checks the hook event on standard input; returns the exit code. An event that cannot be read, or
  * checked, is refused.
  */
-export async function checkHook({ path, state }: RequestOf<typeof HOOK>): Promise<number> {
+export async function checkHook({ path, state }: RequestOf<typeof MCP_HOOK>): Promise<number> {
   try {
     const frozen = await freezePolicy({ policy: path, trust: state })
     const policy = frozen.read()
@@ -32,7 +32,7 @@ export async function checkHook({ path, state }: RequestOf<typeof HOOK>): Promis
 }
 
 function refuse(problems: readonly string[]): number {
-  const lines = problems.map((problem) => `squall hook refuses this call: ${plain(problem)}\n`)
+  const lines = problems.map((problem) => `squall mcp hook refuses this call: ${plain(problem)}\n`)
   process.stderr.write(lines.join(''))
   return REFUSED
 }

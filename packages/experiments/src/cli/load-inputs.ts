@@ -31,7 +31,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   return {
     target: {
       url: request.url,
-      client: request.client,
+      client: request.clientKind,
       connections: request.connections,
       headers,
       ...(protocolVersion !== undefined && { protocolVersion }),

@@ -75,7 +75,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'is written' : 'exists already, and is kept'
   await print(
-    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} policy trust ${path}\n`,
+    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} mcp policy trust ${path}\n`,
   )
   return 0
 }
@@ -120,7 +120,7 @@ export async function trustPolicyFile({
   await print(`${plain(path)} (${digest})\n`)
   policyIn(path, text)
   await print(`${text.split('\n').map(plain).join('\n')}\n`)
-  needPerson('trusts a policy', 'squall policy trust')
+  needPerson('trusts a policy', 'squall mcp policy trust')
   const before = await trustedDigest(trust, path)
   const change =
     before === digest ? 'It is trusted already.' : 'Another content was trusted before.'

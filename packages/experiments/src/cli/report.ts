@@ -1,6 +1,6 @@
 import { writeText } from '#cli'
 import type { RequestOf } from '../commands/operation.ts'
-import type { REPORT_MERGE, ReportRequest } from '../commands/report.ts'
+import type { LOAD_MERGE, ReportRequest } from '../commands/report.ts'
 import { LoadError } from '../load/load-error.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import { mergeResults, parseResult } from '../load/results/merge-results.ts'
@@ -10,22 +10,21 @@ import { readAs } from './read-input.ts'
 const MAX_RESULT = 256 * 1024 * 1024
 
 /** Shows results of loads side by side; returns the exit code. */
-export async function showResults({ form, runs, out, title }: ReportRequest): Promise<number> {
+export async function showResults({ markdown, runs, out, title }: ReportRequest): Promise<number> {
   const titled = []
   for (const { file, title: name } of runs) {
-    const result = await readAs(file, form, MAX_RESULT, (text) => shownResult(text, file))
+    const result = await readAs(file, 'report', MAX_RESULT, (text) => shownResult(text, file))
     titled.push({ title: name, result })
   }
-  const write =
-    form === 'html'
-      ? (await import('../report/write-report.ts')).writeReport
-      : (await import('../report/markdown.ts')).reportMarkdown
+  const write = markdown
+    ? (await import('../report/markdown.ts')).reportMarkdown
+    : (await import('../report/write-report.ts')).writeReport
   await writeText(out, '--out', write(titled, title === undefined ? {} : { title }))
   return 0
 }
 
 /** Merges the results of shards; returns the exit code. */
-export async function mergeShards({ files, out }: RequestOf<typeof REPORT_MERGE>): Promise<number> {
+export async function mergeShards({ files, out }: RequestOf<typeof LOAD_MERGE>): Promise<number> {
   const results = []
   for (const file of files) {
     results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))

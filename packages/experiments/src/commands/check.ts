@@ -9,7 +9,7 @@ export const CHECK = operation({
   name: 'check',
   examples: [
     'check --target http://localhost:3000/mcp --rules rules.yaml',
-    'check --admin 127.0.0.1:15390 --json',
+    'check --sidecar 127.0.0.1:15390 --json',
     'check -n shop',
   ],
   page: 'docs/guides/faults-do-not-fire.md',
@@ -24,7 +24,7 @@ export const CHECK = operation({
     ...headerFlags(WHAT),
     ...group(WHAT, {
       rules: one('path', 'rules file, or a directory of them', asText),
-      admin: one(
+      sidecar: one(
         'address',
         'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
         ({ text }) => parseEndpoints([text])[0]!,
@@ -45,7 +45,7 @@ No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
     headers: flags.header,
     authTokenFile: flags.authTokenFile,
     rules: flags.rules,
-    admin: flags.admin,
+    admin: flags.sidecar,
     defaultAdmin: parseEndpoints([])[0]!,
     listen: flags.listen,
     readToken: readTokenOf(flags.adminReadTokenFile, context.env),

@@ -29,7 +29,7 @@ const PLAN = 'Plan:'
 const JOB = 'In the cluster:'
 
 export const POLICY = group(PLAN, {
-  policy: one('file', 'policy that limits experiments: squall policy --help', asText),
+  policy: one('file', 'policy that limits experiments: squall mcp policy --help', asText),
 })
 
 /** The option for the directory of locks and proposals. */

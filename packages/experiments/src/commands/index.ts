@@ -10,7 +10,7 @@ import {
 import { IMPORT } from './import.ts'
 import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
-import { APPROVE, MCP } from './mcp.ts'
+import { MCP, MCP_APPROVE } from './mcp.ts'
 import { EXPERIMENT_NEXT } from './next.ts'
 import { command } from './operation.ts'
 import {
@@ -19,8 +19,8 @@ import {
   EXPERIMENT_LIST,
   EXPERIMENT_SHOW,
 } from './past-experiments.ts'
-import { HOOK, POLICY_INIT, POLICY_PRINT, POLICY_TRUST, POLICY_VALIDATE } from './policy.ts'
-import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
+import { MCP_HOOK, POLICY_INIT, POLICY_PRINT, POLICY_TRUST, POLICY_VALIDATE } from './policy.ts'
+import { LOAD_MERGE, LOAD_REPORT } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
@@ -33,9 +33,8 @@ export const COMMANDS: readonly Command[] = [
   INIT,
   command(CHECK, () => import('../check/check.ts'), 'checkCommand'),
   command(LOAD, () => import('../cli/load.ts'), 'loadCommand'),
-  command(REPORT_HTML, () => import('../cli/report.ts'), 'showResults'),
-  command(REPORT_MARKDOWN, () => import('../cli/report.ts'), 'showResults'),
-  command(REPORT_MERGE, () => import('../cli/report.ts'), 'mergeShards'),
+  command(LOAD_REPORT, () => import('../cli/report.ts'), 'showResults'),
+  command(LOAD_MERGE, () => import('../cli/report.ts'), 'mergeShards'),
   command(EXPERIMENT_RUN, () => import('../operations/run.ts'), 'runPlan'),
   command(EXPERIMENT_VALIDATE, () => import('../operations/read-plans.ts'), 'validatePlans'),
   command(EXPERIMENT_CATALOG, () => import('../operations/list.ts'), 'showCatalog'),
@@ -47,13 +46,13 @@ export const COMMANDS: readonly Command[] = [
   command(EXPERIMENT_SEARCH, () => import('../operations/search.ts'), 'searchLimit'),
   command(EXPERIMENT_SIMULATE, () => import('../operations/simulate.ts'), 'simulatePlan'),
   command(EXPERIMENT_RESTORE, () => import('../operations/restore.ts'), 'restoreRules'),
-  command(POLICY_VALIDATE, () => import('../cli/policy.ts'), 'validatePolicies'),
-  command(POLICY_PRINT, () => import('../cli/policy.ts'), 'printPolicy'),
+  command(MCP, () => import('../mcp-server/serve.ts'), 'serveControl'),
+  command(MCP_APPROVE, () => import('../mcp-server/approve.ts'), 'approveProposal'),
+  command(MCP_HOOK, () => import('../cli/hook.ts'), 'checkHook'),
   command(POLICY_INIT, () => import('../cli/policy.ts'), 'initPolicy'),
   command(POLICY_TRUST, () => import('../cli/policy.ts'), 'trustPolicyFile'),
-  command(HOOK, () => import('../cli/hook.ts'), 'checkHook'),
-  command(MCP, () => import('../mcp-server/serve.ts'), 'serveControl'),
-  command(APPROVE, () => import('../mcp-server/approve.ts'), 'approveProposal'),
+  command(POLICY_VALIDATE, () => import('../cli/policy.ts'), 'validatePolicies'),
+  command(POLICY_PRINT, () => import('../cli/policy.ts'), 'printPolicy'),
   command(TAPE_SERVE, () => import('../tape/serve.ts'), 'serveTape'),
   command(TAPE_SHOW, () => import('../tape/show.ts'), 'showTape'),
   command(TAPE_DIFF, () => import('../tape/show.ts'), 'diffTapes'),

@@ -1,8 +1,8 @@
+import { endpointText } from '#admin-api'
 import { type Shard, CLIENT_KINDS } from '../load/results/result.ts'
 import {
   asGiven,
   asText,
-  atMost,
   type Context,
   type Environment,
   type Given,
@@ -13,6 +13,7 @@ import {
   many,
   one,
   oneOf,
+  parseEndpoints,
   parseHosts,
   parseListen,
   productionFlags,
@@ -23,16 +24,13 @@ import {
   type Values,
 } from '#cli'
 import { operation, type RequestOf } from './operation.ts'
-import { headerFlags, parseTarget, targetFlag } from '../cli/server-flags.ts'
+import { headerFlags, targetFlag } from '../cli/server-flags.ts'
 import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
 
 const TARGET = 'Target:'
 const CHECKS = 'Checks:'
 const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
-// Each sidecar is polled ten times a second.
-const MAX_SIDECARS = 32
-const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
 
 const LOAD_FLAGS = {
   ...targetFlag(TARGET),
@@ -46,7 +44,7 @@ const LOAD_FLAGS = {
       'also call tools that do not declare whether they are read-only; tools that declare to write or destroy have to be named',
     ),
     calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
-    client: one(
+    clientKind: one(
       'kind',
       'lean for volume; sdk-v1 or sdk-v2 for the behaviour of real clients',
       oneOf(CLIENT_KINDS),
@@ -68,8 +66,8 @@ const LOAD_FLAGS = {
       asGiven<readonly Given[]>,
     ),
     sidecar: many(
-      'url',
-      'admin port of the sidecar, such as http://127.0.0.1:15390, for the origin of errors without a marker (resets, hangs, rules with marker: false), and for what agents did; repeat it for more',
+      'address',
+      'admin port of the sidecar, host:port, for the origin of errors without a marker (resets, hangs, rules with marker: false), and for what agents did; repeat it for more',
       parseSidecars,
     ),
   }),
@@ -108,9 +106,9 @@ const LOAD_FLAGS = {
 export const LOAD = operation({
   name: 'load',
   examples: [
-    'load --target http://localhost:8080/mcp --tasks 500 --fan-out 8',
+    'load --target http://localhost:8080/mcp --task-count 500 --fan-out 8',
     'load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"',
-    'load --target http://localhost:8080/mcp --tasks 500 --slo "blast<5%" --report report.html',
+    'load --target http://localhost:8080/mcp --task-count 500 --slo "blast<5%" --report report.html',
   ],
   page: 'docs/guides/load.md',
   description: 'call the tools of an MCP endpoint and measure the results',
@@ -126,8 +124,8 @@ export type LoadRequest = RequestOf<typeof LOAD>
 
 /** Checks the flags of `squall load` together. Throws a `UsageError`. */
 function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
-  if (flags.sidecar.length > 0 && flags.client !== 'lean') {
-    throw invalidCombination('--sidecar needs --client lean', 'leave one out')
+  if (flags.sidecar.length > 0 && flags.clientKind !== 'lean') {
+    throw invalidCombination('--sidecar needs --client-kind lean', 'leave one out')
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
@@ -151,10 +149,9 @@ function parseTools(given: readonly Given[]): readonly string[] {
 }
 
 function parseSidecars(given: readonly Given[]): readonly URL[] {
-  atMost(MAX_SIDECARS, given)
-  // One that is named twice must not be counted twice.
-  const urls = given.map((each) => parseTarget(each, ADMIN_FORM))
-  return [...new Map(urls.map((url) => [url.origin, url])).values()]
+  if (given.length === 0) return []
+  const endpoints = parseEndpoints(given.map(({ text }) => text))
+  return endpoints.map((each) => new URL(`http://${endpointText(each)}`))
 }
 
 function parseProtocolVersion(given: Given): string {

@@ -107,9 +107,9 @@ export const MCP = operation({
 
 export type ControlRequest = RequestOf<typeof MCP>
 
-export const APPROVE = operation({
-  name: 'approve',
-  examples: ['approve 3f9c1a07be', 'approve 3f9c1a07be --state-dir /var/lib/squall'],
+export const MCP_APPROVE = operation({
+  name: 'mcp approve',
+  examples: ['mcp approve 3f9c1a07be', 'mcp approve 3f9c1a07be --state-dir /var/lib/squall'],
   page: PAGE,
   description: 'approve one run of an experiment that an agent proposed, at a terminal',
   operands: { form: '[id]', most: 1 },

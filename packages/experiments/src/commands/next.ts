@@ -31,9 +31,12 @@ export const EXPERIMENT_NEXT = operation({
   flags: {
     ...targetFlag(EVIDENCE),
     ...group(EVIDENCE, {
-      admin: one('host:port', 'admin port of the sidecar', parseAdmin, {
-        default: '127.0.0.1:15390',
-      }),
+      sidecar: one(
+        'address',
+        'admin port of the sidecar, host:port',
+        ({ text }) => parseEndpoints([text])[0]!,
+        { default: '127.0.0.1:15390' },
+      ),
       prometheus: one(
         'url',
         'Prometheus with the usual behaviour (default: what earlier calls of this command learned)',
@@ -56,7 +59,7 @@ export const EXPERIMENT_NEXT = operation({
     ...readTokenFlag(EVIDENCE),
     ...EXPERIMENTS,
     ...group(PLANS, {
-      top: count('how many to show', { min: 1, max: 1000 }, '5'),
+      limit: count('how many to show', { min: 1, max: 1000 }, '5'),
       plans: one('directory', 'write a plan for each into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',
@@ -75,10 +78,6 @@ export const EXPERIMENT_NEXT = operation({
     }
   },
 })
-
-function parseAdmin({ text }: Given) {
-  return parseEndpoints([text])[0]!
-}
 
 function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
   for (const given of all) {

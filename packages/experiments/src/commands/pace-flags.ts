@@ -29,13 +29,13 @@ export const PACE_FLAGS = {
       'calls that arrive per second, such as 200/s, also while earlier calls are in flight; without it each client begins a task when its last task ends',
       parseRate,
     ),
-    duration: duration('how long tasks begin (default: 10s without --tasks)', DURATION),
-    gracefulStop: duration(
+    duration: duration('how long tasks begin (default: 10s without --task-count)', DURATION),
+    drainTimeout: duration(
       'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
       DURATION_OR_NONE,
       '10s',
     ),
-    tasks: count('how many tasks to run', { min: 1, max: 1_000_000_000 }),
+    taskCount: count('how many tasks to run', { min: 1, max: 1_000_000_000 }),
     ramp: duration(
       'time over which the rate, or the number of clients, grows to its target',
       DURATION_OR_NONE,
@@ -57,7 +57,7 @@ export const PACE_FLAGS = {
       { min: 1, max: 50_000 },
       '500',
     ),
-    hold: count('streams to hold open beside the calls', { min: 0, max: 100_000 }, '0'),
+    openStreams: count('streams to hold open beside the calls', { min: 0, max: 100_000 }, '0'),
     seed: count(
       'seed for the choice of tools and arguments; the same seed repeats the choice',
       { min: 0, max: 2 ** 32 - 1 },
@@ -65,7 +65,7 @@ export const PACE_FLAGS = {
     ),
     shard: one(
       'index/count',
-      'run one part of the load, from 0/count; merge the results with squall report merge',
+      'run one part of the load, from 0/count; merge the results with squall load merge',
       asGiven<Given>,
     ),
   }),
@@ -91,14 +91,19 @@ export const PACE_FLAGS = {
 type PaceValues = Values<typeof PACE_FLAGS>
 
 /** Returns the amount of load and its timing. */
-export function paceOf({ rate, tasks, duration: asked, ...flags }: PaceValues): LoadPace {
+export function paceOf({
+  rate,
+  taskCount: tasks,
+  duration: asked,
+  ...flags
+}: PaceValues): LoadPace {
   const durationMs = asked ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
   return {
     clients: flags.clients,
     rampMs: flags.ramp,
-    gracefulStopMs: flags.gracefulStop,
+    gracefulStopMs: flags.drainTimeout,
     maxInFlight: flags.maxInFlight,
-    hold: flags.hold,
+    hold: flags.openStreams,
     ...(rate !== undefined && { rate }),
     ...(durationMs !== undefined && { durationMs }),
     ...(tasks !== undefined && { tasks }),

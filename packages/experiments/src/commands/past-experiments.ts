@@ -26,23 +26,23 @@ export function runOf([id]: readonly string[]): string {
 
 export const EXPERIMENT_LIST = operation({
   name: 'experiment list',
-  examples: ['experiment list --last 10', 'experiment list --verdict failed --json'],
+  examples: ['experiment list --limit 10', 'experiment list --verdict failed --json'],
   page: PAGE,
-  description: 'list past experiments, the newest last',
+  description: 'list past experiments, or those of the plan with a name, the newest last',
+  operands: { form: '[plan]', most: 1 },
   flags: {
     ...EXPERIMENTS,
     ...group('Runs:', {
-      name: one('name', 'list only runs of the plan with this name', asText),
       verdict: one(
         'verdict',
         `list only runs with this verdict: ${VERDICTS.join(', ')}`,
         oneOf(VERDICTS),
       ),
-      last: count('list only so many of the newest runs', { min: 1, max: 100_000 }),
+      limit: count('list only so many of the newest runs', { min: 1, max: 100_000 }),
     }),
     ...JSON_OUT,
   },
-  parse: (flags) => flags,
+  parse: ({ limit: last, ...flags }, { operands: [name] }) => ({ ...flags, name, last }),
 })
 
 export const EXPERIMENT_SHOW = operation({
@@ -62,7 +62,7 @@ export const EXPERIMENT_COMPARE = operation({
   name: 'experiment compare',
   examples: [
     'experiment compare 20261124 last',
-    'experiment compare 20261124 last --html compared.html',
+    'experiment compare 20261124 last --report compared.html',
   ],
   page: PAGE,
   description: 'compare past runs with the first one, phase by phase',
@@ -70,7 +70,7 @@ export const EXPERIMENT_COMPARE = operation({
   flags: {
     ...EXPERIMENTS,
     ...JSON_OUT,
-    ...group('Output:', { html: one('file', 'write an HTML report as well', asText) }),
+    ...group('Output:', { report: one('file', 'write an HTML report', asText) }),
   },
   parse: (flags, { operands: ids }) => {
     if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)

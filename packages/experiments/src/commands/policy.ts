@@ -7,8 +7,11 @@ const PAGE = 'docs/guides/policy.md'
 const DEFAULT_FILE = 'squall-policy.yaml'
 
 export const POLICY_VALIDATE = operation({
-  name: 'policy validate',
-  examples: ['policy validate squall-policy.yaml', 'policy validate squall-policy.yaml --json'],
+  name: 'mcp policy validate',
+  examples: [
+    'mcp policy validate squall-policy.yaml',
+    'mcp policy validate squall-policy.yaml --json',
+  ],
   page: PAGE,
   description: 'check policies; - is standard input',
   operands: { form: '[paths...]', most: Infinity },
@@ -21,36 +24,39 @@ export const POLICY_VALIDATE = operation({
 })
 
 export const POLICY_PRINT = operation({
-  name: 'policy print',
-  examples: ['policy print squall-policy.yaml', 'policy print squall-policy.yaml --for cursor'],
+  name: 'mcp policy print',
+  examples: [
+    'mcp policy print squall-policy.yaml',
+    'mcp policy print squall-policy.yaml --agent cursor',
+  ],
   page: PAGE,
   description: 'print a policy as a block for the instructions file of an agent',
   operands: { form: '[path]', most: 1 },
   flags: group('Output:', {
-    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
   }),
   fromEnvironment: false,
-  parse: ({ for: agent }, { operands: [path] }) => {
+  parse: ({ agent }, { operands: [path] }) => {
     if (path === undefined) throw noPolicy('print')
     return { path, agent }
   },
 })
 
 export const POLICY_INIT = operation({
-  name: 'policy init',
-  examples: ['policy init', 'policy init --for cursor'],
+  name: 'mcp policy init',
+  examples: ['mcp policy init', 'mcp policy init --agent cursor'],
   page: PAGE,
   description: 'write a first policy, and the settings that keep an agent from changing it',
   flags: group('Output:', {
-    for: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
+    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
   }),
   fromEnvironment: false,
-  parse: ({ for: agent }) => ({ path: DEFAULT_FILE, agent }),
+  parse: ({ agent }) => ({ path: DEFAULT_FILE, agent }),
 })
 
 export const POLICY_TRUST = operation({
-  name: 'policy trust',
-  examples: ['policy trust', 'policy trust squall-policy.yaml'],
+  name: 'mcp policy trust',
+  examples: ['mcp policy trust', 'mcp policy trust squall-policy.yaml'],
   page: PAGE,
   description: 'trust a policy as it is now, at a terminal: squall mcp runs nothing under another',
   operands: { form: '[path]', most: 1 },
@@ -62,9 +68,9 @@ export const POLICY_TRUST = operation({
   }),
 })
 
-export const HOOK = operation({
-  name: 'hook',
-  examples: ['hook', 'hook --policy squall-policy.yaml'],
+export const MCP_HOOK = operation({
+  name: 'mcp hook',
+  examples: ['mcp hook', 'mcp hook --policy squall-policy.yaml'],
   page: PAGE,
   description:
     'check a tool call of an agent before it is made, from its hook event on standard input',
@@ -76,5 +82,5 @@ event or the policy cannot be read.`,
 })
 
 function noPolicy(command: string): UsageError {
-  return missing('no policy', `see squall policy ${command} --help`)
+  return missing('no policy', `see squall mcp policy ${command} --help`)
 }

@@ -10,8 +10,8 @@ const MOST_TASKS = 100_000_000
 export const EXPERIMENT_SIMULATE = operation({
   name: 'experiment simulate',
   examples: [
-    'experiment simulate plan.yaml --pods 500 --tasks 1e6',
-    'experiment simulate plan.yaml --pods 500 --from result.json --json',
+    'experiment simulate plan.yaml --pods 500 --fleet-tasks 1e6',
+    'experiment simulate plan.yaml --pods 500 --results result.json --json',
   ],
   page: 'docs/guides/simulate.md',
   description: 'predict what a plan would do to a fleet, from measured latencies and errors',
@@ -23,12 +23,12 @@ export const EXPERIMENT_SIMULATE = operation({
         { min: 1, max: 100_000 },
         '1',
       ),
-      tasks: one(
+      fleetTasks: one(
         'number',
         'tasks of the fleet in each stage, such as 1e6 (default: those of hold)',
         asTasks,
       ),
-      from: many(
+      results: many(
         'file',
         'result of squall load, or report.json of an experiment, that measured the tools without faults; repeat it for more (default: the past experiments on the target)',
         (all) => {
@@ -44,9 +44,9 @@ export const EXPERIMENT_SIMULATE = operation({
   note: `
 Exit code: 0 with a prediction, 1 when the plan or the measurements were rejected, 2 for a usage error or an
 invalid plan, 130 when it was interrupted.`,
-  parse: (flags, { operands: [path] }) => {
+  parse: ({ fleetTasks: tasks, ...flags }, { operands: [path] }) => {
     if (path === undefined) throw missing('no plan', 'name a plan, such as plan.yaml')
-    return { path, ...flags }
+    return { path, tasks, ...flags }
   },
 })
 

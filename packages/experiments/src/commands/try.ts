@@ -24,7 +24,11 @@ export const TRY = operation({
         min: 1,
         max: 65_535,
       }),
-      startTimeout: duration('longest wait for the server', { min: 100, max: 3_600_000 }, '30s'),
+      timeout: duration(
+        'time limit for waiting until the server responds',
+        { min: 100, max: 3_600_000 },
+        '30s',
+      ),
       ...headerFlags(SERVER),
     }),
     ...group('The call:', {

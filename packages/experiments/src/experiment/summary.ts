@@ -1,4 +1,4 @@
-import { duration, integerText, latency } from '#base'
+import { duration, gateValue, integerText, latency } from '#base'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from '../report/endings.ts'
 import { gateWords, nameOf, spaced } from '../report/gate-words.ts'
@@ -80,7 +80,7 @@ function causeOf(
 ): Summary | undefined {
   const { agents } = load
   const measure = nameOf(gate.gate)
-  if (/^(p\d|mean$|max$)/.test(measure)) return slowness(load, before, measure)
+  if (/^(p\d|mean$|max$)/.test(measure)) return slowness(load, before, gate)
   if (!FAILURES.has(measure)) return undefined
   const tools = load.tools.map((tool) => ({ ...tool, ...toolEndings(tool) }))
   const worst = tools.toSorted((a, b) => b.calls - b.ok - (a.calls - a.ok))[0]
@@ -107,12 +107,13 @@ function causeOf(
   }
 }
 
-/** Describes the slowest tool. */
+/** Describes the slowest tool, without the number that the gate has already. */
 function slowness(
   { tools }: LoadResult,
   before: LoadResult | undefined,
-  measure: string,
+  { gate, measured }: PhaseGate,
 ): Summary | undefined {
+  const measure = nameOf(gate)
   const took = (all: LoadResult['tools'] | undefined, name: string): number => {
     const summary = all?.find(({ tool }) => tool === name)?.latency.summary
     return summary?.[measure as keyof typeof summary] ?? 0
@@ -122,9 +123,12 @@ function slowness(
     .toSorted((a, b) => took(tools, b) - took(tools, a))[0]
   if (slowest === undefined || took(tools, slowest) === 0) return undefined
   const old = took(before?.tools, slowest)
-  const earlier = old === 0 ? '' : `, and ${latency(old)} before the faults`
+  const earlier = old === 0 ? '' : `; it was ${latency(old)} before the faults`
+  const now = latency(took(tools, slowest))
+  const isSaid = measured !== null && now === gateValue(gate, measured)
+  const what = isSaid ? `The slowest tool is ${slowest}` : `${measure} of ${slowest} was ${now}`
   return {
-    summary: `${measure} of ${slowest} was ${latency(took(tools, slowest))}${earlier}`,
+    summary: `${what}${earlier}`,
     advice: `Give ${slowest} a timeout below the limit, and let tasks finish without it.`,
   }
 }

@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os'
 import { durationText, plain } from '#base'
-import type { APPROVE } from '../commands/mcp.ts'
+import type { MCP_APPROVE } from '../commands/mcp.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import { isAgreed, needPerson } from '../cli/person.ts'
 import { print } from '#cli'
 import { APPROVAL_MS, Proposals } from './proposals.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 
 const FAILED = 1
 
@@ -13,14 +13,14 @@ const FAILED = 1
 export async function approveProposal({
   id,
   stateDirectory,
-}: RequestOf<typeof APPROVE>): Promise<number> {
+}: RequestOf<typeof MCP_APPROVE>): Promise<number> {
   const proposals = new Proposals(stateDirectory)
   try {
     const { summary, search } = await proposals.find(id)
     const [what, tool] =
       search === undefined ? ['this', 'run_experiment'] : ['this search', 'find_limit']
     await print(`${summary.map(plain).join('\n')}\n`)
-    needPerson('approves a run', 'squall approve')
+    needPerson('approves a run', 'squall mcp approve')
     const within = durationText(APPROVAL_MS)
     if (!(await isAgreed(`Run ${what} once, within ${within}?`))) {
       await print('not approved\n')

@@ -19,7 +19,7 @@ import {
 import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
 import { SLO, suggestSlos, whyNoSuccessSlo } from '../slo/suggest-slo.ts'
 import { defineTool, FOREIGN, READ_ONLY, type Control } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import { chosenSidecar, SIDECAR, chosenTarget, TARGET } from './open-sidecars.ts'
 import { closed, maybeInteger, maybeText, wordsOf } from './shapes.ts'
 

@@ -3,7 +3,7 @@ import { problemLines } from '#rules'
 import type { Policy } from '../policy/policy-schema.ts'
 import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
 import { policyDigest, trustedDigest } from '../policy/trust.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 
 /** A policy as one call finds it: later changes of its file do not affect the call. */
 export interface FrozenPolicy {
@@ -31,7 +31,10 @@ export async function freezePolicy({
     text = await readText(path, MAX_POLICY_BYTES, 'the policy')
   } catch (error) {
     const deny = (): never => {
-      throw new DeniedError((error as Error).message)
+      const [wrong] = (error as Error).message.split(';')
+      throw new DeniedError(
+        `${wrong}; ask a person to restore it, or to run squall mcp policy init`,
+      )
     }
     return { digest: 'unreadable', isChanged: false, read: deny, trusted: deny }
   }
@@ -46,7 +49,7 @@ export async function freezePolicy({
     const policy = read()
     if (kept === digest) return policy
     throw new DeniedError(
-      `no person trusts this policy (${digest}); ask a person to run squall policy trust ${path} in a terminal`,
+      `no person trusts this policy (${digest}); ask a person to run squall mcp policy trust ${path} in a terminal`,
     )
   }
   return { digest, isChanged: kept !== undefined && kept !== digest, read, trusted }

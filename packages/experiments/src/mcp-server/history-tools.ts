@@ -10,7 +10,7 @@ import {
 import { VERDICTS } from '../experiment/verdicts.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import {
   closed,
   listOf,

@@ -1,7 +1,7 @@
 import { shownUrl } from '#base'
 import { AdminError, askAdmin, type Endpoint, endpointText, type ResponseOf } from '#admin-api'
 import type { Control } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import { maybeText } from './shapes.ts'
 
 /** The input that selects one of the open sidecars. */

@@ -3,7 +3,7 @@ import { rulesJsonSchema, type SchemaNode } from '#rules'
 import * as Type from 'typebox'
 import { planJsonSchema } from '../experiment/plan-schema.ts'
 import { type Control, defineTool, READ_ONLY } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import { adminUrl } from './open-sidecars.ts'
 import { closed, maybeText } from './shapes.ts'
 

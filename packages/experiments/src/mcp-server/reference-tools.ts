@@ -3,7 +3,7 @@ import { explainText, FAULTS, idleFaults, problemLines } from '#rules'
 import { checkRulesText, explainCall, readFlags } from '#cli'
 import { boundsOf, LIMIT_FLAGS } from '#sidecar'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import { closed, listOf, maybeText, shaped, text } from './shapes.ts'
 
 const MAX_RULES = 256 * 1024

@@ -14,7 +14,7 @@ import type { Policy } from '../policy/policy-schema.ts'
 import { runHere, storeResult, withSidecars } from '../operations/run-here.ts'
 import { type CheckedPlan, checkPlan, reasonsOf, summaryOf } from './checked-plan.ts'
 import type { Control, Asked, ControlCall, Outcome } from './control-tool.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import type { Proposal, ProposedSearch } from './proposals.ts'
 import { maybeText, shaped, textOrNull } from './shapes.ts'
 
@@ -163,7 +163,7 @@ async function approve(
     const requestState = await states.mint({ id: about, digest }, call.context)
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
-  const next = `squall approve ${about}`
+  const next = `squall mcp approve ${about}`
   const [again, needs] = AGAIN[tool](proposal)
   return {
     text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,

@@ -7,7 +7,7 @@ import { changeSidecar } from '#cli'
 import { listTools } from '../cli/list-tools.ts'
 import { type Control, defineTool, FOREIGN, READ_ONLY, ROLLBACK } from './control-tool.ts'
 import { adminUrl } from './open-sidecars.ts'
-import { DeniedError } from './denied-error.ts'
+import { DeniedError } from '../policy/denied-error.ts'
 import { closed, listOf, maybeText, wordsOf } from './shapes.ts'
 
 const MAX_TOOLS = 100

@@ -27,19 +27,19 @@ const FAILED = 1
 /** Ranks what to test next, and writes the plans; returns the exit code. */
 export async function showNext(request: NextRequest): Promise<number> {
   const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
-  const url = new URL(`http://${endpointText(request.admin)}`)
+  const url = new URL(`http://${endpointText(request.sidecar)}`)
   const read = await evidence(url, request).catch((error: unknown) => complaint(error, request))
   if (typeof read === 'string') {
     process.stderr.write(`squall: ${plain(read)}\n`)
     return FAILED
   }
   const { environment, ranks } = read
-  const { target, top, plans, json } = request
+  const { target, limit, plans, json } = request
   // The plans may be stored in another directory.
   const rulesFile = resolve(request.rulesFile)
   const sidecar = { admin: url.origin, rulesFile }
   const setting = { url: target.href, environment, sidecar }
-  const shown = plannedRanks(ranks, setting, policy, top)
+  const shown = plannedRanks(ranks, setting, policy, limit)
   const files = plans === undefined ? [] : await writePlans(plans, shown)
   await print(json ? `${JSON.stringify(shown, null, 2)}\n` : listText(shown, files, ranks.length))
   return 0
@@ -69,9 +69,9 @@ async function evidence(url: URL, request: NextRequest) {
 }
 
 /** Describes why the evidence cannot be read. */
-function complaint(error: unknown, { experiments, admin, prometheus }: NextRequest): string {
+function complaint(error: unknown, { experiments, sidecar, prometheus }: NextRequest): string {
   if (error instanceof AdminError) {
-    return `the sidecar at ${endpointText(admin)} cannot be read: ${error.message}; name its admin port with --admin`
+    return `the sidecar at ${endpointText(sidecar)} cannot be read: ${error.message}; name its admin port with --sidecar`
   }
   if (error instanceof BaselinesError) {
     return `${join(experiments, BASELINES)}: ${error.message}; remove the file`

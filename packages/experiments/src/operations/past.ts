@@ -37,19 +37,23 @@ export async function showExperiment({
 export async function compareExperiments({
   ids,
   experiments,
-  html,
+  report,
   json,
 }: RequestOf<typeof EXPERIMENT_COMPARE>): Promise<number> {
   const results: ExperimentResult[] = []
   for (const id of ids) results.push(await pastResult(experiments, id))
   const comparison = compareResults(results)
   const tables = comparisonTables(comparison)
-  if (html !== undefined) {
+  if (report !== undefined) {
     const runs = comparedRuns(results)
     if (runs.length === 0) {
-      throw invalidFile('--html: no run has a load to show', 'compare other runs')
+      throw invalidFile('--report: no run has a load to show', 'compare other runs')
     }
-    await writeText(html, '--html', writeReport(runs, { title: 'Experiments, compared', tables }))
+    await writeText(
+      report,
+      '--report',
+      writeReport(runs, { title: 'Experiments, compared', tables }),
+    )
   }
   const text = json
     ? `${JSON.stringify(comparison)}\n`

@@ -70,7 +70,7 @@ export async function simulatePlan(request: SimulateRequest): Promise<number> {
 /** Reads the named measurements, or those of past experiments on the target that can be used. */
 async function measured(
   plan: Plan,
-  { from, experiments }: SimulateRequest,
+  { results: from, experiments }: SimulateRequest,
 ): Promise<readonly Measurement[]> {
   const { tools = [] } = plan.file.load
   const names = [...new Set([...tools, ...plan.calls.map(({ tool }) => tool)])]
@@ -78,7 +78,7 @@ async function measured(
   for (const file of from) {
     const load = await readAs(
       file,
-      '--from',
+      '--results',
       MAX_RESULT,
       (text) => parsePastResult(text)?.before.load ?? parseResult(text, quoted(file)),
     )
@@ -103,7 +103,7 @@ async function measured(
     rejectionError(
       'NOT_MEASURED',
       `${experiments} has no experiment on ${target}`,
-      'measure the tools: squall load --target URL --tasks 1000 --out result.json, then --from result.json',
+      'measure the tools: squall load --target URL --task-count 1000 --out result.json, then --results result.json',
     )
   )
 }

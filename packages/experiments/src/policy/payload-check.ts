@@ -77,7 +77,7 @@ class PayloadLook {
     for (const form of formsOf(text)) {
       if (readShell(form).approves) {
         this.#found.add(
-          `${where(path)} may run squall approve or policy trust; only a person at a terminal may`,
+          `${where(path)} may run squall mcp approve or policy trust; only a person at a terminal may`,
         )
       }
       for (let at = 0; at < form.length; at += PIECE - OVERLAP) {

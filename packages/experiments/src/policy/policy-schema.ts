@@ -74,7 +74,7 @@ const policy = section({
   approval: oneOf(APPROVALS, {
     default: 'ask',
     description:
-      'Approval of runs by `squall mcp`: `ask` for a person who answers the question of the client or runs `squall approve`, `terminal` for `squall approve` alone, `none` for runs without a person.',
+      'Approval of runs by `squall mcp`: `ask` for a person who answers the question of the client or runs `squall mcp approve`, `terminal` for `squall mcp approve` alone, `none` for runs without a person.',
   }),
   neverTools: Type.Optional(
     texts('Tools that no experiment may touch, as globs. Rules must then name their tools.', {

@@ -18,6 +18,12 @@ const LAUNCHER =
   /^(?:env|sudo|command|exec|time|nohup|npx|(?:npm|pnpm|yarn) run \S+|npm|--|--yes|-y|\w+=\S*|node(?=\s\S*squall\.cjs\s))(?:\s+|$)/
 /** Programs that change each file of a directory or a pattern. */
 const REMOVERS = /(?:^|[ /])(?:rm|mv|rsync|shred|git (?:checkout|restore|reset|stash|clean))(?: |$)/
+/** Commands of git that change each file of a project. */
+const TREE =
+  /^git (?:reset(?=.* --(?:hard|merge|keep))|clean(?!.* (?:-\w*n|--dry))|stash(?! (?:apply|branch|clear|create|drop|list|pop|show|store)))(?: |$)/
+/** Programs that change files whose names they get as input. */
+const FED =
+  /(?:^|[\s;&|(/])(?:xargs|parallel)\s(?:[^;&|\n]{0,500}[\s/])?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|git (?:checkout|restore)|sed(?=[^;&|\n]{0,500} (?:-\w*i|--in)))(?:\s|$)/
 const ANY_FILE = /(?:^|\/)\*+$/
 const OVERWRITERS = /(?:^|[ /])(?:rm|mv|tee|rsync|shred|truncate|sed)(?: |$)/
 const BRACES = /\{[^{}\s]{0,200}(?:,|\.\.)[^{}\s]{0,200}\}|\[[^\]\s]{1,200}\]/g
@@ -44,13 +50,21 @@ export function isTooLong(command: string, { policy }: Protected): boolean {
   return NAMES.test(plain) || plain.includes(basename(policy))
 }
 
-/** Returns the first protected file that a command may write. */
-export function writtenBy(command: string, files: Protected): string | undefined {
+/**
+ * Returns the first protected file that a command may write. Adds commands of git for a whole
+ * project to `trees`, each as a line below its directory.
+ */
+export function writtenBy(
+  command: string,
+  files: Protected,
+  trees: Set<string>,
+): string | undefined {
   const { words } = readShell(withoutTexts(command))
+  if (FED.test(words)) return basename(files.policy)
   for (const text of new Set([words, words.replaceAll(BRACES, '*')])) {
     let { directory } = files
     for (const segment of text.split(/[;&|\n`(){}]+(?!>)/)) {
-      const hit = writtenIn(segment, { ...files, directory })
+      const hit = writtenIn(segment, { ...files, directory }, trees)
       if (hit !== undefined) return hit
       const to = /^\s*(?:cd|pushd)\s+(?:-\S*\s+){0,9}([^-\s]\S*)/.exec(segment)?.[1]
       if (to !== undefined) directory = absolute(to, directory)
@@ -60,7 +74,7 @@ export function writtenBy(command: string, files: Protected): string | undefined
   return undefined
 }
 
-function writtenIn(segment: string, files: Protected): string | undefined {
+function writtenIn(segment: string, files: Protected, trees: Set<string>): string | undefined {
   for (const [all, path = ''] of segment.matchAll(REDIRECTIONS)) {
     if (!/^\d*<(?!>)/.test(all) && isProtected(path, files)) return path
   }
@@ -69,6 +83,7 @@ function writtenIn(segment: string, files: Protected): string | undefined {
   const [all, path = '.'] = /^git (?:-C (\S+) |-P |--no-pager )+/.exec(rest) ?? ['']
   const line = (all === '' ? rest : `git ${rest.slice(all.length)}`).replace(/^\S*\//, '')
   const guarded = { ...files, directory: absolute(path, files.directory) }
+  if (TREE.test(line)) trees.add(`${guarded.directory}\n${line}`)
   // A directory that files are moved to keeps its own.
   const kept = /^mv (?!.*-(?:\w*t|-t))/.test(line) ? line.replace(/^.* /, '') : ''
   return givenTo(line, guarded)

@@ -1,4 +1,5 @@
 import { quoted } from '#base'
+import { changedByGit } from './git-changes.ts'
 import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
 import type { Policy } from './policy-schema.ts'
 import { isTooLong, leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
@@ -60,7 +61,8 @@ export async function callProblems(
     ({ key, text }) =>
       SHELL.test(tool) || (COMMAND_KEY.test(key) && (!isReading || /\s/.test(text))),
   )
-  const found = commands.flatMap(({ text }) => commandProblems(text, policy, files))
+  const each = commands.map(({ text }) => commandProblems(text, policy, files))
+  const found = (await Promise.all(each)).flat()
   const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
   if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
   return [
@@ -69,12 +71,19 @@ export async function callProblems(
 }
 
 /** Returns the reasons to refuse a command of a shell. */
-function commandProblems(text: string, policy: Policy, files: Protected): readonly string[] {
+async function commandProblems(
+  text: string,
+  policy: Policy,
+  files: Protected,
+): Promise<readonly string[]> {
   if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
+  const trees = new Set<string>()
   for (const form of decodedForms(text)) {
-    const written = writtenBy(form, files)
+    const written = writtenBy(form, files, trees)
     if (written !== undefined) return [onlyAPerson(written)]
   }
+  const changed = await changedByGit(trees, files)
+  if (changed !== undefined) return [onlyAPerson(changed)]
   const found = formsOf(text).map(readSquall)
   const past = found.find(({ injects }) => injects !== undefined)?.injects
   if (past !== undefined) return [pastPlans(past)]
@@ -84,7 +93,9 @@ function commandProblems(text: string, policy: Policy, files: Protected): readon
 
 function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
   if (!files.isChanged) return payloadProblems(payload, policy)
-  return ['the policy has changed since a person trusted it; ask one to run squall policy trust']
+  return [
+    'the policy has changed since a person trusted it; ask one to run squall mcp policy trust',
+  ]
 }
 
 function onlyAPerson(path: string): string {

@@ -13,9 +13,9 @@ const GLOB = /[*?]+|\[[^\]]{0,200}\]|\{[^}]{0,200}\}/g
 /** The program, with the flags before its command. */
 const SQUALL = String.raw`(?:^|[\s/\\;&|(])(?:(?:mcp-)?squall(?:\.cjs|@\S{0,64})?|main\.js)\s+`
 const FLAGS = String.raw`(?:-\S*\s+(?:[^-\s]\S*\s+)?){0,20}`
-const PERSONAL = String.raw`(?:mcp\s+)?(?:approve|policy\s+trust)\b`
+const PERSONAL = String.raw`(?:mcp\s+${FLAGS})?(?:approve|policy\s+trust)\b`
 const APPROVE = new RegExp(
-  String.raw`${SQUALL}${FLAGS}(?:${PERSONAL}|(?:(?:mcp\s+)?policy\s+)?\S*\uE000)|\uE000\S{0,200}\s+${PERSONAL}`,
+  String.raw`${SQUALL}${FLAGS}(?:${PERSONAL}|(?:mcp\s+${FLAGS})?(?:policy\s+)?\S*\uE000)|\uE000\S{0,200}\s+${PERSONAL}`,
   'i',
 )
 /** Redirections, with the files that they read or write. */
@@ -26,7 +26,7 @@ export const REDIRECTIONS =
  * help does neither.
  */
 const INJECTS = new RegExp(
-  String.raw`${SQUALL}${FLAGS}(fault\s+${FLAGS}(?:add\b|\S{0,200}\uE000)|apply\b|arm\b|resume\b|experiment\s+${FLAGS}(?:run\b|again\b|search\b|\S{0,200}\uE000)|mcp\b(?!\s+(?:approve|hook|policy)))(?!\s+(?:--help|-h)[ \t]*(?:\s#[^\n]*)?(?:$|[;&|)\n]))`,
+  String.raw`${SQUALL}${FLAGS}(fault\s+${FLAGS}(?:add\b|\S{0,200}\uE000)|apply\b|resume\b|experiment\s+${FLAGS}(?:run\b|again\b|search\b|\S{0,200}\uE000)|mcp\b(?!\s+(?:approve|hook|policy)))(?!\s+(?:--help|-h)[ \t]*(?:\s#[^\n]*)?(?:$|[;&|)\n]))`,
   'i',
 )
 const REACHES = new RegExp(String.raw`${SQUALL}[-a-z\uE000]`, 'i')
@@ -53,7 +53,7 @@ const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\./gs
 
 /**
  * Reads a command as the shell does, without quotes and escapes, and with known variables. The
- * words leave unknown parts out, which may start `squall approve` or `squall policy trust`.
+ * words leave unknown parts out, which may start `squall mcp approve` or `squall mcp policy trust`.
  */
 export function readShell(text: string): {
   readonly words: string

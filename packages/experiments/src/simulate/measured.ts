@@ -84,7 +84,7 @@ function tooFew(source: string, tool: string, calls: number): RejectedError {
   return rejectionError(
     'NOT_MEASURED',
     `${source} has ${calls} calls of ${quoted(tool)}, and at least ${FEWEST} must have ended`,
-    `measure it: squall load --target URL --tools ${tool.slice(0, 80)} --tasks 1000 --out result.json, then --from result.json`,
+    `measure it: squall load --target URL --tools ${tool.slice(0, 80)} --task-count 1000 --out result.json, then --results result.json`,
   )
 }
 

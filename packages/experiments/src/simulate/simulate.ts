@@ -178,8 +178,8 @@ function sizeOf(
       'NOT_MODELLED',
       `a pod would make ${Math.round(callsPerPod)} calls in each stage, and at most ${MOST_CALLS_PER_POD} are simulated`,
       options.tasks === undefined
-        ? 'bound the stages with --tasks'
-        : 'lower --tasks, or raise --pods',
+        ? 'bound the stages with --fleet-tasks'
+        : 'lower --fleet-tasks, or raise --pods',
     )
   }
   const perPod = callsPerPod * stages

@@ -56,7 +56,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
 
 /** Starts the command, if there is one, and returns the URL at which the server speaks MCP. */
 async function reached(
-  { url: given, command, port, startTimeout, json }: TryRequest,
+  { url: given, command, port, timeout, json }: TryRequest,
   headers: Headers,
   closers: Closers,
 ): Promise<{
@@ -76,7 +76,7 @@ async function reached(
   ended.catch(() => {})
   closers.push(() => started.end())
   if (port !== undefined) started.addresses.add(`http://localhost:${port}`)
-  const until = performance.now() + startTimeout
+  const until = performance.now() + timeout
   while (performance.now() < until) {
     // Where another program has the port, the server ends, and must not be mistaken for it.
     await Promise.race([ended, wait(LOOK_MS)])
@@ -94,7 +94,7 @@ async function reached(
   }
   printLast(started)
   throw new Error(
-    `no MCP by stdio, nor at an address that the server prints, after ${startTimeout / 1000} s; name its port with --port, or wait longer with --start-timeout`,
+    `no MCP by stdio, nor at an address that the server prints, after ${timeout / 1000} s; name its port with --port, or wait longer with --start-timeout`,
   )
 }
 

@@ -64,7 +64,7 @@ it('passes where server, rules and sidecar fit together, and calls no tool', asy
     server.url.href,
     '--rules',
     rules,
-    '--admin',
+    '--sidecar',
     admin,
   )
   expect(ok).toBe(true)
@@ -79,7 +79,7 @@ it('passes where server, rules and sidecar fit together, and calls no tool', asy
 
 it('fails where the sidecar has other rules, and warns of a percent below 1', async () => {
   const rules = await rulesFile('other', `rules: [{ name: r, percent: 0.3, ${abort} }]`)
-  const { ok, results } = await check('--rules', rules, '--admin', admin)
+  const { ok, results } = await check('--rules', rules, '--sidecar', admin)
   expect(ok).toBe(false)
   expect(results['the sidecar has the newest rules']).toMatchObject({
     result: 'failed',
@@ -111,7 +111,7 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
     `http://${gone}/mcp`,
     '--rules',
     rules,
-    '--admin',
+    '--sidecar',
     gone,
   )
   expect(ok).toBe(false)
@@ -123,7 +123,7 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
 
 it('says in lines what was skipped, what failed, and what to do next', async () => {
   const rules = await rulesFile('late', 'rules:\n  - name: late\n    faults: [delay: 2s]')
-  const named = ['--admin', gone, '--listen', '127.0.0.1:0', '--rules', rules]
+  const named = ['--sidecar', gone, '--listen', '127.0.0.1:0', '--rules', rules]
   const { code, stdout } = await startProgram(['check', ...named], {}, { here: true })
   expect(code).toBe(1)
   expect(stdout).toBe(`server
@@ -142,7 +142,7 @@ rules
 sidecar
 -------
 × the sidecar runs: ${gone}: connection refused
-    npx mcp-squall run starts one; --admin names another address
+    npx mcp-squall run starts one; --sidecar names another address
 √ the ports are free: 127.0.0.1:0 and ${gone}, for squall run
 
 2 of 4 checks failed.
@@ -151,12 +151,12 @@ sidecar
 
 it('names the port that squall run could not take', async () => {
   const { port } = server.url
-  const checked = await check('--admin', gone, '--listen', `127.0.0.1:${port}`)
+  const checked = await check('--sidecar', gone, '--listen', `127.0.0.1:${port}`)
   expect(checked.ok).toBe(false)
   expect(checked.results['the ports are free']!.found).toContain(
     `127.0.0.1:${port}: another program listens there`,
   )
-  const free = await check('--admin', gone, '--listen', '127.0.0.1:0')
+  const free = await check('--sidecar', gone, '--listen', '127.0.0.1:0')
   expect(free.results['the ports are free']!.result).toBe('passed')
 })
 
@@ -167,7 +167,7 @@ it('names rules that the sidecar has rejected', async () => {
   const other = startProgram(['run', ...ports, '--upstream', server.url.origin])
   try {
     const { address } = await other.logged('admin listening')
-    const { results } = await check('--admin', String(address))
+    const { results } = await check('--sidecar', String(address))
     expect(results['the sidecar has the newest rules']).toMatchObject({ result: 'failed' })
   } finally {
     await other.kill()
@@ -180,7 +180,7 @@ it('shows why no rule acts', async () => {
   const other = startProgram(['run', ...ports, '--upstream', server.url.origin, ...rules])
   try {
     const { address } = await other.logged('admin listening')
-    const { results } = await check('--admin', String(address))
+    const { results } = await check('--sidecar', String(address))
     expect(results['rules may act']!.found).toMatch(/^disarmed, environment: .*production/)
     expect(results['rules may act']!.fix).toMatch(
       /^no rule acts in production; check --environment/,

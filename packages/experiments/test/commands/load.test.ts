@@ -42,7 +42,7 @@ async function squall(
 test.each(['sdk-v1', 'sdk-v2'])(
   '%s, which is a module, is loaded without a word',
   async (client) => {
-    const more = ['--tasks', '3', '--client', client, '--json']
+    const more = ['--task-count', '3', '--client-kind', client, '--json']
     const { code, stdout, stderr } = await squall(['load', ...target(), ...more])
     expect(stderr).not.toMatch(/warning|import/i)
     expect(code).toBe(0)
@@ -59,7 +59,7 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   const { code, stdout, stderr } = await squall([
     'load',
     ...target(),
-    '--tasks',
+    '--task-count',
     '8',
     '--json',
     '--out',
@@ -86,7 +86,7 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   expect(stdout).not.toMatch(/sesame|hush/)
 
   const all = join(directory, 'all.json')
-  const merged = await startProgram(['report', 'merge', out, out, '-o', all], {}, { here: true })
+  const merged = await startProgram(['load', 'merge', out, out, '-o', all], {}, { here: true })
   expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
   const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
   expect(both.counts.calls).toBe(16)
@@ -101,7 +101,7 @@ test.each([
   async (_why, args, reason) => {
     const junit = join(directory, 'rejected.xml')
     await rm(junit, { force: true })
-    const load = ['load', ...target(), ...args, '--tasks', '1', '--junit', junit]
+    const load = ['load', ...target(), ...args, '--task-count', '1', '--junit', junit]
     const { code } = await startProgram(load, {}, { here: true })
     expect(code).not.toBe(0)
     const xml = await readFile(junit, 'utf8')
@@ -122,7 +122,7 @@ test('an experiment whose plan is invalid is an error in the JUnit file', async 
 test('elsewhere a table is printed without colours, and a passed gate is exit code 0', async () => {
   server.calls.length = 0
   const { code, stdout } = await startProgram(
-    ['load', ...target(), '--tasks', '4', '--slo', 'blast<=25%'],
+    ['load', ...target(), '--task-count', '4', '--slo', 'blast<=25%'],
     {},
     { here: true },
   )
@@ -145,7 +145,7 @@ test('tools that do not say whether they only read need --yes, or a name', async
   ]
   const other = await startUpstream('scripted', ['ok'], tools)
   try {
-    const args = ['load', '--target', other.url.href, '--tasks', '9']
+    const args = ['load', '--target', other.url.href, '--task-count', '9']
     const refused = await startProgram(args, {}, { here: true })
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/a tool does not say whether it only reads .*: plain; name/)
@@ -194,7 +194,7 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
   const out = join(directory, 'cut.json')
   try {
     const args = ['load', '--target', other.url.href, '--tools', 'work', '--clients', '1']
-    const program = startProgram([...args, '--graceful-stop', '10m', '--out', out])
+    const program = startProgram([...args, '--drain-timeout', '10m', '--out', out])
     await eventually(() => (other.calls.length < 4 ? 'no call hangs' : undefined))
     program.signal('SIGINT')
     await eventually(() => (/ending: 1 calls/.test(program.stderr()) ? undefined : 'not ending'))
@@ -214,8 +214,8 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
 test('many held streams are held without a warning', async () => {
   const { host } = await startUpstream('session')
   try {
-    const tool = ['--tools', 'end the stream', '--clients', '20', '--tasks', '1']
-    const args = ['--target', host.url, ...tool, '--timeout', '1s', '--hold', '20']
+    const tool = ['--tools', 'end the stream', '--clients', '20', '--task-count', '1']
+    const args = ['--target', host.url, ...tool, '--timeout', '1s', '--open-streams', '20']
     const { stdout, stderr } = await squall(['load', ...args])
     expect(stdout).toMatch(/^streams held: 20 of 20, lost 0$/m)
     expect(stderr).not.toMatch(/warning/i)
@@ -243,12 +243,12 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   expect(wrong('--degrade', '1')).toMatch(/makes all 1 calls of a task optional/)
   expect(wrong('--skip-late')).toMatch(/needs --deadline/)
   expect(wrong('--breaker', '2')).toMatch(/not a share/)
-  expect(wrong('--client', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
+  expect(wrong('--client-kind', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
   expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; use an index from 0/)
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
   expect(wrong('--protocol-version', 'newest')).toMatch(/not a protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)
-  expect(() => asked(['report', 'merge'])).toThrow(/no results to merge/)
+  expect(() => asked(['load', 'merge'])).toThrow(/no results to merge/)
 })
 
 test('flags, their environment and the index of a Job are read into a request', () => {

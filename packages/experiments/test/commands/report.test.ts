@@ -17,10 +17,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-describe('squall report html and markdown', () => {
+describe('squall load report', () => {
   it('write results beside each other, under the names that they are given', async () => {
     const out = join(directory, 'out.html')
-    const args = ['report', 'html', file, file, '--name', 'before', '--title', 'A day', '-o', out]
+    const args = ['load', 'report', file, file, '--name', 'before', '--title', 'A day', '-o', out]
     expect(await startProgram(args, {}, { here: true })).toEqual({
       code: 0,
       stdout: '',
@@ -30,7 +30,11 @@ describe('squall report html and markdown', () => {
     expect(html).toContain('<title>A day · Squall</title>')
     expect(html).toContain('<h2>before</h2>')
     expect(html).toContain('<h2>calm</h2>')
-    const { code, stdout } = await startProgram(['report', 'markdown', file], {}, { here: true })
+    const { code, stdout } = await startProgram(
+      ['load', 'report', '--markdown', file],
+      {},
+      { here: true },
+    )
     expect(code).toBe(0)
     expect(stdout).toMatch(/^# Load report\n/)
   })
@@ -41,14 +45,24 @@ describe('squall report html and markdown', () => {
       const target = stage.target.url.href
       const report = join(directory, 'load.html')
       const out = join(directory, 'load.json')
-      const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
+      const args = [
+        'load',
+        '--target',
+        target,
+        '--task-count',
+        '5',
+        '--report',
+        report,
+        '--out',
+        out,
+      ]
       expect(await startProgram([...args, '--json'], {}, { here: true })).toMatchObject({
         code: 0,
         stderr: '',
       })
       const again = join(directory, 'again.html')
       const named = ['--name', 'squall-demo-server 1.0.0', '-o', again]
-      expect((await startProgram(['report', 'html', out, ...named], {}, { here: true })).code).toBe(
+      expect((await startProgram(['load', 'report', out, ...named], {}, { here: true })).code).toBe(
         0,
       )
       const html = await readFile(report, 'utf8')
@@ -63,7 +77,7 @@ describe('squall report html and markdown', () => {
     [[], 'squall: no results to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: html: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
+      'squall: report: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],
@@ -71,11 +85,11 @@ describe('squall report html and markdown', () => {
     ],
     [
       ['BROKEN'],
-      'squall: html: BROKEN is no result of squall load; give files that squall load --out wrote\n',
+      'squall: report: BROKEN is no result of squall load; give files that squall load --out wrote\n',
     ],
     [
       ['WRONG'],
-      'squall: html: WRONG is no result of squall load; give files that squall load --out wrote\n',
+      'squall: report: WRONG is no result of squall load; give files that squall load --out wrote\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
     const broken = join(directory, 'broken.json')
@@ -85,7 +99,7 @@ describe('squall report html and markdown', () => {
     await writeFile(wrong, JSON.stringify({ ...result, indicators: { tcsr: '<b>' } }))
     const names: Readonly<Record<string, string>> = { FILE: file, BROKEN: broken, WRONG: wrong }
     const come = await startProgram(
-      ['report', 'html', ...args.map((arg) => names[arg] ?? arg)],
+      ['load', 'report', ...args.map((arg) => names[arg] ?? arg)],
       {},
       { here: true },
     )

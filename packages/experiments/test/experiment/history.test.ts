@@ -176,10 +176,10 @@ test('the history is filtered by name, verdict and number', async () => {
     (await json<{ id: string }[]>('list', ...flags)).map(({ id }) => id)
   expect(await ids()).toEqual([passed.id, failed.id])
   expect(await ids('--verdict', 'passed')).toEqual([passed.id])
-  expect(await ids('--last', '1')).toEqual([failed.id])
-  expect(await ids('--name', 'other')).toEqual([])
-  expect((await experiment('list', '--name', 'other')).stdout).toBe('no run matches\n')
-  expect(await json('list', '--last', '1')).toMatchObject([
+  expect(await ids('--limit', '1')).toEqual([failed.id])
+  expect(await ids('other')).toEqual([])
+  expect((await experiment('list', 'other')).stdout).toBe('no run matches\n')
+  expect(await json('list', '--limit', '1')).toMatchObject([
     { squall: '0.0.0', server: 'scripted 1.0.0', planDigest: failed.planDigest },
   ])
 })
@@ -193,7 +193,7 @@ test('runs are compared phase by phase, and differences are marked', async () =>
   const same = comparisonTables({ ...comparison, runs: [comparison.runs[0]!, comparison.runs[0]!] })
   expect(same[0]!.rows.flat().some(({ text }) => text.startsWith('≠'))).toBe(false)
   const file = join(stage.directory, 'compared.html')
-  const { stdout } = await experiment('compare', passed.id, failed.id, '--html', file)
+  const { stdout } = await experiment('compare', passed.id, failed.id, '--report', file)
   expect(stdout).toMatch(/Verdict +passed +≠ failed at 20%/)
   const html = await readFile(file, 'utf8')
   expect(html).toContain('≠ failed at 20%')

@@ -169,7 +169,7 @@ test.each([
     const gates = ['--slo', 'duplicate-execution=0', '--slo', 'runaway<1%']
     // A sidecar that is named twice counts once.
     const sidecars = ['--sidecar', squall.admin, '--sidecar', `${squall.admin}/`]
-    const more = ['--tasks', '5', '--clients', '1', '--retries', '1']
+    const more = ['--task-count', '5', '--clients', '1', '--retries', '1']
     const args = ['load', ...target, ...sidecars, ...more, ...gates]
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(code).toBe(expected)
@@ -195,7 +195,16 @@ test.each([
     const { squall } = opened(await startSquall({ rules: 'rules: []', flags: TASKS, upstream }))
     const target = ['--target', `http://127.0.0.1:${squall.port}/mcp`, '--tools', 'rest']
     const gates = ['--slo', 'possible-duplicates=0', '--slo', 'duplicate-execution=0']
-    const more = ['--sidecar', squall.admin, '--tasks', '5', '--clients', '1', '--retries', '1']
+    const more = [
+      '--sidecar',
+      squall.admin,
+      '--task-count',
+      '5',
+      '--clients',
+      '1',
+      '--retries',
+      '1',
+    ]
     const args = ['load', ...target, ...more, ...gates]
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(calls).toBe(6)

@@ -20,7 +20,7 @@ const MAIN = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.u
 /** The environment of `squall mcp`: digests of policies are kept outside of a person's own. */
 export const STATE = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), 'squall-state-')) }
 
-/** Trusts a policy as it is now, as a person does with `squall policy trust`. */
+/** Trusts a policy as it is now, as a person does with `squall mcp policy trust`. */
 export async function trust(file: string): Promise<void> {
   const digest = policyDigest(await readFile(file, 'utf8'))
   await trustPolicy(join(STATE.XDG_STATE_HOME, 'squall'), file, { digest, by: 'ada' })

@@ -17,9 +17,9 @@ beforeEach(async () => {
 
 const proposed = (changes = {}) => propose(agent, stage.text(changes))
 
-it('squall approve approves nothing without a terminal', async () => {
+it('squall mcp approve approves nothing without a terminal', async () => {
   const asked = await proposed()
-  const args = ['approve', asked.id, '--state-dir', at('state')]
+  const args = ['mcp', 'approve', asked.id, '--state-dir', at('state')]
   const { code, stderr } = await startProgram(args, {}, { input: 'y\n' }).finished()
   expect(code).toBe(2)
   expect(stderr).toContain('only a person at a terminal approves a run')
@@ -43,7 +43,7 @@ it('an approval is for one plan: neither another digest nor a changed plan runs'
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-it('a policy can accept squall approve alone', async () => {
+it('a policy can accept squall mcp approve alone', async () => {
   const other = await openAgent({
     server: await controlFlags(stage, { approval: 'terminal' }),
     approves: true,

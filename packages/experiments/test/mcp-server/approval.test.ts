@@ -12,12 +12,12 @@ beforeEach(async () => {
 
 const proposed = (changes = {}) => propose(agent, stage.text(changes))
 
-it('a run that the client cannot ask about waits for squall approve, once', async () => {
+it('a run that the client cannot ask about waits for squall mcp approve, once', async () => {
   const asked = await proposed()
   const waiting = await agent.call('run_experiment', asked)
   expect(waiting).toMatchObject({
     isError: false,
-    data: { status: 'approval_required', next: `squall approve ${asked.id}` },
+    data: { status: 'approval_required', next: `squall mcp approve ${asked.id}` },
   })
   expect(await approveInTerminal(asked.id, 'n')).toContain('not approved')
   expect((await agent.call('run_experiment', asked)).data.status).toBe('approval_required')

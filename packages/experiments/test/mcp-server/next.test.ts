@@ -16,16 +16,20 @@ describe('what to test next', () => {
       'experiment',
       'next',
       `--target=http://127.0.0.1:${stage.squall.port}/mcp`,
-      `--admin=${new URL(stage.squall.admin).host}`,
+      `--sidecar=${new URL(stage.squall.admin).host}`,
       `--rules=${relative(process.cwd(), stage.rulesFile)}`,
       `--experiments=${stage.directory}/experiments`,
     ]
     await eventually(async () => {
-      const { stdout } = await startProgram([...args, '--json', '--top=20']).finished()
+      const { stdout } = await startProgram([...args, '--json', '--limit=20']).finished()
       return stdout.includes('"tool": "rest"') ? undefined : stdout
     })
     const plans = `${stage.directory}/plans`
-    const { stdout, code } = await startProgram([...args, '--top=3', `--plans=${plans}`]).finished()
+    const { stdout, code } = await startProgram([
+      ...args,
+      '--limit=3',
+      `--plans=${plans}`,
+    ]).finished()
     expect(code).toBe(0)
     expect(stdout).toMatch(/^1\. (?:work|rest), delay \(1\.00\): Do its callers wait/)
     expect(stdout).toContain('never tested: +1.00')
@@ -70,7 +74,7 @@ describe('what to test next', () => {
       'experiment',
       'next',
       '--target=http://127.0.0.1:1/mcp',
-      '--admin=127.0.0.1:65531',
+      '--sidecar=127.0.0.1:65531',
     ]
     const { code, stderr } = await startProgram(args).finished()
     expect(code).toBe(1)

@@ -43,9 +43,9 @@ export async function agentOf(
 /** Returns a path in the directory of the stage. */
 export const at = (name: string): string => join(stage.directory, name)
 
-/** Runs `squall approve` in a terminal, and types a line. */
+/** Runs `squall mcp approve` in a terminal, and types a line. */
 export function approveInTerminal(id: string, line: string): Promise<string> {
-  return inTerminal(['approve', id, '--state-dir', at('state')], line)
+  return inTerminal(['mcp', 'approve', id, '--state-dir', at('state')], line)
 }
 
 /** Runs a command line in a terminal, and types a line. */

@@ -65,13 +65,13 @@ it('a person trusts a policy at a terminal, in a file outside the project', asyn
   const server = await controlFlags(stage)
   await weaken()
   const own = { XDG_STATE_HOME: at('own-state') }
-  const piped = startProgram(['policy', 'trust', at(POLICY)], own, { input: 'y\n' })
+  const piped = startProgram(['mcp', 'policy', 'trust', at(POLICY)], own, { input: 'y\n' })
   const { code, stderr } = await piped.finished()
   expect(code).toBe(2)
   expect(stderr).toContain('only a person at a terminal trusts a policy')
-  const declined = await inTerminal(['policy', 'trust', at(POLICY)], 'n', own)
+  const declined = await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'n', own)
   expect(declined).toContain('not trusted')
-  const shown = await inTerminal(['policy', 'trust', at(POLICY)], 'y', own)
+  const shown = await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'y', own)
   expect(shown).toContain(await digest())
   expect(shown).toContain('no longer what a person trusts')
   expect(shown).toContain('trusted: experiments run within these limits')
@@ -82,5 +82,7 @@ it('a person trusts a policy at a terminal, in a file outside the project', asyn
   const agent = await openAgent({ server, env: own })
   closing.push(() => agent.close())
   expect((await agent.call('propose_experiment', { plan: stage.text({}) })).isError).toBe(false)
-  expect(await inTerminal(['policy', 'trust', at(POLICY)], 'y', own)).toContain('trusted already')
+  expect(await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'y', own)).toContain(
+    'trusted already',
+  )
 })

@@ -95,8 +95,8 @@ describe('the payload of a tool call', () => {
     expect(problems(payload)).not.toEqual([])
   })
 
-  it.each(APPROVING)('is refused where it may start squall approve: %j', (command) => {
-    expect(problems({ command })).toContainEqual(expect.stringContaining('squall approve'))
+  it.each(APPROVING)('is refused where it may start squall mcp approve: %j', (command) => {
+    expect(problems({ command })).toContainEqual(expect.stringContaining('squall mcp approve'))
   })
 
   it.each(HARMLESS)('is allowed: %j', (command) => {

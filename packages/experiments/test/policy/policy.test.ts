@@ -30,31 +30,31 @@ afterAll(() => rm(directory, { recursive: true }))
 
 const squall = (...args: readonly string[]) => startProgram(args, {}, { here: true })
 
-describe('squall policy', () => {
+describe('squall mcp policy', () => {
   it('validates the shipped policy, and shows the place of an error', async () => {
-    expect(await squall('policy', 'validate', policy)).toMatchObject({ code: 0 })
+    expect(await squall('mcp', 'policy', 'validate', policy)).toMatchObject({ code: 0 })
     const wrong = join(directory, 'wrong.yaml')
     await writeFile(wrong, 'targets: [x]\nenvironments: [staging]\nfirstStages: 5%\n')
-    const { code, stdout } = await squall('policy', 'validate', wrong)
+    const { code, stdout } = await squall('mcp', 'policy', 'validate', wrong)
     expect(code).toBe(1)
     expect(stdout).toContain('wrong.yaml:3:1: firstStages: unknown key "firstStages"; did you mean')
   })
 
   it.each(['claude', 'cursor'])('prints its limits for %s', async (agent) => {
-    const { stdout } = await squall('policy', 'print', policy, '--for', agent)
+    const { stdout } = await squall('mcp', 'policy', 'print', policy, '--agent', agent)
     for (const limit of ['staging or dev', '10%', '50%', '30m', 'delete_*', 'truncate']) {
       expect(stdout).toContain(limit)
     }
   })
 })
 
-describe('squall policy init', () => {
+describe('squall mcp policy init', () => {
   it('writes a policy and adds the settings of the agent to its own, once', async () => {
     const cwd = await mkdtemp(join(directory, 'init-'))
     const settings = join(cwd, '.claude', 'settings.json')
     await mkdir(join(cwd, '.claude'))
     await writeFile(settings, '{"model":"x","permissions":{"deny":["Bash(rm:*)"]}}')
-    const init = () => startProgram(['policy', 'init'], {}, { cwd }).finished()
+    const init = () => startProgram(['mcp', 'policy', 'init'], {}, { cwd }).finished()
     expect((await init()).stdout).toContain('policy trust squall-policy.yaml')
     const first = await readFile(settings, 'utf8')
     expect((await init()).stdout).toContain('exists already, and is kept')
@@ -67,7 +67,7 @@ describe('squall policy init', () => {
       hooks: { PreToolUse: [{ matcher: expect.stringContaining('Edit') as unknown }] },
     })
     const written = join(cwd, 'squall-policy.yaml')
-    expect(await squall('policy', 'validate', written)).toMatchObject({ code: 0 })
+    expect(await squall('mcp', 'policy', 'validate', written)).toMatchObject({ code: 0 })
   })
 })
 
@@ -92,9 +92,9 @@ describe('squall experiment', () => {
   })
 })
 
-describe('squall hook', () => {
+describe('squall mcp hook', () => {
   const hook = async (input: string, file = policy) =>
-    startProgram(['hook', '--policy', file], {}, { input }).finished()
+    startProgram(['mcp', 'hook', '--policy', file], {}, { input }).finished()
 
   it('allows a call within the policy, and says nothing', async () => {
     const event = { hook_event_name: 'PreToolUse', tool_input: { target: 'staging' } }
@@ -107,7 +107,7 @@ describe('squall hook', () => {
     [{ tool_input: {}, url: 'http://mcp.prod.svc' }, 'names production'],
     [{ tool_input: { faults: ['reset'] } }, 'no numeric gate'],
     [
-      { tool_input: { command: 'npx mcp-squall approve 3f9c1a07be' } },
+      { tool_input: { command: 'npx mcp-squall mcp approve 3f9c1a07be' } },
       'only a person at a terminal may',
     ],
     [{ tool_name: 'x' }, 'it has no tool_input'],

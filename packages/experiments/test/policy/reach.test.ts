@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,15 +42,15 @@ const OTHERS = [
   'cd ~/squall && NODE_ENV=production npm run build',
   'git commit -m "fix(squall): production names"',
   'grep -rn "squall apply" docs',
-  'rg "squall approve" docs | head -3',
+  'rg "squall mcp approve" docs | head -3',
   'echo "squall fault add --abort 503 in production" >> notes.md',
-  "git log --grep 'squall arm' | head",
+  "git log --grep 'squall resume' | head",
   'squall fault list',
   'squall fault clear',
-  'squall disarm',
+  'squall stop',
   'squall experiment validate plan.yaml',
   'squall apply --help',
-  'squall policy validate squall-policy.yaml',
+  'squall mcp policy validate squall-policy.yaml',
   'npx mcp-squall experiment validate --policy squall-policy.yaml plan.yaml',
   'curl -fsS http://127.0.0.1:15390/api/faults',
   'curl -X POST http://127.0.0.1:15390/api/disarm',
@@ -71,7 +72,7 @@ const OTHERS = [
   'git -C . log squall-policy.yaml',
   'sed -n 1,5p squall-policy.yaml',
   'node bin/squall.cjs policy validate squall-policy.yaml',
-  'npx mcp-squall policy validate squall-policy.yaml',
+  'npx mcp-squall mcp policy validate squall-policy.yaml',
   'npx --yes mcp-squall@0.1.0 policy validate squall-policy.yaml',
   'git checkout -b experiments',
   'npm run experiments',
@@ -103,7 +104,7 @@ const INJECTING = [
   'npx mcp-squall fault add --delay 1s --percent 5 --for 30s',
   'squall apply',
   'squall apply rules.yaml -n shop',
-  'squall arm',
+  'squall resume',
   'squall experiment run plan.yaml',
   'node bin/squall.cjs experiment again last',
   'squall experiment search --vary percent=1%..50% plan.yaml',
@@ -123,7 +124,7 @@ const INJECTING = [
   'x=$(squall apply rules.yaml)',
   'ls\nsquall apply rules.yaml',
   "echo a # it's\nsquall apply rules.yaml\necho # that's",
-  'echo `squall arm`',
+  'echo `squall resume`',
   'echo "$(echo $(squall apply rules.yaml))"',
   'cat <(squall apply rules.yaml)',
   'echo $(curl -d x http://127.0.0.1:15390/api/faults)',
@@ -136,7 +137,7 @@ const INJECTING = [
   'curl -X "$METHOD" http://127.0.0.1:15390/api/faults',
   'curl -d x http://127.0.0.1:15390/api//faults',
   'curl -d x http://127.0.0.1:15390/api/./faults',
-  'squall arm 127.0.0.1:15390 # --help',
+  'squall resume 127.0.0.1:15390 # --help',
   'squall fault add --name " -h" --abort 503',
   'squall apply --help; squall apply rules.yaml',
   'squall apply rules.yaml --help "; true"',
@@ -233,6 +234,10 @@ const WRITING = [
   'git commit -m "x; y" > "squall-policy.yaml"',
   'echo "$(tee squall-policy.yaml < weak)"',
   'echo cm0gc3F1YWxsLXBvbGljeS55YW1s | base64 -d | sh',
+  'xargs rm < list',
+  'cat list | xargs -0 -n 1 sed -i s/a/b/',
+  'find . -type f | xargs -I {} mv {} /tmp',
+  'ls | parallel rm',
 ]
 
 describe('the hook, of a command of the shell,', () => {
@@ -279,6 +284,74 @@ describe('the hook, of a command of the shell,', () => {
   it('refuses a command that is too long to be checked', async () => {
     expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
     expect(await bash(`echo ${'a '.repeat(10_000)}`)).toBe('')
+  })
+})
+
+describe('the hook, of a command of git for the whole project,', () => {
+  const POLICY_FILE = 'squall-policy.yaml'
+  let project: string
+  const git = (...args: string[]): void =>
+    void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: project,
+      stdio: 'ignore',
+    })
+  const ask = async (command: string): Promise<string> => {
+    const own = { ...files, policy: join(project, POLICY_FILE), directory: project }
+    const call = { tool: 'Bash', input: { command }, url: undefined, command: undefined }
+    return (await callProblems(call, POLICY, own)).join('\n')
+  }
+
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'squall-git-'))
+    git('init', '-q')
+    await writeFile(join(project, POLICY_FILE), 'a')
+    await writeFile(join(project, '.gitignore'), 'audit.jsonl\n')
+    git('add', '.')
+    git('commit', '-qm', 'first')
+    await writeFile(join(project, POLICY_FILE), 'b')
+    git('commit', '-qam', 'second')
+  })
+
+  const refused = expect.stringMatching(/it may change .*, which only a person may/) as string
+
+  it('passes where no guarded file would change', async () => {
+    await writeFile(join(project, 'notes.txt'), 'x')
+    for (const command of [
+      'git reset --hard',
+      'git reset --hard HEAD',
+      'git clean -fdx',
+      'git stash -u',
+      'git stash',
+    ]) {
+      expect(await ask(command), command).toBe('')
+    }
+  })
+
+  it('refuses another version of the policy', async () => {
+    expect(await ask('git reset --hard HEAD~1')).toEqual(refused)
+    expect(await ask(`cd / && git -C ${project} reset --hard HEAD~1`)).toEqual(refused)
+    expect(await ask('git reset --soft HEAD~1')).toBe('')
+  })
+
+  it('refuses to remove files that git does not have', async () => {
+    await writeFile(join(project, 'audit.jsonl'), 'x')
+    expect(await ask('git clean -fd')).toBe('')
+    expect(await ask('git clean -fdx')).toEqual(refused)
+    expect(await ask('git clean -ndx')).toBe('')
+    await writeFile(join(project, '.mcp.json'), '{}')
+    expect(await ask('git clean -fd')).toEqual(refused)
+    expect(await ask('git stash -u')).toEqual(refused)
+    expect(await ask('git stash')).toBe('')
+  })
+
+  it('refuses to take back a change of the policy', async () => {
+    await writeFile(join(project, POLICY_FILE), 'c')
+    for (const command of ['git reset --hard', 'git stash', 'true && git stash push -m x']) {
+      expect(await ask(command), command).toEqual(refused)
+    }
+    expect(await ask('git stash list')).toBe('')
+    const many = Array.from({ length: 9 }, (_, i) => `git stash push -m ${i}`).join(';')
+    expect(await ask(many)).toEqual(refused)
   })
 })
 
@@ -353,7 +426,9 @@ describe('the hook, of a tool,', () => {
   it('is refused while the policy is another than a person trusted', async () => {
     files = { ...files, isChanged: true }
     const plan = 'stages: [5%]\nfaults: [reset]\nslo: { success: 99% }\n'
-    expect(await of('mcp__squall__propose_experiment', { plan })).toContain('squall policy trust')
+    expect(await of('mcp__squall__propose_experiment', { plan })).toContain(
+      'squall mcp policy trust',
+    )
     expect(await bash('npm test')).toBe('')
     files = { ...files, isChanged: false }
   })

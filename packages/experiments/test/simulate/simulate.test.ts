@@ -181,8 +181,10 @@ describe('a plan that cannot be modelled', () => {
 
   it('is rejected when a pod would make too many calls', async () => {
     const plan = await stage.plan({ load: { rate: 1000 }, hold: '1h' })
-    expect(await rejection(plan, { tasks: undefined })).toContain('bound the stages with --tasks')
-    expect(await rejection(plan, { tasks: 1e8 })).toContain('lower --tasks, or raise --pods')
+    expect(await rejection(plan, { tasks: undefined })).toContain(
+      'bound the stages with --fleet-tasks',
+    )
+    expect(await rejection(plan, { tasks: 1e8 })).toContain('lower --fleet-tasks, or raise --pods')
   })
 })
 
@@ -233,9 +235,19 @@ describe('the command', () => {
   it('predicts from a measured load', async () => {
     const result = join(directory, 'result.json')
     const url = `http://127.0.0.1:${stage.squall.port}/mcp`
-    const load = ['load', '--target', url, '--tools', 'work', '--tasks', '100', '--out', result]
+    const load = [
+      'load',
+      '--target',
+      url,
+      '--tools',
+      'work',
+      '--task-count',
+      '100',
+      '--out',
+      result,
+    ]
     expect((await startProgram([...load, '--json'], {}, { here: true })).code).toBe(0)
-    const from = ['--from', result, '--pods', '2', '--tasks', '4e1']
+    const from = ['--results', result, '--pods', '2', '--fleet-tasks', '4e1']
     const { code, stdout } = await run(await planFile(), ...from, '--json')
     expect(code).toBe(0)
     const simulation = JSON.parse(stdout) as Awaited<ReturnType<typeof simulated>>
@@ -265,7 +277,7 @@ describe('the command', () => {
     await addToHistory(past, result)
     await addToHistory(past, { ...result, id: '20260101-000000-000000' })
     const line = ['experiment', 'simulate', await planFile(), '--experiments', past, '--json']
-    const { stdout } = await startProgram([...line, '--tasks', '20'], {}, { here: true })
+    const { stdout } = await startProgram([...line, '--fleet-tasks', '20'], {}, { here: true })
     const { sources } = JSON.parse(stdout) as Awaited<ReturnType<typeof simulated>>
     expect(sources.map(({ source }) => source)).toEqual([`run ${result.id}`])
     expect(sources[0]!.calls).toBe(result.before.load!.counts.calls)
@@ -275,11 +287,11 @@ describe('the command', () => {
     const nothing = await run(await planFile(), '--json')
     expect(nothing.code).toBe(1)
     expect(nothing.stdout).toContain('NOT_MEASURED')
-    expect(nothing.stdout).toContain('squall load --target URL --tasks 1000 --out result.json')
+    expect(nothing.stdout).toContain('squall load --target URL --task-count 1000 --out result.json')
     const file = join(directory, 'no-result.json')
     await writeFile(file, '{"schema":"squall.experiment/1"}')
-    expect(await run(await planFile(), '--from', file)).toMatchObject({ code: 2, stdout: '' })
-    const many = await run(await planFile(), '--tasks', '1e10')
+    expect(await run(await planFile(), '--results', file)).toMatchObject({ code: 2, stdout: '' })
+    const many = await run(await planFile(), '--fleet-tasks', '1e10')
     expect(many).toMatchObject({ code: 2 })
     expect(many.stderr).toContain('write 1000000 or 1e6')
   })

@@ -117,7 +117,7 @@ it.each([
   [
     'a server that does not start',
     [
-      '--start-timeout',
+      '--timeout',
       '2s',
       '--',
       process.execPath,

@@ -21,7 +21,7 @@ import {
 } from './cluster-options.ts'
 import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './rollout.ts'
 
-/** The options of `squall detach`. */
+/** The options of `squall attach --undo`. */
 interface DetachRequest extends Pick<RolloutRequest, 'cluster' | 'timeoutMs' | 'json'> {
   readonly pod: string
 }
@@ -75,7 +75,7 @@ async function attach(
   const more = { env: sidecarEnv(request), prefix: cluster.prefix }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
-  const undo = asStarted(`squall detach ${pod} -n ${namespace}`)
+  const undo = asStarted(`squall attach --undo ${pod} -n ${namespace}`)
   const ports = made.ports.map(({ number }) => number)
   const { name: container, probePaths } = made
   const report = { namespace, pod, container, ports, probePaths }
@@ -106,7 +106,7 @@ async function attach(
   }
 }
 
-/** Runs `squall detach`: ends the attached sidecar of a pod; returns the exit code. */
+/** Runs `squall attach --undo`: ends the attached sidecar of a pod; returns the exit code. */
 export function detachCommand(request: DetachRequest): Promise<number> {
   const output = { out: process.stdout, err: process.stderr }
   return inNamespace(request, output, ENDING, async (client, namespace, signal) => {

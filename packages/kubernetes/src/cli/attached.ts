@@ -43,7 +43,7 @@ const TERMINATION_LOG = '/dev/termination-log'
 
 /**
  * Runs the sidecar and refreshes the redirect until the time has passed, or a signal or
- * `squall detach` ends it; returns the exit code. The redirect never outlives the sidecar: it is
+ * `squall attach --undo` ends it; returns the exit code. The redirect never outlives the sidecar: it is
  * removed when the sidecar exits, is not refreshed while the sidecar does not respond, and expires
  * when this process is killed.
  */
@@ -110,7 +110,8 @@ async function hold(
       await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
     } catch (error) {
       if (!(error instanceof NftError)) throw error
-      if (error.code === 'NOT_SUPPORTED') return { reason: 'by squall detach', failed: false }
+      if (error.code === 'NOT_SUPPORTED')
+        return { reason: 'by squall attach --undo', failed: false }
       return { reason: error.message, failed: true }
     }
   }

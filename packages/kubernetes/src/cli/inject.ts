@@ -19,6 +19,8 @@ import { readInjectorSettings } from './injector-settings.ts'
 /** The options of `squall inject`. */
 export interface InjectRequest {
   readonly files: readonly string[]
+  /** Removes what an earlier run injected. */
+  readonly undo: boolean
   readonly format: ManifestFormat
   readonly namespace: string
   readonly namespaceLabels: Texts
@@ -33,11 +35,6 @@ export interface InjectRequest {
 
 type Texts = Readonly<Record<string, string>>
 
-/** The options of `squall uninject`. */
-export interface UninjectRequest extends Pick<InjectRequest, 'files' | 'format'> {
-  readonly prefix: string
-}
-
 /** Injects the sidecar into manifests as the webhook does into pods; returns the exit code. */
 export async function injectCommand(
   request: InjectRequest,
@@ -45,6 +42,7 @@ export async function injectCommand(
 ): Promise<number> {
   const settings = await readInjectorSettings(request.settingsFile, request.image)
   const files = await readManifests(request.files)
+  if (request.undo) return removeSidecars(files, request.format, settings.prefix, out)
   const objects = files.flatMap((file) => file.documents.flatMap((document) => document.objects))
   const facts = manifestFacts(
     objects,
@@ -89,16 +87,17 @@ export async function injectCommand(
 }
 
 /** Removes the sidecar from manifests; returns the exit code. */
-export async function uninjectCommand(
-  request: UninjectRequest,
-  out: Outputs = STANDARD,
+function removeSidecars(
+  files: readonly ManifestFile[],
+  format: ManifestFormat,
+  prefix: string,
+  out: Outputs,
 ): Promise<number> {
-  const files = await readManifests(request.files)
-  return changePods(files, request.format, out, [], (template, note) => {
+  return changePods(files, format, out, [], (template, note) => {
     const parsed = parsePod(template.value)
     if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
-      const pod = uninjectPod(parsed.pod, request.prefix)
+      const pod = uninjectPod(parsed.pod, prefix)
       note(pod === parsed.pod ? 'unchanged: nothing was injected' : 'unchanged')
       return pod
     } catch (error) {

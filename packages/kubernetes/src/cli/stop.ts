@@ -147,7 +147,7 @@ async function touch(run: StopRun, pods: readonly InjectedPod[]): Promise<void> 
   warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
 }
 
-/** Ends attached sidecars, as squall detach does: they read no stop key. */
+/** Ends attached sidecars, as squall attach --undo does: they read no stop key. */
 async function detachAll(run: StopRun): Promise<void> {
   const { client, request, limit, progress, until, by = 'an unknown user' } = run
   const { readToken, prefix } = request.cluster

@@ -23,11 +23,8 @@ import {
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
 
-/** Declares the option for a rules file that is required. */
-export function rulesFileFlag(help: string) {
-  const required = 'name a rules file with -f, or - for standard input'
-  return group('The rules:', { filename: one('file', help, asText, { short: 'f', required }) })
-}
+/** Says how to name a rules file where none is named. */
+export const NEEDS_RULES = 'name a rules file with -f, or - for standard input'
 
 export const APPLY = defineCommand({
   name: 'apply',
@@ -35,8 +32,11 @@ export const APPLY = defineCommand({
   page: 'docs/guides/apply.md',
   description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
   flags: {
-    ...rulesFileFlag('rules file to apply; - is standard input'),
     ...group('The rules:', {
+      filename: one('file', 'rules file to apply; - is standard input', asText, {
+        short: 'f',
+        required: NEEDS_RULES,
+      }),
       configmap: one(
         'name',
         'ConfigMap that the sidecars read; created if missing',

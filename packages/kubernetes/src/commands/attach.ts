@@ -1,11 +1,11 @@
 import {
   asText,
-  type Context,
   defineCommand,
   duration,
   environmentLabelFlag,
   type Given,
   group,
+  invalidCombination,
   invalidOption,
   missing,
   one,
@@ -14,32 +14,31 @@ import {
   productionOf,
   readVersion,
   toggle,
-  type Values,
 } from '#cli'
 import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-options.ts'
-import { rulesFileFlag } from './apply.ts'
+import { NEEDS_RULES } from './apply.ts'
 import { attachedFor } from './attached.ts'
 
 const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
 // The pod is named, so there is no selector.
 const { selector: _selector, ...POD_FLAGS } = CLUSTER_FLAGS
 
-const DETACH_FLAGS = {
-  ...POD_FLAGS,
-  ...waitingFor('time limit for waiting until the sidecar has ended'),
-}
-
 export const ATTACH = defineCommand({
   name: 'attach',
   examples: [
     'attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m',
-    'attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 5m --json',
+    'attach mcp-server-7d4b9c6f5-2xk8q -n shop --undo',
   ],
   page: 'docs/guides/attach.md',
   description: 'add the sidecar to a running pod, for a limited time, without a restart',
   flags: {
-    ...rulesFileFlag('rules file, of at most 64KiB; - is standard input'),
+    ...group('The rules:', {
+      filename: one('file', 'rules file, of at most 64KiB; - is standard input', asText, {
+        short: 'f',
+      }),
+    }),
     ...group('The sidecar:', {
+      undo: toggle('end the sidecar that an earlier squall attach added'),
       for: attachedFor('time after which the sidecar detaches by itself, at most 24h'),
       port: one(
         'port',
@@ -60,61 +59,49 @@ export const ATTACH = defineCommand({
     ...POD_FLAGS,
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...waitingFor(
-      'time limit for waiting until traffic is redirected; a container that starts later does nothing',
-    ),
+    ...group('Waiting and output:', {
+      timeout: duration(
+        'time limit for waiting until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
+        { min: 1_000, max: 600_000 },
+        '60s',
+      ),
+      json: toggle('print the outcome as one JSON document'),
+    }),
   },
   operands: { form: '<pod>', most: 1 },
   note: `
 An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
-or squall detach ends it. Open connections stay with your MCP server.`,
-  parse: (flags, context) => ({
-    ...podOf(flags, context),
-    file: flags.filename,
-    forMs: flags.for,
-    port: flags.port,
-    image: flags.image ?? `squall:${readVersion()}-sidecar`,
-    pullPolicy: flags.imagePullPolicy,
-    production: productionOf(flags, context.env),
-    environment: flags.environment?.text,
-    environmentLabel: flags.environmentLabel,
-  }),
-  start: async (request) => (await import('../cli/attach.ts')).attachCommand(request),
+or squall attach --undo ends it. Open connections stay with your MCP server.`,
+  parse: (flags, context) => {
+    const [pod] = context.operands
+    if (pod === undefined) throw missing('no pod', 'name a pod: kubectl get pods')
+    const { filename: file, undo } = flags
+    if (undo && file !== undefined) {
+      throw invalidCombination('--undo and --filename contradict each other', 'remove one of them')
+    }
+    if (!undo && file === undefined) throw missing('--filename is missing', NEEDS_RULES)
+    return {
+      pod: parseObjectName({ text: pod.replace(/^pods?\//, ''), source: 'the pod' }),
+      cluster: clusterOf(flags, context),
+      timeoutMs: flags.timeout,
+      json: flags.json,
+      file,
+      forMs: flags.for,
+      port: flags.port,
+      image: flags.image ?? `squall:${readVersion()}-sidecar`,
+      pullPolicy: flags.imagePullPolicy,
+      production: undo ? undefined : productionOf(flags, context.env),
+      environment: flags.environment?.text,
+      environmentLabel: flags.environmentLabel,
+    }
+  },
+  start: async ({ file, ...request }) => {
+    const { attachCommand, detachCommand } = await import('../cli/attach.ts')
+    return file === undefined ? detachCommand(request) : attachCommand({ ...request, file })
+  },
 })
-
-export const DETACH = defineCommand({
-  name: 'detach',
-  examples: [
-    'detach mcp-server-7d4b9c6f5-2xk8q -n shop',
-    'detach mcp-server-7d4b9c6f5-2xk8q -n shop --json',
-  ],
-  page: 'docs/guides/attach.md',
-  description: 'end the sidecar that squall attach added to a pod',
-  flags: DETACH_FLAGS,
-  operands: { form: '<pod>', most: 1 },
-  parse: podOf,
-  start: async (request) => (await import('../cli/attach.ts')).detachCommand(request),
-})
-
-function waitingFor(help: string) {
-  return group('Waiting and output:', {
-    timeout: duration(help, { min: 1_000, max: 600_000 }, '60s'),
-    json: toggle('print the outcome as one JSON document'),
-  })
-}
 
 function parsePortName({ text, source }: Given): string {
   if (PORT.test(text)) return text
   throw invalidOption(source, 'not a port', 'write its number, or its name in the pod')
-}
-
-function podOf(flags: Values<typeof DETACH_FLAGS>, context: Context) {
-  const [pod] = context.operands
-  if (pod === undefined) throw missing('no pod', 'name a pod: kubectl get pods')
-  return {
-    pod: parseObjectName({ text: pod.replace(/^pods?\//, ''), source: 'the pod' }),
-    cluster: clusterOf(flags, context),
-    timeoutMs: flags.timeout,
-    json: flags.json,
-  }
 }

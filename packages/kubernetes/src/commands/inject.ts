@@ -11,41 +11,33 @@ import {
   one,
   oneOf,
   pairs,
+  toggle,
 } from '#cli'
-import { annotationPrefixFlag, parseMinor } from '../cli/cluster-options.ts'
+import { parseMinor } from '../cli/cluster-options.ts'
 
 const INPUT = 'Input:'
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MOST_FILES = 1000
-
-const FILE = group(INPUT, {
-  file: many(
-    'path',
-    'manifest in YAML or JSON, with any number of documents; - is standard input; repeatable',
-    parseFiles,
-    { short: 'f' },
-  ),
-})
-
-const FORMAT = group('Output:', {
-  output: one(
-    'format',
-    'yaml or json (default: as each document is written)',
-    oneOf(['yaml', 'json']),
-    { short: 'o' },
-  ),
-})
 
 export const INJECT = defineCommand({
   name: 'inject',
   examples: [
     'inject -f deployment.yaml | kubectl apply -f -',
     'inject -f deployment.yaml --kubernetes-version 1.33',
+    'inject -f injected.yaml --undo | kubectl apply -f -',
   ],
   page: 'docs/concepts/injection.md',
   description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
   flags: {
-    ...FILE,
+    ...group(INPUT, {
+      filename: many(
+        'path',
+        'manifest in YAML or JSON, with any number of documents; - is standard input; repeatable',
+        parseFiles,
+        { short: 'f' },
+      ),
+      undo: toggle('remove the sidecar, and restore the original values'),
+    }),
     ...group('The target:', {
       namespace: one('name', 'namespace of objects without a namespace', parseNamespace, {
         short: 'n',
@@ -80,15 +72,22 @@ export const INJECT = defineCommand({
         asText,
       ),
     }),
-    ...FORMAT,
+    ...group('Output:', {
+      format: one(
+        'format',
+        'yaml or json (default: as each document is written)',
+        oneOf(['yaml', 'json']),
+      ),
+    }),
   },
   note: `
 The result is written to standard output, and a note on each pod to standard error. Namespaces and
 Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
 exit code is 1.`,
   parse: (flags) => ({
-    files: flags.file,
-    format: flags.output,
+    files: flags.filename,
+    undo: flags.undo,
+    format: flags.format,
     namespace: flags.namespace,
     namespaceLabels: flags.namespaceLabel,
     namespaceAnnotations: flags.namespaceAnnotation,
@@ -98,16 +97,6 @@ exit code is 1.`,
     settingsFile: flags.settings,
   }),
   start: async (request) => (await import('../cli/inject.ts')).injectCommand(request),
-})
-
-export const UNINJECT = defineCommand({
-  name: 'uninject',
-  examples: ['uninject -f injected.yaml', 'uninject -f injected.yaml | kubectl apply -f -'],
-  page: 'docs/concepts/injection.md',
-  description: 'remove the sidecar from manifests and restore their original values',
-  flags: { ...FILE, ...annotationPrefixFlag(INPUT), ...FORMAT },
-  parse: ({ file: files, output: format, annotationPrefix: prefix }) => ({ files, format, prefix }),
-  start: async (request) => (await import('../cli/inject.ts')).uninjectCommand(request),
 })
 
 function parseNamespace(given: Given): string {

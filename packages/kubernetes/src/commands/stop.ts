@@ -1,16 +1,25 @@
+import type { AdminEndpoint } from '#admin-api'
 import { quoted } from '#base'
 import { parseLabelSelector } from '#rules'
 import {
+  adminTokenOf,
+  asText,
+  changeSidecar,
+  type Command,
   type Context,
   defineCommand,
   environmentLabelFlag,
   group,
   invalidCombination,
   invalidOption,
+  missing,
   one,
+  printOutcomes,
   productionFlags,
   productionNamesFlag,
   productionOf,
+  SIDECAR_FLAGS,
+  type SidecarChange,
   toggle,
   type Values,
 } from '#cli'
@@ -25,8 +34,11 @@ import {
 import type { StopRequest } from '../cli/stop-output.ts'
 
 const CLUSTER = 'The cluster:'
+const SIDECARS = 'Sidecars:'
+const SHARED: readonly string[] = ['timeout', 'json']
 
 const COMMON_FLAGS = {
+  ...SIDECAR_FLAGS,
   ...CLUSTER_FLAGS,
   ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
@@ -44,13 +56,16 @@ const COMMON_FLAGS = {
   ...environmentLabelFlag(CLUSTER),
 }
 
-export const STOP = defineCommand({
+export const STOP: Command = defineCommand({
   name: 'stop',
-  examples: ['stop -n shop', 'stop -A'],
+  examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
-  description: 'end all faults of a namespace at once, also in later pods, until squall resume',
+  description: 'end all faults of sidecars, or of a namespace, at once, until squall resume',
   flags: {
     ...COMMON_FLAGS,
+    ...group(SIDECARS, {
+      reason: one('text', 'reason to stop, which logs, the page and the admin API show', asText),
+    }),
     ...group(CLUSTER, {
       production: toggle(
         'only namespaces that count as production now, by name or label: all of them, or that of --namespace',
@@ -59,9 +74,13 @@ export const STOP = defineCommand({
     ...productionNamesFlag(CLUSTER),
   },
   note: `
-A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
-kubeconfig. It overrides all rules, header faults and the admin API. The rules stay unchanged.`,
-  parse: ({ production, productionNames: patterns, ...flags }, context): StopRequest => {
+With -n, or another flag of the cluster, a stop key is written into the ConfigMaps that the sidecars
+read, with the credentials of your kubeconfig. It overrides all rules, header faults and the admin
+API, also in later pods. Otherwise sidecars are disarmed by their admin ports, with the admin token.
+The rules stay unchanged. Exit code: 1 when a sidecar did not confirm.`,
+  parse: ({ production, productionNames: patterns, ...flags }, context): Request => {
+    const change = localChange('disarm', flags, context, flags.reason)
+    if (change !== undefined) return change
     const common = commonOf(flags, context)
     if (production && common.cluster.selector !== undefined) {
       throw invalidCombination(
@@ -82,9 +101,9 @@ kubeconfig. It overrides all rules, header faults and the admin API. The rules s
   start,
 })
 
-export const RESUME = defineCommand({
+export const RESUME: Command = defineCommand({
   name: 'resume',
-  examples: ['resume -n shop', 'resume -A'],
+  examples: ['resume', 'resume -t 127.0.0.1:15390', 'resume -n shop', 'resume -A'],
   page: 'docs/guides/apply.md',
   description: 'let rules act again after squall stop',
   flags: {
@@ -92,18 +111,55 @@ export const RESUME = defineCommand({
     ...productionFlags(CLUSTER),
     ...group(CLUSTER, { force: toggle('resume although an experiment has claimed the ConfigMap') }),
   },
-  parse: (flags, context): StopRequest => ({
-    action: 'resume',
-    force: flags.force,
-    ...commonOf(flags, context),
-    production: productionOf(flags, context.env),
-    onlyProduction: undefined,
-  }),
+  parse: (flags, context): Request =>
+    localChange('arm', flags, context) ?? {
+      action: 'resume',
+      force: flags.force,
+      ...commonOf(flags, context),
+      production: productionOf(flags, context.env),
+      onlyProduction: undefined,
+    },
   start,
 })
 
-async function start(request: StopRequest): Promise<number> {
-  return (await import('../cli/stop.ts')).stopCommand(request)
+type Request = StopRequest | NonNullable<ReturnType<typeof localChange>>
+
+async function start(request: Request): Promise<number> {
+  if ('action' in request) return (await import('../cli/stop.ts')).stopCommand(request)
+  const { endpoints, change, json } = request
+  const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
+  const shown = outcomes.map((each) => ({ ...each, lines: [each.text], value: each }))
+  return printOutcomes(shown, json)
+}
+
+/** Returns the change of sidecars that are named, or of that of this machine; none in a cluster. */
+function localChange(
+  what: SidecarChange['what'],
+  flags: Values<typeof SIDECAR_FLAGS> & { readonly namespace: string | undefined },
+  { env, names }: Context,
+  reason = 'by squall stop',
+): { endpoints: readonly AdminEndpoint[]; change: SidecarChange; json: boolean } | undefined {
+  const given = (what === 'arm' ? RESUME : STOP).flags.filter(
+    ({ name }) => names(name) && !SHARED.includes(name),
+  )
+  const local = given.find((flag) => flag.group === SIDECARS)?.name
+  const cluster = given.find((flag) => flag.group !== SIDECARS)?.name
+  if (local !== undefined && cluster !== undefined) {
+    throw invalidCombination(
+      `--${local} and --${cluster} contradict each other`,
+      'use -t for sidecars by their admin ports, or -n for a namespace of a cluster',
+    )
+  }
+  if (cluster !== undefined || (local === undefined && flags.namespace !== undefined)) return
+  const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
+  const token = adminTokenOf(adminTokenFile, env)
+  if (token === undefined) {
+    throw missing(
+      'no admin token',
+      'set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar, or use -n NAMESPACE for a cluster',
+    )
+  }
+  return { endpoints, json, change: { what, token, timeout, reason } }
 }
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {

@@ -133,7 +133,7 @@ function checkPod(pod: Fields): void {
     throw attachError('the pod already has a sidecar', 'apply rules to it: squall apply')
   }
   if (attachedContainers(pod).length > 0) {
-    throw attachError('a sidecar is already attached', 'end it first: squall detach')
+    throw attachError('a sidecar is already attached', 'end it first: squall attach --undo')
   }
   if (spec['hostNetwork'] === true) {
     const wrong = 'the pod uses the network of its node (hostNetwork)'

@@ -25,7 +25,7 @@ describe('the manifest with the sidecar', () => {
     const options = optionsOf(readFileSync(path, 'utf8'))
     const request = askedBy('inject', {
       ...Object.fromEntries(options),
-      file: path.pathname,
+      filename: path.pathname,
     }) as InjectRequest
     let result = ''
     let told = ''

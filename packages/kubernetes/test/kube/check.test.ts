@@ -142,7 +142,7 @@ test('the next step for disarmed sidecars is that of their reason', async () => 
   squall.running.rules!.arming.disarm('guard', 'too many errors')
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
-  expect(stdout).toMatch(/shop-2: disarmed by guard \(too many errors\)\n {4}.*squall arm arms/)
+  expect(stdout).toMatch(/shop-2: disarmed by guard \(too many errors\)\n {4}.*squall resume arms/)
   expect(stdout).not.toContain('squall resume')
 })
 

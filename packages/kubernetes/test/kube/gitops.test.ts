@@ -37,7 +37,7 @@ test('a stop holds although a tool replaces the whole ConfigMap, until squall re
   // The sidecar reads the rules and the key by themselves, in either order.
   await expect
     .poll(async () => (await shop.apply('-f', file)).err, { timeout: 10_000 })
-    .toContain('the key squall-stop is gone; squall resume ends the stop')
+    .toContain('the key squall-stop is gone; squall resume -n ends the stop')
   expect(await shop.ask(squall)).toContain('fine')
   expect(await shop.resume('-n', 'shop')).toMatchObject({ code: 0 })
   expect(await shop.ask(squall)).toContain('second')

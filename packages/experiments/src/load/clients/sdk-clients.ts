@@ -167,7 +167,7 @@ function missingClient(kind: ClientKind, name: string, cause: unknown): unknown 
   if (code !== 'ERR_MODULE_NOT_FOUND') return cause
   return new LoadError(
     'CLIENT_MISSING',
-    `--client ${kind} needs the package ${name}, which is not installed`,
-    `install it beside squall with npm install ${name}, or use --client lean`,
+    `--client-kind ${kind} needs the package ${name}, which is not installed`,
+    `install it beside squall with npm install ${name}, or use --client-kind lean`,
   )
 }

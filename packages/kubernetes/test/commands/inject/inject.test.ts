@@ -84,7 +84,7 @@ kind: Deployment
 
   it('reads numbers as kubectl does', async () => {
     const mode = '  volumes:\n  - {name: data, secret: {defaultMode: 0644}}\n'
-    const { text } = await inject(pod(mode), { output: ['json'] })
+    const { text } = await inject(pod(mode), { format: ['json'] })
     expect(JSON.parse(text)).toMatchObject({
       spec: { volumes: [{ secret: { defaultMode: 420 } }, {}, {}, {}] },
     })
@@ -98,7 +98,7 @@ kind: Deployment
     expect(JSON.parse(text)).toMatchObject({
       spec: { initContainers: [{ name: 'squall-redirect' }] },
     })
-    const { text: yaml } = await inject(JSON.stringify(value), { output: ['yaml'] })
+    const { text: yaml } = await inject(JSON.stringify(value), { format: ['yaml'] })
     expect(valuesOf(yaml)).toEqual([JSON.parse(text)])
   })
 
@@ -218,7 +218,7 @@ describe('squall inject with settings', () => {
   })
 })
 
-describe('squall uninject', () => {
+describe('squall inject --undo', () => {
   it.each(INPUTS)('gives back what $name held', async ({ text: before }) => {
     const { text } = await inject(before, { 'kubernetes-version': ['1.33'] })
     const { code, text: after, told } = await uninject(text)
@@ -237,7 +237,7 @@ describe('squall uninject', () => {
     const { text } = await inject([other], { settings: [SETTINGS.pathname] })
     expect(text).toContain('chaos.example/status')
     expect((await uninject(text)).told).toMatch(/nothing was injected/)
-    const back = await uninject(text, { 'annotation-prefix': ['chaos.example/'] })
+    const back = await uninject(text, { settings: [SETTINGS.pathname] })
     expect(back.text).toBe(other)
   })
 

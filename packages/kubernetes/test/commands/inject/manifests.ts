@@ -1,12 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  injectCommand,
-  type InjectRequest,
-  uninjectCommand,
-  type UninjectRequest,
-} from '../../../src/cli/inject.ts'
+import { injectCommand, type InjectRequest } from '../../../src/cli/inject.ts'
 import { askedBy } from '../../../../../test/support/commands/command-line.ts'
 
 type Text = string | Uint8Array
@@ -25,21 +20,19 @@ export function inject(
   flags: Readonly<Record<string, readonly string[]>> = {},
 ): Promise<Outcome> {
   return onFiles(texts, (file, out) =>
-    injectCommand(askedBy('inject', { ...flags, file }) as InjectRequest, out),
+    injectCommand(askedBy('inject', { ...flags, filename: file }) as InjectRequest, out),
   )
 }
 
-/** Runs `squall uninject`, likewise. */
+/** Runs `squall inject --undo`, likewise. */
 export function uninject(
   texts: Texts,
   flags: Readonly<Record<string, readonly string[]>> = {},
 ): Promise<Outcome> {
-  return onFiles(texts, (file, out) =>
-    uninjectCommand(askedBy('uninject', { ...flags, file }) as UninjectRequest, out),
-  )
+  return inject(texts, { ...flags, undo: ['true'] })
 }
 
-type Out = Parameters<typeof uninjectCommand>[1]
+type Out = Parameters<typeof injectCommand>[1]
 
 async function onFiles(
   texts: Texts,

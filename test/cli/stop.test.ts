@@ -12,7 +12,7 @@ let sidecar: Program
 let address: string
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'squall-arm-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-stop-'))
   await writeFile(join(directory, 'rules.yaml'), RULES)
   await writeFile(join(directory, 'token'), `${TOKEN}\n`, { mode: 0o600 })
   const ports = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
@@ -43,32 +43,32 @@ async function isArmed(): Promise<unknown> {
 
 it('disarms and arms a sidecar, and says so when nothing changed', async () => {
   const said = (text: string) => ({ code: 0, stdout: `${address}: ${text}\n`, stderr: '' })
-  expect(await squall('disarm', address, '--reason', 'demo is over')).toEqual(said('disarmed'))
+  expect(await squall('stop', '-t', address, '--reason', 'demo is over')).toEqual(said('disarmed'))
   expect(await isArmed()).toBe(false)
   expect(await sidecar.logged('disarmed')).toMatchObject({ reasons: [{ reason: 'demo is over' }] })
-  expect(await squall('disarm', address)).toEqual(said('disarmed already'))
-  expect(await squall('arm', address)).toEqual(said('armed'))
+  expect(await squall('stop', '-t', address)).toEqual(said('disarmed already'))
+  expect(await squall('resume', '-t', address)).toEqual(said('armed'))
   expect(await isArmed()).toBe(true)
-  expect(await squall('arm', address)).toEqual(said('armed already'))
+  expect(await squall('resume', '-t', address)).toEqual(said('armed already'))
 })
 
 it('reports each sidecar, and fails when one does not confirm', async () => {
   const gone = '127.0.0.1:4'
-  const { code, stdout } = await squall('disarm', address, gone, '--json')
+  const { code, stdout } = await squall('stop', '-t', address, '-t', gone, '--json')
   expect(code).toBe(1)
   const { sidecars } = JSON.parse(stdout) as { sidecars: object[] }
   expect(sidecars).toEqual([
     { address, ok: true, armed: false, changed: true, text: 'disarmed' },
     { address: gone, ok: false, text: expect.stringContaining('connection refused') as unknown },
   ])
-  await squall('arm', address)
+  await squall('resume', '-t', address)
 })
 
 it('says what a refused token means, and never shows it', async () => {
   await writeFile(join(directory, 'wrong'), 'another-token-than-that-of-the-sidecar', {
     mode: 0o600,
   })
-  const args = ['disarm', address, '--admin-token-file', join(directory, 'wrong')]
+  const args = ['stop', '-t', address, '--admin-token-file', join(directory, 'wrong')]
   const { code, stdout, stderr } = await startProgram(args, {}, { here: true })
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   expect(stdout).toMatch(/token/)
@@ -76,10 +76,39 @@ it('says what a refused token means, and never shows it', async () => {
   expect(await isArmed()).toBe(true)
 })
 
-it('needs a token', async () => {
-  const { code, stderr } = await startProgram(['disarm'], {}, { here: true })
+it.each(['stop', 'resume'])('%s without a target names both ways', async (command) => {
+  const { code, stderr } = await startProgram([command], {}, { here: true })
   expect(code).toBe(2)
   expect(stderr).toBe(
-    'squall: no admin token; set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar\n',
+    'squall: no admin token; set SQUALL_ADMIN_TOKEN or --admin-token-file to the token of the sidecar, or use -n NAMESPACE for a cluster\n',
   )
+})
+
+const EITHER = 'use -t for sidecars by their admin ports, or -n for a namespace of a cluster\n'
+
+it.each([
+  [['-n', 'shop'], '--namespace'],
+  [['-A'], '--all-namespaces'],
+  [['--dry-run'], '--dry-run'],
+])('a sidecar and %j contradict each other', async (flags, name) => {
+  for (const command of ['stop', 'resume']) {
+    const args = [command, '-t', address, ...flags]
+    const { code, stderr } = await startProgram(args, {}, { here: true })
+    expect(code).toBe(2)
+    expect(stderr).toBe(`squall: --sidecar and ${name} contradict each other; ${EITHER}`)
+  }
+  expect(await isArmed()).toBe(true)
+})
+
+it('goes to the cluster by its flags, and by SQUALL_NAMESPACE', async () => {
+  const env = { KUBECONFIG: join(directory, 'none') }
+  for (const [args, more] of [
+    [['stop', '-n', 'shop'], {}],
+    [['resume', '-A'], {}],
+    [['stop'], { SQUALL_NAMESPACE: 'shop' }],
+  ] as const) {
+    const { code, stderr } = await startProgram(args, { ...env, ...more }, { here: true })
+    expect(code).toBe(2)
+    expect(stderr).toContain(join(directory, 'none'))
+  }
 })
