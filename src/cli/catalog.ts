@@ -86,7 +86,13 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
     fault: 'sidecar',
   },
   'Here, or in a cluster with -n:': { stop: 'kubernetes', resume: 'kubernetes' },
-  'Load and experiments:': { load: 'experiments', experiment: 'experiments', mcp: 'experiments' },
+  'Load and experiments:': {
+    load: 'experiments',
+    experiment: 'experiments',
+    tape: 'experiments',
+    sweep: 'experiments',
+    mcp: 'experiments',
+  },
   'Rules:': { validate: 'sidecar', explain: 'sidecar', import: 'experiments' },
   'In a cluster, with your kubeconfig:': {
     apply: 'kubernetes',
