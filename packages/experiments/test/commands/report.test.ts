@@ -71,11 +71,11 @@ describe('squall report html and markdown', () => {
     ],
     [
       ['BROKEN'],
-      'squall: html: BROKEN is no result of squall load; give files that squall load --out wrote\n',
+      'squall: html: BROKEN is not a result of squall load; give files that squall load --out wrote\n',
     ],
     [
       ['WRONG'],
-      'squall: html: WRONG is no result of squall load; give files that squall load --out wrote\n',
+      'squall: html: WRONG is not a result of squall load; give files that squall load --out wrote\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
     const broken = join(directory, 'broken.json')
