@@ -169,6 +169,16 @@ function unbounded(node: unknown): unknown {
   return Object.fromEntries(kept.map(([key, each]) => [key, unbounded(each)]))
 }
 
+it('a client ignores what a later sidecar adds, and does without what is optional', async () => {
+  const api = await busy()
+  const state = (await api.get(API.state.path)) as Record<string, unknown>
+  const { listeners: _, ...earlier } = state
+  const read = checkResponse(API.state, { ...earlier, shiny: { of: 'a later version' } })
+  expect(read).not.toHaveProperty('shiny')
+  expect(read.listeners).toBeUndefined()
+  expect(read.version).toBe(state['version'])
+})
+
 it('a client accepts a damaged response exactly where its schema does', async () => {
   const api = await busy()
   let [accepted, rejected] = [0, 0]
