@@ -61,4 +61,6 @@ it('every package has the version of the program', () => {
   expect(/^version = "(.+)"$/m.exec(read('python/pyproject.toml'))?.[1]).toBe(version)
   const chart = parse(read('deploy/chart/Chart.yaml')) as Record<string, unknown>
   expect(chart).toMatchObject({ version, appVersion: version })
+  const plugin = JSON.parse(read('deploy/agents/plugin/.claude-plugin/plugin.json')) as object
+  expect(plugin).toMatchObject({ version })
 })
