@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isMap, parseDocument, stringify } from 'yaml'
-import { DASHBOARDS } from './dashboards.mjs'
+import { PROVISIONED } from './dashboards.mjs'
 import { cell, GENERATED, table } from './markdown.mjs'
 
 const DEPLOY = new URL('../../deploy/', import.meta.url)
@@ -8,10 +8,7 @@ const read = (path) => readFile(new URL(path, DEPLOY), 'utf8')
 
 /** The files copied into the chart, which can read no file outside of its directory. */
 export const CHART_FILES = [
-  ...DASHBOARDS.map(({ path, make }) => ({
-    path: path.replace('deploy/', 'deploy/chart/files/'),
-    make,
-  })),
+  ...PROVISIONED,
   ...['alerts', 'indicators'].map((name) => ({
     path: `deploy/chart/files/prometheus/${name}.yml`,
     make: () => read(`prometheus/${name}.yml`),

@@ -46,7 +46,7 @@ export interface ProcessFacts {
   readonly markers?: Pick<TrustedMarkers, 'seen'>
 }
 
-/** Shows milliseconds since the epoch as ISO 8601; null for values that are no time. */
+/** Shows milliseconds since the epoch as ISO 8601; null for values that are not a time. */
 export function isoTime(ms: number | undefined): string | null {
   if (ms === undefined || !(Math.abs(ms) <= LAST_INSTANT)) return null
   return new Date(ms).toISOString()
@@ -90,7 +90,7 @@ export function showState(
 export function showArming({ arming, ruleSet, current }: ActiveRules): Omit<Changed, 'changed'> {
   const reasons: Reason[] = arming.reasons.map((each) => ({ ...each, at: isoTime(each.at) }))
   if (!ruleSet.enabled) {
-    reasons.push({ by: 'file', reason: 'the rules say enabled: false', at: isoTime(current?.at) })
+    reasons.push({ by: 'file', reason: 'the file has enabled: false', at: isoTime(current?.at) })
   }
   return { armed: reasons.length === 0, reasons }
 }
@@ -192,7 +192,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZero
   }
 }
 
-/** Shows errors by kind; with `newest`, so many kinds with one sample each. */
+/** Shows errors by kind; with `newest`, at most that number, with one sample each. */
 export function showErrors(samples: ErrorSamples | undefined, newest?: number): Errors {
   const kinds = samples?.list() ?? []
   return {

@@ -60,7 +60,7 @@ export class EventStreams {
   open(response: ServerResponse): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#readers.size >= MAX_STREAMS) {
-      const error = `there are ${MAX_STREAMS} event streams open, which is the most there may be`
+      const error = `too many event streams: ${MAX_STREAMS} are open, the maximum`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
     if (this.#timer === undefined) {

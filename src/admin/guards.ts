@@ -14,12 +14,12 @@ export interface ReadAccess {
   readonly hosts?: readonly string[] | undefined
 }
 
-const NO_TOKEN = 'changes are off: no admin token is set (SQUALL_ADMIN_TOKEN or --admin-token-file)'
-const FOREIGN = 'not from pages of another origin'
+const NO_TOKEN = 'changes require an admin token: set SQUALL_ADMIN_TOKEN or --admin-token-file'
+const FOREIGN = 'requests from pages of another origin are rejected'
 const INVALID_HOST =
-  'not by this name: ask by address, or start with --admin-hosts (SQUALL_ADMIN_HOSTS) and the name'
+  'this host name is not allowed: use the address, or add the name to --admin-hosts (SQUALL_ADMIN_HOSTS)'
 const NO_READ_TOKEN =
-  'reading needs the read token: authorization: Bearer …, or as the password of any user'
+  'the read token is required: authorization: Bearer …, or as the password of any user'
 const CHANGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="squall admin"' }
 const READ_CHALLENGE = { 'www-authenticate': 'Basic realm="squall admin", charset="UTF-8"' }
 
@@ -32,8 +32,8 @@ export function changeGuard(token: string | undefined): Guard {
     if (holdsToken(bearerToken(headers.authorization))) return undefined
     const error =
       headers.authorization === undefined
-        ? 'needs the admin token: authorization: Bearer …'
-        : 'not the admin token'
+        ? 'the admin token is required: authorization: Bearer …'
+        : 'wrong admin token'
     return rejection(401, { error }, CHANGE_CHALLENGE)
   }
 }
@@ -59,13 +59,13 @@ export function readGuard({ readToken, hosts = [] }: ReadAccess, token?: string)
   const checks = [readToken, token].filter((each) => each !== undefined).map(tokenCheck)
   return (headers) => {
     const given = tokensIn(headers)
-    // No page knows a token, whatever its name.
+    // A web page cannot have a token, whatever its host name.
     if (given.some((each) => checks.some((isToken) => isToken(each)))) return undefined
     if (headers[CLIENT_HEADER] === undefined && !isTrustedHost(headers.host, hosts)) {
       return rejection(403, { error: INVALID_HOST })
     }
     if (readToken === undefined) return undefined
-    const error = given.length === 0 ? NO_READ_TOKEN : 'not the read token'
+    const error = given.length === 0 ? NO_READ_TOKEN : 'wrong read token'
     return rejection(401, { error }, READ_CHALLENGE)
   }
 }

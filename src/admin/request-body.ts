@@ -9,7 +9,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 }
 
-/** Reads a small JSON body within a time, or returns the rejection. No body is no value. */
+/** Reads a small JSON body within a time, or returns the rejection. Without a body the value is undefined. */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -18,10 +18,10 @@ export async function readBody(
   if (!hasBody(request)) return { value: undefined }
   const { headers } = request
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-    return rejection(415, { error: 'a body must be application/json' })
+    return rejection(415, { error: 'the body must be application/json' })
   }
   if (headers['content-encoding'] !== undefined)
-    return rejection(415, { error: 'no content encoding is taken' })
+    return rejection(415, { error: 'content encodings are not supported' })
   if (Number(headers['content-length'] ?? 0) > MAX_BYTES) return tooLarge()
   if (/^100-continue$/i.test(headers.expect ?? '')) response.writeContinue()
   const bytes = await collect(request, timeoutMs)
@@ -61,5 +61,5 @@ function collect(request: IncomingMessage, timeoutMs: number): Promise<Collected
 }
 
 function tooLarge(): AdminResponse {
-  return rejection(413, { error: `a body may have ${MAX_BYTES} bytes` })
+  return rejection(413, { error: `the body may have at most ${MAX_BYTES} bytes` })
 }

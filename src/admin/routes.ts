@@ -144,7 +144,7 @@ export function listed(routes: ReadonlyMap<string, AdminRoute>): readonly string
 function root(list: () => AdminResponse, page?: () => Promise<AdminResponse>): AdminRoute {
   if (page === undefined) return { summary: OTHER_PATHS.index.summary, read: list }
   return {
-    summary: 'this list; in a browser, a page that shows everything live',
+    summary: 'this list; in a browser, the live admin page',
     read: async ({ accept }) => {
       // Browsers ask for HTML by name; other clients get the list.
       const response = acceptsType(accept ?? '', 'text/html') ? await page() : list()

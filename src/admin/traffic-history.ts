@@ -36,7 +36,7 @@ type Mark = ReadonlyMap<string, ToolSample>
 /** Calls of tasks since the start, by tool. */
 type CallsOfTasks = ReadonlyMap<string, { readonly tasks: number; readonly calls: number }>
 
-/** The name of all calls together, which is no label of a tool. */
+/** The name of all calls together, which no label of a tool can equal. */
 const ALL = '\u0000'
 
 /**
@@ -131,7 +131,7 @@ export class TrafficHistory {
     }
   }
 
-  /** Returns true for a tool that has a series; makes one while there is room. */
+  /** Returns true for a tool that has a series, which is created while memory is left. */
   #keeps({ tool, calls }: ToolSample): boolean {
     if (this.#series.has(tool)) return true
     const isCalled = tool === ALL || ORIGINS.some((origin) => calls[origin] > 0)

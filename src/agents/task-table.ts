@@ -133,7 +133,7 @@ export class TaskTable {
   }
 }
 
-/** Returns the key under which the table knows a task. */
+/** Returns the key of a task in the table. */
 function bounded(key: string): string {
   return key.length > MAX_KEY ? digest(key) : key
 }

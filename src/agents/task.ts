@@ -96,7 +96,7 @@ class Conduct {
   }
 }
 
-/** The calls of one user intent, as far as its key tells them from others. */
+/** The calls of one user intent, as far as its key distinguishes them from others. */
 export class Task {
   readonly kind: KeyKind
   readonly key: string

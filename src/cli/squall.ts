@@ -68,7 +68,7 @@ export async function commandsFor([first = '']: readonly string[]): Promise<read
   throw new UsageError(
     'NOT_INSTALLED',
     `squall ${first} is not in the image of the sidecar`,
-    'use the image without -sidecar behind its tag, or the npm package',
+    'use the image without the suffix -sidecar of the tag, or the npm package',
   )
 }
 

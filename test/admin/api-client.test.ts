@@ -26,8 +26,8 @@ it('waits for a busy sidecar for more than two seconds', async () => {
     await startUpstream((_, res) => void setTimeout(() => res.end('{"changed":true}'), 2_300)),
   )
   const asked = askAdmin({ url: new URL(server.url) }, API.arm, { client: 'test', token: 't' })
-  // The response came: it is not what a sidecar sends.
-  await expect(asked).rejects.toThrow('is not understood')
+  // The response came: it does not match the schema.
+  await expect(asked).rejects.toThrow('cannot be read')
 })
 
 it.each([

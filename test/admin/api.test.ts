@@ -74,7 +74,7 @@ describe('the state', () => {
       armed: false,
       reasons: [
         { by: 'guard', reason: 'too many errors', at: AT },
-        { by: 'file', reason: 'the rules say enabled: false', at: AT },
+        { by: 'file', reason: 'the file has enabled: false', at: AT },
       ],
     })
   })

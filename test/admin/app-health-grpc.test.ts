@@ -95,8 +95,8 @@ test.each([
   ['0803', 'the service is SERVICE_UNKNOWN'],
   ['', 'the service is UNKNOWN'],
   ['1202aaaa0802', 'the service is NOT_SERVING'],
-  ['08', 'the response of the health service is garbled'],
-  ['0d00000000', 'the response of the health service is garbled'],
+  ['08', 'the response of the health service is malformed'],
+  ['0d00000000', 'the response of the health service is malformed'],
 ])('the message %s is not well: %s', async (message, why) => {
   expect(await ask(reply(message))).toEqual([502, why])
 })

@@ -55,11 +55,14 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
   const lines = api.log.filter(({ message }) => message === REJECTED)
   expect(lines.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
     [
-      ['/api/disarm', 'not the admin token'],
-      ['/api/arm', 'not from pages of another origin'],
+      ['/api/disarm', 'wrong admin token'],
+      ['/api/arm', 'requests from pages of another origin are rejected'],
       ['/api/disarm', 'the body is not JSON'],
-      ['/api/disarm', 'the body may have `reason` alone, a text of 1 to 200 characters'],
-      ['/api/arm', 'stays disarmed for reasons that cannot be lifted here; nothing was changed'],
+      ['/api/disarm', 'the only key of the body is `reason`, a string of 1 to 200 characters'],
+      [
+        '/api/arm',
+        'still disarmed for reasons that the admin port cannot remove; nothing was changed',
+      ],
     ].map(([what, why]) => ({ level: 'warn', what, why, from: '127.0.0.1' })),
   )
   const log = JSON.stringify(api.log)
@@ -71,5 +74,5 @@ it('logs attempts where no token is set', async () => {
   expect((await api.post('/api/arm')).status).toBe(403)
   const [line] = api.log
   expect(line).toMatchObject({ level: 'warn', message: REJECTED })
-  expect(line!.fields['why']).toMatch(/no admin token is set/)
+  expect(line!.fields['why']).toMatch(/require an admin token/)
 })

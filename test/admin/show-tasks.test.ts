@@ -40,5 +40,5 @@ it('a handshake alone is no task', () => {
 })
 
 it('rejects other filters', () => {
-  expect(() => shown('session=a')).toThrow('no filter "session"')
+  expect(() => shown('session=a')).toThrow('unknown filter "session"')
 })

@@ -140,12 +140,12 @@ it.each([
 })
 
 it.each([
-  ['tol=x', 'no filter "tol"; there are tool, method'],
-  ['outcome=bad', 'no outcome "bad"; there are ok, tool_error'],
-  ['origin=app', 'no origin "app"; there are real, injected, squall'],
-  ['errors=yes', 'errors is true or false, not "yes"'],
-  ['slowerThan=fast', 'slowerThan "fast" is no duration, such as 250ms or 2s'],
-  [`tool=${'x'.repeat(600)}`, 'tool may have 512 characters'],
+  ['tol=x', 'unknown filter "tol"; use tool, method'],
+  ['outcome=bad', 'unknown outcome "bad"; use ok, tool_error'],
+  ['origin=app', 'unknown origin "app"; use real, injected, squall'],
+  ['errors=yes', 'errors must be true or false; got "yes"'],
+  ['slowerThan=fast', 'slowerThan must be like 250ms or 2s; got "fast"'],
+  [`tool=${'x'.repeat(600)}`, 'tool may have at most 512 characters'],
   ['tool=x&'.repeat(101), 'at most 100 filters'],
 ])('rejects "%s"', async (query, error) => {
   const { client } = await setup(query)

@@ -55,3 +55,12 @@ it('the workflow of a release runs the check before it publishes', () => {
   expect(jobs.publish.needs).toBe('checks')
   expect(read('scripts/release-check.mjs')).toContain('GITHUB_REPOSITORY')
 })
+
+it('every package has the version of the program', () => {
+  const { version } = JSON.parse(read('package.json')) as { readonly version: string }
+  expect(/^version = "(.+)"$/m.exec(read('python/pyproject.toml'))?.[1]).toBe(version)
+  const chart = parse(read('deploy/chart/Chart.yaml')) as Record<string, unknown>
+  expect(chart).toMatchObject({ version, appVersion: version })
+  const plugin = JSON.parse(read('deploy/agents/plugin/.claude-plugin/plugin.json')) as object
+  expect(plugin).toMatchObject({ version })
+})

@@ -79,12 +79,12 @@ it.each<[string, readonly string[], RegExp]>([
   [
     'a list of faults',
     ['add', '--for', '2s', '--delay', '1s', '--rule', '{ faults: reset }'],
-    /no list/,
+    /not a list/,
   ],
   [
     'a match',
     ['add', '--for', '2s', '--tool', 'a', '--rule', '{ match: [], faults: [reset] }'],
-    /no object/,
+    /not an object/,
   ],
   ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a fault/],
   ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a code/],

@@ -42,7 +42,7 @@ describe('the program in the image of the sidecar', () => {
     async (command) => {
       const { code, stderr } = await squall(...command.split(' '))
       expect(stderr).toBe(
-        `squall: squall ${command.split(' ')[0]} is not in the image of the sidecar; use the image without -sidecar behind its tag, or the npm package\n`,
+        `squall: squall ${command.split(' ')[0]} is not in the image of the sidecar; use the image without the suffix -sidecar of the tag, or the npm package\n`,
       )
       expect(code).toBe(2)
     },

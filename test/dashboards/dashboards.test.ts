@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { dashboards, isAboutWebhook, panelsOf, type Dashboard, type Panel } from './shipped.ts'
 
@@ -32,13 +33,28 @@ it('they are as their definitions make them', async () => {
   })
 })
 
+it('an import by hand asks for the data source, and provisioning needs no question', () => {
+  for (const { file, __inputs: inputs, templating, ...board } of all) {
+    const input = { name: 'DS_PROMETHEUS', type: 'datasource', pluginId: 'prometheus' }
+    expect(inputs).toMatchObject([input])
+    const [source, ...others] = templating.list
+    expect(source).toMatchObject({ type: 'datasource', current: { value: '${DS_PROMETHEUS}' } })
+    const provisioned: unknown = JSON.parse(
+      readFileSync(new URL(`../../deploy/chart/files/grafana/${file}`, import.meta.url), 'utf8'),
+    )
+    const current = { selected: true, text: 'default', value: 'default' }
+    const list = [{ ...source, current }, ...others]
+    expect(provisioned).toEqual({ ...board, templating: { list } })
+    expect(JSON.stringify(provisioned)).not.toContain('DS_PROMETHEUS')
+  }
+})
+
 describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s', (_, board) => {
   const panels = panelsOf(board)
 
   it('has a schema that Grafana migrates from', () => {
     expect(board.schemaVersion).toBeGreaterThanOrEqual(36)
     expect('id' in board).toBe(false)
-    expect('__inputs' in board).toBe(false)
   })
 
   it('lets readers choose, first of all the data source', () => {
@@ -60,7 +76,7 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
   it('uses every choice, and no other', () => {
     const used = new Set<string>()
     for (const [, name] of JSON.stringify(board).matchAll(/\$\{?(\w+)\}?/g)) used.add(name!)
-    const own = ['__rate_interval', '__range', '__all']
+    const own = ['DS_PROMETHEUS', '__rate_interval', '__range', '__all']
     const names = board.templating.list.map(({ name }) => name)
     expect([...used].filter((name) => !own.includes(name)).toSorted()).toEqual(names.toSorted())
     for (const { expr = '' } of panels.flatMap(({ targets = [] }) => targets)) {

@@ -45,7 +45,7 @@ const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
 
 it('dashboards are what the types that Grafana publishes say, and wrong ones are not', async () => {
   const read = (file: string): Promise<string> =>
-    readFile(join(ROOT, 'deploy/grafana', file), 'utf8')
+    readFile(join(ROOT, 'deploy/chart/files/grafana', file), 'utf8')
   const texts: Record<string, string> = {}
   for (const { file } of dashboards()) texts[file.replace('.json', '')] = await read(file)
   const [overview = ''] = Object.values(texts)

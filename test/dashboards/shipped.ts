@@ -57,6 +57,8 @@ export interface Panel {
 /** A dashboard as it is shipped. */
 export interface Dashboard {
   readonly file: string
+  /** The questions that an import asks. */
+  readonly __inputs?: readonly Readonly<Record<string, string>>[]
   readonly uid: string
   readonly title: string
   readonly description: string

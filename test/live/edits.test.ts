@@ -137,3 +137,13 @@ it('a write in place counts as much as a swap', async () => {
   await writeFile(mounted.file, failing('two'))
   await meets('two')
 })
+
+it('a file of a later version changes nothing, and names the version', async () => {
+  const { mounted, squall, probe: ask } = await start(`version: 1\n${failing('one')}`)
+  await swapped(mounted, squall, `version: 2\n${failing('two')}`)
+  expect(await ask()).toBe('one')
+  const line = await squall.logged('the rules are invalid; the previous version stays active')
+  expect(JSON.stringify(line)).toContain('version: must be 1; got 2')
+  await swapped(mounted, squall, failing('three'))
+  expect(await ask()).toBe('three')
+})

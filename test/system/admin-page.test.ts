@@ -207,7 +207,7 @@ describe('the admin page in a browser', () => {
     await page.reads('#changed', /Type the admin token first/)
     await page.type('#token', `${TOKEN}x`)
     await page.click('#disarm')
-    await page.reads('#changed', /not the admin token\. Nothing was changed/)
+    await page.reads('#changed', /Wrong admin token\. Nothing was changed/)
     expect(busy.squall.running.rules!.arming.armed).toBe(true)
     await page.type('#token', TOKEN)
     await page.type('#reason', 'a deploy <b>now</b>')

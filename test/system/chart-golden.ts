@@ -46,7 +46,7 @@ function shortened(manifest: Manifest): Manifest {
   }
   if (manifest.kind === 'ConfigMap' && manifest.metadata.name.includes('-dashboard-')) {
     const [[key, text] = ['', '']] = Object.entries(manifest['data'] as Record<string, string>)
-    return { ...manifest, data: { [key]: same(parse(text), `grafana/${name}.json`) } }
+    return { ...manifest, data: { [key]: same(parse(text), `chart/files/grafana/${name}.json`) } }
   }
   if (manifest.kind === 'Pod') {
     const file = 'chart/files/webhook-test.mjs'

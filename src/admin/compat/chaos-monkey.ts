@@ -56,7 +56,7 @@ function tokenGuard(token: string | undefined): Guard {
     if (holdsToken === undefined) return rejection(403, { error: NO_TOKEN })
     const { authorization } = headers
     if (holdsToken(bearerToken(authorization) ?? authorization)) return undefined
-    return rejection(403, { error: 'not the admin token' })
+    return rejection(403, { error: 'wrong admin token' })
   }
 }
 

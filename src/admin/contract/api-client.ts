@@ -27,7 +27,7 @@ export interface AskOptions {
 /** The admin port cannot be asked. */
 export class AdminError extends Error {
   override readonly name = 'AdminError'
-  /** The HTTP status of a response that was no success. */
+  /** The HTTP status of an unsuccessful response. */
   readonly status: number | undefined
 
   constructor(
@@ -51,9 +51,9 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['ECONNRESET', 'connection reset'],
   ['UND_ERR_SOCKET', 'connection reset'],
   ['ENOTFOUND', 'no such host'],
-  ['EAI_AGAIN', 'the name cannot be looked up now'],
-  ['EHOSTUNREACH', 'host cannot be reached'],
-  ['ENETUNREACH', 'network cannot be reached'],
+  ['EAI_AGAIN', 'the host name cannot be resolved at the moment'],
+  ['EHOSTUNREACH', 'host unreachable'],
+  ['ENETUNREACH', 'network unreachable'],
   ['ETIMEDOUT', 'no response'],
 ])
 
@@ -148,17 +148,17 @@ export function checkResponse<E extends Endpoint>(
   value: unknown,
   clean = plain,
 ): ResponseOf<E> {
-  if (response === undefined) throw new TypeError(`${path} sends no JSON`)
+  if (response === undefined) throw new TypeError(`${path} does not send JSON`)
   try {
     return readShape(response, value, clean) as ResponseOf<E>
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error
     const { message } = error
-    throw new AdminError(`${path} is not understood: ${message}; is it another version of Squall?`)
+    throw new AdminError(`${path} cannot be read: ${message}; is it another version of Squall?`)
   }
 }
 
-/** Describes a response that is no success: its status, and its `error` without `hidden`. */
+/** Describes an unsuccessful response: its status, and its `error` without `hidden`. */
 export async function failureOf(
   { status, body }: { readonly status: number; readonly body: AsyncIterable<unknown> | null },
   hidden = '',

@@ -29,7 +29,7 @@ const reason = Type.Object({
     'Who disarmed: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
   ),
   reason: text(500, 'The reason in words.'),
-  at: time('When.'),
+  at: time('When the rules were disarmed.'),
 })
 
 const arming = {
@@ -47,10 +47,10 @@ const problem = Type.Object({
 })
 
 const reload = {
-  result: word(['applied', 'rejected', 'absent'], 'What happened to this version.'),
+  result: word(['applied', 'rejected', 'absent'], 'The outcome of the reload.'),
   digest: text(DIGEST, 'SHA-256 of the version.'),
-  at: time('When it was found.'),
-  reason: maybe(text(NAME, 'Why there is no file; only when `absent`.')),
+  at: time('When the version was found.'),
+  reason: maybe(text(NAME, 'Why the file is missing; only when `absent`.')),
   problemCount: maybe(count('The number of errors; only when `rejected`.')),
   problems: maybe(list(problem, 50, 'The first 50 errors; only when `rejected`.')),
 }
@@ -58,129 +58,125 @@ const reload = {
 const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
-  namespace: maybe(text(253, 'The namespace of the pod; only where it is known.')),
-  pod: maybe(text(253, 'The name of the pod, or else of the machine; only where it is known.')),
-  workload: maybe(text(253, 'The workload of the pod; only where it is known.')),
+  namespace: maybe(text(253, 'The namespace of the pod, if known.')),
+  pod: maybe(text(253, 'The name of the pod, or else of the machine, if known.')),
+  workload: maybe(text(253, 'The workload of the pod, if known.')),
   listeners: maybe(
     list(
       Type.Object({
         listen: text(NAME, 'The address for clients.'),
-        upstream: text(NAME, 'The address of the MCP server behind it.'),
+        upstream: text(NAME, 'The address of the upstream.'),
       }),
       64,
       'Each listener with its upstream.',
     ),
   ),
   startedAt: time('When the process started.'),
-  uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since then.' }),
-  canChange: flag('Whether an admin token is set, without which nothing can be changed.'),
+  uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since `startedAt`.' }),
+  canChange: flag('Whether an admin token is set, which changes require.'),
   ...arming,
-  dryRun: flag('Whether `--dry-run` is on: rules match and are counted, and inject nothing.'),
-  activeFaults: count('The faults in progress.'),
+  dryRun: flag('Whether `--dry-run` is set: rules match and count, but do not inject.'),
+  activeFaults: count('The number of faults in progress.'),
   maxActiveFaults: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
-    description: 'The most faults in progress at a time; `null` without a limit.',
+    description: 'Maximum of faults in progress; `null` without a limit.',
   }),
   rules: Type.Object(
     {
       count: count('The number of rules.'),
-      generation: count('The number of versions that became active.'),
-      digest: nullableText(DIGEST, 'SHA-256 of the version.'),
-      seed: maybe(count('The seed of the sampling, written or drawn at the start.')),
-      since: time('When it became active.'),
+      generation: count('The number of versions of the rules that became active.'),
+      digest: nullableText(DIGEST, 'SHA-256 of the active version.'),
+      seed: maybe(count('The seed of the sampling, written or random.')),
+      since: time('When the version became active.'),
       temporary: maybe(count('The number of temporary faults, which `count` leaves out.')),
     },
-    { description: 'The active version of the rules; after a rejected one still the one before.' },
+    { description: 'The active version of the rules. A rejected version does not replace it.' },
   ),
   foreignMarkers: maybe(
     word(
       ['ignored', 'trusted'],
-      'Responses of the upstream have carried markers of another Squall: `ignored` counts its errors as real, `trusted` believes the markers, by `--trust-markers`.',
+      'Set when responses of the upstream had markers of another Squall: `ignored` counts those errors as real, `trusted` as injected elsewhere (`--trust-markers`).',
     ),
   ),
   unanchored: list(
     text(NAME, ''),
     20,
-    'Rules whose times count from when this process first read them, because the file does not say when they were applied.',
+    'Rules whose times count from the moment at which this process read them first, because the file has no `appliedAt`.',
   ),
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),
     type: ['object', 'null'],
-    description: 'The version that was found last; `null` before there was one.',
+    description: 'The newest version that was found; `null` before the first.',
   }),
 }
 
 const readiness = Type.Object({
   ready: flag('Whether traffic should be sent here.'),
-  reason: text(NAME, 'Why, or why not.'),
-  listening: maybe(flag('Whether traffic is accepted, be the upstream there or not.')),
+  reason: text(NAME, 'The reason for this readiness.'),
+  listening: maybe(flag('Whether traffic is accepted, whether or not the upstream is reachable.')),
 })
 
 const rule = Type.Object({
   name: text(NAME, 'The name of the rule.'),
-  faults: list(text(40, ''), 20, 'The names of its faults.'),
+  faults: list(text(40, ''), 20, 'The names of the faults.'),
   text: maybe(
     text(
       NAME,
       'The rule as written, without its name, on one line and without secrets; cut after 400 characters. `/api/events` leaves it out.',
     ),
   ),
-  about: word(['http', 'calls', 'connections'], 'What it matches.'),
-  temporary: maybe(flag('The rule was added by `/api/faults`; it is in no file.')),
-  builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
-  dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),
-  since: time('When its times and counts began.'),
-  appliedAt: time('Its `appliedAt`.'),
-  from: time('When it begins.'),
-  until: time('When it ends.'),
+  about: word(['http', 'calls', 'connections'], 'What the rule matches.'),
+  temporary: maybe(flag('The rule was added by `/api/faults` and is not in the rules file.')),
+  builtIn: maybe(flag('The rule represents faults that callers request by headers.')),
+  dryRun: maybe(flag('The rule matches and counts, but does not inject.')),
+  since: time('The start of the times and counts of the rule.'),
+  appliedAt: time('The `appliedAt` of the rule.'),
+  from: time('When the rule begins to act.'),
+  until: time('When the rule stops acting.'),
   phase: word(
     ['on', 'not_yet', 'expired', 'other_pod', 'disabled'],
-    'Whether it is active; `other_pod` when it is for other replicas, `disabled` when the file disables it.',
+    'Whether the rule is active; `other_pod` when it is for other replicas, `disabled` when the file disables it.',
   ),
   percent: Type.Unsafe<number | null>({
     type: ['number', 'null'],
-    description: 'Its share of calls now, which `ramp` and `stages` move; `null` for `builtIn`.',
+    description: 'Current share of calls, which `ramp` and `stages` change; `null` for `builtIn`.',
   }),
   sampled: count('Calls that were sampled.'),
-  active: count('Its faults in progress.'),
+  active: count('Faults of the rule in progress.'),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
     type: 'object',
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },
     maxProperties: 40,
     description:
-      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` leaves out those that are 0.',
+      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` leaves out zeros.',
   }),
 })
 
 const rules = Type.Object({
   generation: process.rules.properties.generation,
   digest: process.rules.properties.digest,
-  count: count('The rules of the file; more than are listed where there are over 1,000.'),
+  count: count('The number of rules in the file, of which at most 1,000 are listed.'),
   rules: list(
     rule,
     2_010,
-    'The active rules: `builtIn` ones, `temporary` ones, then those of the file in its order.',
+    'The active rules: `builtIn` ones, `temporary` ones, then those of the file in order.',
   ),
 })
 
 const temporary = Type.Object({
   count: count('The number of temporary faults.'),
-  faults: list(
-    rule,
-    1_000,
-    'The temporary faults in the order of their adding, as in `/api/rules`.',
-  ),
+  faults: list(rule, 1_000, 'The temporary faults, oldest first, as in `/api/rules`.'),
 })
 const removal = Type.Object({
   name: maybe(text(NAME, 'The name of the fault to remove.')),
-  all: maybe(flag('`true` without a name: remove every temporary fault.')),
+  all: maybe(flag('`true` without a name removes every temporary fault.')),
 })
 
 const fault = Type.Object({
-  at: time('When.'),
-  rule: text(NAME, 'The rule.'),
-  fault: text(40, 'The fault.'),
-  tool: maybe(text(NAME, 'The tool, for calls of tools.')),
+  at: time('When the fault took effect.'),
+  rule: text(NAME, 'The name of the rule.'),
+  fault: text(40, 'The name of the fault.'),
+  tool: maybe(text(NAME, 'The tool of a `tools/call`.')),
   method: maybe(text(NAME, 'The method, for other calls.')),
   id: maybe(
     Type.Unsafe<string | number>({
@@ -190,7 +186,7 @@ const fault = Type.Object({
     }),
   ),
   session: maybe(text(40, 'The start of a hash of the session.')),
-  effect: maybe(text(NAME, 'What the fault did, where its name does not say it.')),
+  effect: maybe(text(NAME, 'Details of the effect, where the name of the fault is not enough.')),
   delayMs: maybe(Type.Number({ description: 'The delay, in milliseconds.' })),
 })
 
@@ -202,10 +198,10 @@ const faults = {
 const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>> =>
   Type.Unsafe<Readonly<Record<Origin, number>>>({
     ...Type.Object({
-      real: count('By the upstream or the client, without a fault.'),
-      injected: count('By a fault.'),
-      squall: count('By Squall itself.'),
-      injected_elsewhere: count('By a fault of another Squall, with `--trust-markers`.'),
+      real: count('Caused by the upstream or the client, without a fault.'),
+      injected: count('Caused by a fault.'),
+      squall: count('Caused by Squall itself.'),
+      injected_elsewhere: count('Caused by a fault of another Squall, with `--trust-markers`.'),
     }),
     description,
   })
@@ -213,9 +209,9 @@ const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>
 const quantiles = (description: string): TUnsafe<Quantiles> =>
   Type.Unsafe<Quantiles>({
     ...Type.Object({
-      p50: seconds('The median.'),
-      p95: seconds('The 95th percentile.'),
-      p99: seconds('The 99th percentile.'),
+      p50: seconds('The median in seconds.'),
+      p95: seconds('The 95th percentile in seconds.'),
+      p99: seconds('The 99th percentile in seconds.'),
     }),
     description,
   })
@@ -228,8 +224,8 @@ export interface Quantiles {
 }
 
 const latency = {
-  client: quantiles('As clients saw it.'),
-  upstream: quantiles('In the upstream.'),
+  client: quantiles('Latency as clients measure it.'),
+  upstream: quantiles('Latency of the upstream.'),
 }
 
 const tool = Type.Object({
@@ -241,21 +237,23 @@ const tool = Type.Object({
 })
 
 const event = Type.Object({
-  at: time('When.'),
-  state: Type.Object(process, { description: 'As `/api/state`, without `readiness`.' }),
-  rules: Type.Unsafe<Static<typeof rules>>({ ...rules, description: 'As `/api/rules`.' }),
+  at: time('When the event was sent.'),
+  state: Type.Object(process, { description: 'The body of `/api/state`, without `readiness`.' }),
+  rules: Type.Unsafe<Static<typeof rules>>({ ...rules, description: 'As in `/api/rules`.' }),
   tools: list(tool, 250, 'The tools that were called.'),
   latency: maybe(
-    Type.Object(latency, { description: 'Seconds of the calls of the last ten seconds.' }),
+    Type.Object(latency, { description: 'Latencies of the calls of the last ten seconds.' }),
   ),
   errors: maybe(
-    Type.Object(errors, { description: 'As `/api/errors`: the last 30 kinds, one sample each.' }),
+    Type.Object(errors, {
+      description: 'As `/api/errors`, with the last 30 kinds, one sample each.',
+    }),
   ),
   destinations: maybe(destinationsSchema),
   tasks: maybe(count('Tasks of agents that have not ended; missing with `--tasks=false`.')),
   faults: Type.Object(
-    { whole: flag('Whether these are all that are kept, and not only new ones.'), ...faults },
-    { description: 'The faults since the event before.' },
+    { whole: flag('True when the list has all stored faults, not only new ones.'), ...faults },
+    { description: 'The faults since the previous event.' },
   ),
 })
 
@@ -271,14 +269,14 @@ const change = Type.Object(
   },
   { additionalProperties: false },
 )
-const changed = Type.Object({ ...arming, changed: flag('False when it was so already.') })
+const changed = Type.Object({ ...arming, changed: flag('False when the request changed nothing.') })
 
-/** The body of every response that is no success. */
+/** The body of every unsuccessful response. */
 const failure = Type.Object({
-  error: text(NAME, 'What is wrong.'),
-  reasons: maybe(list(reason, 10, 'What keeps rules disarmed (409).')),
-  paths: maybe(list(text(100, ''), 50, 'The paths that there are (404).')),
-  allow: maybe(list(text(10, ''), 10, 'The methods that there are (405).')),
+  error: text(NAME, 'The error in words.'),
+  reasons: maybe(list(reason, 10, 'Why rules stay disarmed (409).')),
+  paths: maybe(list(text(100, ''), 50, 'The paths that exist (404).')),
+  allow: maybe(list(text(10, ''), 10, 'The methods that the path supports (405).')),
 })
 
 /** The JSON that is sent and received, by name. */

@@ -37,13 +37,13 @@ export const API = {
   state: {
     method: 'GET',
     path: '/api/state',
-    summary: 'whether rules may act and why not, and what became of the last reload, as JSON',
+    summary: 'whether rules may act, why not, and the result of the last reload, as JSON',
     response: SCHEMAS.state,
   },
   rules: {
     method: 'GET',
     path: '/api/rules',
-    summary: 'the active rules with what became of their calls, as JSON',
+    summary: 'the active rules, and the results of the calls that they match, as JSON',
     response: SCHEMAS.rules,
   },
   injections: {
@@ -55,7 +55,7 @@ export const API = {
   faults: {
     method: 'GET',
     path: '/api/faults',
-    summary: 'temporary faults, as JSON; with the admin token POST adds one, and DELETE removes',
+    summary: 'temporary faults, as JSON; with the admin token, POST adds one and DELETE removes',
     response: SCHEMAS.temporary,
   },
   addFault: {
@@ -139,7 +139,7 @@ export const API = {
 /** The paths that send text, pages or what an upstream responded. */
 export const OTHER_PATHS = {
   index: { method: 'GET', path: '/', summary: 'this list' },
-  livez: { method: 'GET', path: '/livez', summary: 'the process responds', open: true },
+  livez: { method: 'GET', path: '/livez', summary: 'whether the process runs', open: true },
   metrics: {
     method: 'GET',
     path: '/metrics',

@@ -40,7 +40,7 @@ export function parseFilter<Line>(
   const names = [...query.keys()]
   const unknown = names.find((name) => !keys.includes(name))
   if (unknown !== undefined) {
-    throw new CallFilterError(`no filter ${quoted(unknown)}; there are ${keys.join(', ')}`)
+    throw new CallFilterError(`unknown filter ${quoted(unknown)}; use ${keys.join(', ')}`)
   }
   if (names.length > MAX_VALUES) throw new CallFilterError(`at most ${MAX_VALUES} filters`)
   const tests = filters.filter((test) => test !== undefined)
@@ -57,7 +57,7 @@ export function globs<Line>(
   const wanted = query.getAll(key).map((value) => `${value}${suffix}`)
   if (wanted.length === 0) return undefined
   if (wanted.some((glob) => glob.length > MAX_GLOB)) {
-    throw new CallFilterError(`${key} may have ${MAX_GLOB} characters`)
+    throw new CallFilterError(`${key} may have at most ${MAX_GLOB} characters`)
   }
   return (call) =>
     of(call).some((value) => value !== undefined && wanted.some((glob) => matchesGlob(glob, value)))
@@ -74,7 +74,7 @@ export function words<Line>(
   if (wanted.length === 0) return undefined
   const wrong = wanted.find((value) => !known.includes(value))
   if (wrong !== undefined) {
-    throw new CallFilterError(`no ${key} ${quoted(wrong)}; there are ${known.join(', ')}`)
+    throw new CallFilterError(`unknown ${key} ${quoted(wrong)}; use ${known.join(', ')}`)
   }
   return (call) => wanted.includes(of(call))
 }
@@ -84,7 +84,7 @@ function notable(query: URLSearchParams): CallFilter | undefined {
   const [errors, faults] = ['errors', 'faults'].map((key) => {
     const value = query.get(key) ?? 'false'
     if (value === 'true' || value === 'false') return value === 'true'
-    throw new CallFilterError(`${key} is true or false, not ${quoted(value)}`)
+    throw new CallFilterError(`${key} must be true or false; got ${quoted(value)}`)
   })
   if (errors !== true && faults !== true) return undefined
   return (call) =>
@@ -96,7 +96,7 @@ function slower(query: URLSearchParams): CallFilter | undefined {
   if (given === null) return undefined
   const ms = readDuration(given)
   if (ms === undefined) {
-    throw new CallFilterError(`slowerThan ${quoted(given)} is no duration, such as 250ms or 2s`)
+    throw new CallFilterError(`slowerThan must be like 250ms or 2s; got ${quoted(given)}`)
   }
   return ({ durationMs = 0 }) => durationMs > ms
 }

@@ -17,23 +17,23 @@ import {
 // The JSON of single calls: /api/tap, /api/errors and the call log.
 
 const outcome = word(OUTCOMES, 'How the call ended for its client.')
-const origin = word(ORIGINS, 'Who made the outcome; `real` without a fault.')
-const status = maybe(count('The HTTP status, where the status is the error.'))
+const origin = word(ORIGINS, 'Who caused the outcome; `real` without a fault.')
+const status = maybe(count('The HTTP status, if the status is the error.'))
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
 )
-const tool = maybe(text(NAME, 'The tool, for calls of tools.'))
-const method = text(NAME, 'The method.')
-const effect = { rule: text(NAME, 'The rule.'), fault: text(40, 'The fault.') }
+const tool = maybe(text(NAME, 'The tool of a `tools/call`.'))
+const method = text(NAME, 'The method of the call.')
+const effect = { rule: text(NAME, 'Name of the rule.'), fault: text(40, 'Name of the fault.') }
 const who = {
   id: maybe(
     Type.Unsafe<string | number>({
       type: ['string', 'number'],
       maxLength: NAME,
-      description: 'The JSON-RPC id, as `--log-ids` says.',
+      description: 'The JSON-RPC id, hashed or left out by `--log-ids`.',
     }),
   ),
-  client: maybe(text(NAME, 'Name and version that the client states.')),
+  client: maybe(text(NAME, 'Name and version of the client.')),
   session: maybe(text(40, 'The start of a hash of the session.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
   traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
@@ -43,34 +43,32 @@ const milliseconds = (description: string): TUnsafe<number> =>
 
 /** One call that has ended. */
 export const callSchema = Type.Object({
-  at: time('When it ended.'),
+  at: time('When the call ended.'),
   method,
   tool,
   ...who,
-  task: maybe(text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')),
+  task: maybe(text(NAME, 'The key of the task, by `--log-ids`, or the start of its hash.')),
   outcome,
   origin,
   status,
   code,
   durationMs: maybe(
     milliseconds(
-      'From the last byte of the request to that of the response; missing for calls that are meant to stay open.',
+      'Time from the last byte of the request to the last byte of the response; missing for calls that are meant to stay open.',
     ),
   ),
   upstreamMs: maybe(
-    milliseconds('The time of the upstream; missing when the upstream did not get the call.'),
+    milliseconds('Time in the upstream; missing when the call did not reach the upstream.'),
   ),
   requestBytes: maybe(count('The size of the request; missing for a call in a batch.')),
-  resultBytes: maybe(
-    count('The size of the message with the result of a tool, where it is known.'),
-  ),
-  changed: maybe(flag('The call ended well, but a fault changed its request or response.')),
+  resultBytes: maybe(count('The size of the message with the result of a tool, if known.')),
+  changed: maybe(flag('The call succeeded, but a fault changed its request or response.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
 })
 
 const sample = Type.Object({
-  at: time('When.'),
-  message: maybe(text(NAME, 'What the error says, on one line and without secrets.')),
+  at: time('When the call ended.'),
+  message: maybe(text(NAME, 'The error message, on one line and without secrets.')),
   ...who,
 })
 
@@ -81,22 +79,22 @@ const kind = Type.Object({
   origin,
   status,
   code,
-  rule: maybe(text(NAME, 'The rule, where the error was injected.')),
-  fault: maybe(text(40, 'The fault, where the error was injected.')),
-  first: time('When the first one ended.'),
-  last: time('When the last one ended.'),
-  count: count('How many there were.'),
-  samples: list(sample, 4, 'A few of them with different messages, newest first.'),
+  rule: maybe(text(NAME, 'The rule, if the error was injected.')),
+  fault: maybe(text(40, 'The fault, if the error was injected.')),
+  first: time('When the first of these calls ended.'),
+  last: time('When the last of these calls ended.'),
+  count: count('The number of these errors.'),
+  samples: list(sample, 4, 'Samples with different messages, newest first.'),
 })
 
 /** Errors of recent calls, alike ones together. */
 export const errors = {
   total: count('All errors since the start.'),
-  dropped: count('The errors among them whose kind is no longer kept.'),
+  dropped: count('Errors whose kind is no longer stored.'),
   errors: list(
     kind,
     200,
-    'Errors by tool, outcome, origin, status, code and fault; those that occurred last come first.',
+    'Errors by tool, outcome, origin, status, code and fault; the most recent first.',
   ),
 }
 export const errorsSchema = Type.Object(errors)
@@ -107,10 +105,10 @@ const column = (description: string) =>
 const recentTool = Type.Object({
   tool: text(130, 'The tool, as in metrics.'),
   calls: count('Calls, without those that a fault ended.'),
-  errors: count('The calls among them that failed.'),
+  errors: count('Calls that failed, without those that a fault ended.'),
   p95: seconds('The 95th percentile of the latency of the upstream; `null` when unknown.'),
   bytes: nullableNumber('The mean size of a result; `null` when unknown.'),
-  perTask: nullableNumber('Calls by a task that calls the tool since the start, without retries.'),
+  perTask: nullableNumber('Mean calls of a task that calls the tool, without retries.'),
 })
 
 /** The last minutes: point by point, and tool by tool. */
@@ -124,15 +122,15 @@ export const historySchema = Type.Object({
   series: list(
     Type.Object({
       tool: maybe(text(NAME, 'The tool, as in `/api/events`; missing for all calls together.')),
-      calls: column('Calls a second; `null` where nothing is known.'),
-      real: column('Errors of the upstream a second.'),
-      injected: column('Errors of faults a second.'),
-      squall: column('Errors of Squall itself a second.'),
-      injected_elsewhere: column('Errors of faults of another Squall a second.'),
-      p50: column('The median latency for clients in seconds.'),
-      p95: column('The 95th percentile of it.'),
-      upstreamP50: column('The median latency of the upstream.'),
-      upstreamP95: column('The 95th percentile of it.'),
+      calls: column('Calls per second; `null` where unknown.'),
+      real: column('Real errors per second.'),
+      injected: column('Injected errors per second.'),
+      squall: column('Errors of Squall itself per second.'),
+      injected_elsewhere: column('Errors that another Squall injected, per second.'),
+      p50: column('Median latency for clients in seconds.'),
+      p95: column('95th percentile of the latency for clients.'),
+      upstreamP50: column('Median latency of the upstream.'),
+      upstreamP95: column('95th percentile of the latency of the upstream.'),
     }),
     21,
     'The series of all calls, and of the first 20 tools that were called.',
@@ -141,7 +139,7 @@ export const historySchema = Type.Object({
     list(
       recentTool,
       250,
-      'The tools that were called in the last 10 to 15 minutes, without what faults ended.',
+      'The tools that were called in the last 10 to 15 minutes, without calls that a fault ended.',
     ),
   ),
 })
@@ -157,7 +155,7 @@ export const tapQuery = Type.Object({
   origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
   rule: maybe(pattern('Calls on which a fault of this rule took effect')),
   session: maybe(pattern('Calls of this session: the start of its hash')),
-  errors: maybe(flag('With `true`, calls that did not end well. With `faults` too: either.')),
+  errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),
-  slowerThan: maybe(text(20, 'Calls that took longer, such as `250ms`.')),
+  slowerThan: maybe(text(20, 'Calls that took longer than this duration, such as `250ms`.')),
 })

@@ -70,7 +70,7 @@ export function openEvents(
     }
     const listen = (response: IncomingMessage): void => {
       opened = true
-      response.on('error', () => end('the connection broke'))
+      response.on('error', () => end('the connection was lost'))
       response.on('close', () => end('the connection ended'))
       const framer = new SseFramer(MAX_EVENT)
       response.on('data', (chunk: Buffer) => {

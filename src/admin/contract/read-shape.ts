@@ -46,7 +46,7 @@ export function readShape<Schema extends TSchema>(
 
 function copy(shape: Shape, value: unknown, at: string, clean: (text: string) => string): unknown {
   if (!fits(shape, value)) {
-    throw new ShapeError(`${at === '' ? 'the response' : at} is not what a sidecar sends`)
+    throw new ShapeError(`${at === '' ? 'the response' : at} does not match the schema`)
   }
   const { items = {}, maxItems, maxLength = Infinity } = shape
   if (typeof value === 'string') {

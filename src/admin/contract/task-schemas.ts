@@ -13,17 +13,17 @@ const MAX_TASKS = 200
 export const MAX_SERIES = 2_000
 export const MAX_FINDINGS = 2_000
 
-const task = text(NAME, 'The task: its key as `--log-ids` says, or the start of a hash.')
-const by = word(KEY_KINDS, 'What named the task.')
+const task = text(NAME, 'The key of the task, by `--log-ids`, or the start of its hash.')
+const by = word(KEY_KINDS, 'The source of the key.')
 
 /** The verdict about one fault or error. */
 export const verdictSchema = Type.Object({
-  at: time('When the verdict was clear.'),
+  at: time('When the verdict was reached.'),
   task,
   by,
   method: text(NAME, 'The method of the call.'),
-  tool: maybe(text(NAME, 'The tool, for calls of tools.')),
-  client: maybe(text(NAME, 'Name and version that the client states.')),
+  tool: maybe(text(NAME, 'The tool of a `tools/call`.')),
+  client: maybe(text(NAME, 'Name and version of the client.')),
   session: maybe(text(40, 'The start of a hash of the session.')),
   faults: list(
     text(40, ''),
@@ -31,10 +31,10 @@ export const verdictSchema = Type.Object({
     'The faults that took effect, and the origin of an error that no fault caused.',
   ),
   outcome: word(OUTCOMES, 'How the call ended for its client.'),
-  origin: word(ORIGINS, 'Who made the outcome.'),
+  origin: word(ORIGINS, 'Who caused the outcome.'),
   verdict: word(VERDICT_NAMES, 'What the agent did next.'),
-  retries: count('How often the tool was called again until the verdict.'),
-  idempotent: maybe(flag('For `duplicate_execution`: the tool declares that this is safe.')),
+  retries: count('Number of further calls of the tool until the verdict.'),
+  idempotent: maybe(flag('For `duplicate_execution`: the tool declares that it is idempotent.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
   traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
 })
@@ -42,8 +42,8 @@ export const verdictSchema = Type.Object({
 /** The tasks, those used last first. */
 export const tasksSchema = Type.Object({
   since: time('The start of all counts.'),
-  windowSeconds: seconds('`--task-window`.'),
-  open: count('The tasks that have not ended.'),
+  windowSeconds: seconds('The value of `--task-window`.'),
+  open: count('Tasks that have not ended.'),
   soFar: Type.Object({
     ok: count('Open tasks without faults and errors.'),
     recovered: count('Open tasks whose last call succeeded after faults or errors.'),
@@ -57,7 +57,7 @@ export const tasksSchema = Type.Object({
   calls: count('Calls of tasks, without retries.'),
   retries: count('Calls that repeated a failed one with the same arguments.'),
   wasted: count('Retries that failed again, and calls that were executed twice.'),
-  silent: count('Results that a fault changed, and with which the agent went on.'),
+  silent: count('Results that a fault changed and the agent used.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
   blastRadius: seconds('The share of ended tasks that failed.'),
@@ -82,8 +82,8 @@ export const tasksSchema = Type.Object({
   duplicates: list(
     Type.Object({
       tool: text(NAME, 'The tool; empty for other methods.'),
-      idempotent: flag('The tool declares that this is safe.'),
-      count: count('The calls that were executed twice.'),
+      idempotent: flag('The tool declares that it is idempotent.'),
+      count: count('Number of calls that were executed twice.'),
     }),
     MAX_SERIES,
     'The calls that were executed twice, by tool.',
@@ -114,14 +114,14 @@ export const tasksSchema = Type.Object({
       open: flag('False for a task that has ended.'),
       result: word(['ok', 'recovered', 'failed'], 'The result so far, by the last call.'),
       calls: count('Calls without retries.'),
-      retries: count('Retries.'),
+      retries: count('Number of retries.'),
       wasted: count('Retries that failed again, and calls that were executed twice.'),
-      events: count('Calls on which a fault took effect, or which failed.'),
-      waiting: count('Those among them without a verdict.'),
+      events: count('Calls that failed, or on which a fault took effect.'),
+      waiting: count('Events without a verdict.'),
       verdicts: list(verdictSchema, 10, 'The last verdicts, oldest first.'),
     }),
     MAX_TASKS,
-    'The last 200 tasks, those in use first.',
+    'The last 200 tasks, the most recently used first.',
   ),
 })
 
@@ -138,12 +138,12 @@ export const verdictQuery = Type.Object({
 
 /** One kind of behaviour, and how often it was seen. */
 const habit = {
-  kind: word(FINDING_NAMES, 'What the agent did.'),
-  client: maybe(text(NAME, 'Name and version that the client states.')),
+  kind: word(FINDING_NAMES, 'The kind of behaviour.'),
+  client: maybe(text(NAME, 'Name and version of the client.')),
   taskKind: by,
   tool: text(NAME, 'The tool, or the method of other calls.'),
-  count: count('The calls that show it.'),
-  of: count('The calls that could have shown it.'),
+  count: count('Calls that show the behaviour.'),
+  of: count('Calls that could have shown the behaviour.'),
 }
 
 /** The findings about agents. */
@@ -151,11 +151,11 @@ export const agentsSchema = Type.Object({
   since: time('The start of the counts.'),
   windowSeconds: seconds('The value of `--task-window`.'),
   waiting: count('Faults and errors without a verdict.'),
-  total: count('The findings, with those that are not shown.'),
+  total: count('The number of findings, also of those that are not listed.'),
   findings: list(
     Type.Object({
       ...habit,
-      severity: word(['high', 'medium', 'low'], 'How harmful that is.'),
+      severity: word(['high', 'medium', 'low'], 'The severity of the finding.'),
       source: word(['agent', 'load'], 'Who called: `load` is `squall load`.'),
       sentence: text(1000, 'The finding in words.'),
       advice: text(NAME, 'What to change in the agent.'),
@@ -172,16 +172,16 @@ export const agentsSchema = Type.Object({
           task,
         }),
         5,
-        'The last calls that show it, oldest first.',
+        'The last calls that show the behaviour, oldest first.',
       ),
     }),
     MAX_FINDINGS,
-    'The most harmful first: 20, or all that were asked for.',
+    'Findings, the most harmful first: 20, or all of them with `all`.',
   ),
   rest: list(
     Type.Object(habit),
     MAX_FINDINGS,
-    'With `all`: what was possible, and happened too rarely for a finding.',
+    'With `all`: behaviours that were too rare for a finding.',
   ),
 })
 
@@ -189,7 +189,7 @@ export const agentsSchema = Type.Object({
 export const agentsQuery = Type.Object({
   client: glob('Findings about this client, by name and version'),
   since: maybe(
-    text(40, 'Findings since a time such as 2026-11-29T05:00:00Z, or for a time: `10m`.'),
+    text(40, 'Findings since a time such as `2026-11-29T05:00:00Z`, or of the last `10m`.'),
   ),
   all: maybe(word(['true', 'false'], 'All findings, not only the 20 most harmful.')),
 })

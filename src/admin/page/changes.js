@@ -18,10 +18,7 @@ export function listenForChanges(onChange) {
   const run = async (path, done) => {
     const given = token.value.trim()
     if (!/^[\u0021-\u007e]+$/.test(given)) {
-      showResult(
-        given === '' ? 'Type the admin token first.' : 'That is not the admin token.',
-        true,
-      )
+      showResult(given === '' ? 'Type the admin token first.' : 'Wrong admin token.', true)
       token.focus()
       return
     }
@@ -34,7 +31,7 @@ export function listenForChanges(onChange) {
     }
     remember(given)
     reason.value = ''
-    showResult(body.changed ? done : `${done} It was so already.`, false)
+    showResult(body.changed ? done : `${done} Nothing changed.`, false)
     onChange(body)
   }
 
@@ -82,7 +79,7 @@ async function change(path, token, reason) {
   }
   const body = await response.json().catch(() => ({}))
   if (response.ok) return { body }
-  if (response.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
+  if (response.status === 401) return { error: 'Wrong admin token. Nothing was changed.' }
   const reasons = (body.reasons ?? []).map(({ by, reason: why }) => `${by}: ${why}`)
   return {
     error: [body.error ?? `Rejected with status ${response.status}.`, ...reasons].join(' · '),

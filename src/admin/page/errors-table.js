@@ -66,7 +66,7 @@ function about(kinds, { total, dropped }) {
   if (total === 0) return ''
   const shown = kinds.length > SHOWN ? ` ${SHOWN} of ${kinds.length} kinds are shown.` : ''
   const gone = dropped > 0 ? ` ${count(dropped)} of kinds that are no longer kept.` : ''
-  return `${many(total, 'error')} since the start, alike ones in one row.${shown}${gone}`
+  return `${many(total, 'error')} since the start; equal errors share a row.${shown}${gone}`
 }
 
 /** @param {import('../contract/api.ts').ErrorKind} kind */

@@ -7,7 +7,7 @@ const WHO = {
   guard: 'the guard',
   'rollback-on': '--rollback-on',
   stopped: 'squall stop',
-  draining: 'the end of this process',
+  draining: 'the shutdown of this process',
   file: 'the rules file',
 }
 
@@ -64,8 +64,8 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
   const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
   const active = `${many(activeFaults, 'fault')}${most} in progress.`
   if (!armed) return `No rule acts. ${active}`
-  if (count === 0) return 'Rules may act, and there are none.'
-  if (dryRun) return 'Dry run: everything is matched and counted, nothing is done.'
+  if (count === 0) return 'Rules may act, but there are none.'
+  if (dryRun) return 'Dry run: rules match and count, but do not inject.'
   return `${many(count, 'rule')} may act. ${active}`
 }
 

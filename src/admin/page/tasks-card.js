@@ -34,7 +34,7 @@ export function createTasksCard() {
     ],
     key: ({ by, task, beganAt }) => JSON.stringify([by, task, beganAt]),
     create: createRow,
-    empty: 'No fault or error has met a task yet.',
+    empty: 'No task has had a fault or error yet.',
     sorted: show,
   })
   return {

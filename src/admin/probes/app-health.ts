@@ -17,7 +17,7 @@ const MAX_WHY = 300
 
 /**
  * Makes the paths at which the kubelet checks the upstream through the admin port. Only declared
- * checks are made; of a request only the user agent is forwarded.
+ * checks are made, and only the user agent of a request is forwarded.
  */
 export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
   let running = 0
@@ -55,7 +55,7 @@ async function runProbe(
     return { ok: false, why: reasonOf(error) }
   })
   const { ok, status, why } = finding
-  logger.debug({ check: probe.key, ok, status, why }, 'asked the upstream for its health')
+  logger.debug({ check: probe.key, ok, status, why }, 'checked the health of the upstream')
   // The kubelet fails a hook only when there is no response at all.
   if (probe.isHook && !ok && status === undefined) response.destroy()
   return response.destroyed ? undefined : textResponse(ok ? 200 : passedOn(status), why)
@@ -75,7 +75,7 @@ async function checkTcp({ host, port }: TcpAction, { signal }: CheckContext): Pr
   const socket = connect({ host, port, signal })
   try {
     await once(socket, 'connect')
-    return { ok: true, why: 'the upstream takes connections' }
+    return { ok: true, why: 'the upstream accepts connections' }
   } finally {
     socket.destroy()
   }
@@ -91,7 +91,7 @@ function reasonOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   // Where a name has several addresses, the reasons are in a list and the message is empty.
   return error.message === ''
-    ? `the upstream cannot be asked: ${code ?? 'no reason given'}`
+    ? `the upstream cannot be checked: ${code ?? 'no reason given'}`
     : error.message
 }
 

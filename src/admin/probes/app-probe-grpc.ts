@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import type { CheckContext, Finding, GrpcAction } from './app-probe.ts'
 
-// The response is a number; a server that sends more is no health service.
+// The response is a number; a server that sends more is not a health service.
 const MAX_MESSAGE_BYTES = 4 * 1024
 const MAX_REASON = 200
 const SERVING = 1
@@ -88,7 +88,7 @@ function judged({ status, headers, body }: Reply): Finding {
   }
   const state = stateIn(body)
   if (state === undefined)
-    return { ok: false, why: 'the response of the health service is garbled' }
+    return { ok: false, why: 'the response of the health service is malformed' }
   return { ok: state === SERVING, why: `the service is ${STATES[state] ?? state}` }
 }
 

@@ -132,7 +132,7 @@ function redirected(
   }
   const name = target.host.includes(':') ? `[${target.host}]` : target.host
   const base = `${target.tls ? 'https' : 'http'}://${name}:${target.port}${target.path}`
-  if (!URL.canParse(location, base)) throw new Error('the upstream redirected to no valid URL')
+  if (!URL.canParse(location, base)) throw new Error('the upstream redirected to an invalid URL')
   const url = new URL(location, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new Error(`the upstream redirected to ${url.protocol}`)

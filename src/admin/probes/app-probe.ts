@@ -96,12 +96,12 @@ function parseAction(key: string, handler: Fields, appHost: string): AppProbe['a
   const kinds = ['httpGet', 'tcpSocket', 'grpc'].filter((kind) => (handler[kind] ?? null) !== null)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1) {
-    throw new AppProbesError(`${key} needs one of httpGet, tcpSocket and grpc`)
+    throw new AppProbesError(`${key} requires exactly one of httpGet, tcpSocket and grpc`)
   }
   const action = object(handler[kind], `${key}: ${kind}`)
   const port = whole(action['port'], `${key}: ${kind}.port`, 65_535)
   const host = optionalText(action['host'], `${key}: ${kind}.host`) || appHost
-  if (!HOST.test(host)) throw new AppProbesError(`${key}: ${kind}.host is no host`)
+  if (!HOST.test(host)) throw new AppProbesError(`${key}: ${kind}.host is not a valid host`)
   if (kind === 'tcpSocket') return { kind: 'tcp', host, port }
   if (kind === 'grpc') {
     const service = optionalText(action['service'], `${key}: grpc.service`)
@@ -118,7 +118,7 @@ function parseAction(key: string, handler: Fields, appHost: string): AppProbe['a
 
 function parseHeaders(value: unknown, where: string): readonly (readonly [string, string])[] {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new AppProbesError(`${where} is no list`)
+  if (!Array.isArray(value)) throw new AppProbesError(`${where} is not a list`)
   return value.map((entry: unknown): [string, string] => {
     const header = object(entry, where)
     const name = optionalText(header['name'], where)
@@ -153,7 +153,7 @@ function object(value: unknown, where: string): Fields {
 function optionalText(value: unknown, where: string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  throw new AppProbesError(`${where} is not text`)
+  throw new AppProbesError(`${where} is not a string`)
 }
 
 function whole(value: unknown, where: string, max: number): number {

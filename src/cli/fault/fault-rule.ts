@@ -65,10 +65,10 @@ function checkRule(
 ): Readonly<Record<string, unknown>> {
   const { match, faults } = rule
   if (match !== undefined && !isRecord(match)) {
-    throw invalidValue(given, 'has a `match` that is no object', RULE_FORM)
+    throw invalidValue(given, 'has a `match` that is not an object', RULE_FORM)
   }
   if (faults !== undefined && !Array.isArray(faults)) {
-    throw invalidValue(given, 'has `faults` that are no list', RULE_FORM)
+    throw invalidValue(given, 'has `faults` that are not a list', RULE_FORM)
   }
   return rule
 }

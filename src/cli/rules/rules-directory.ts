@@ -95,8 +95,8 @@ async function leadsToDirectory(entry: Dirent, file: string): Promise<boolean> {
 }
 
 /**
- * Returns why a file is taken for no rules file. One with errors is a rules file by any of its
- * keys.
+ * Returns why a file does not count as a rules file. With any key of rules, it is a rules file with
+ * errors.
  */
 function whyNoRules({ bytes }: RulesText): string | undefined {
   const text = Buffer.from(bytes).toString('utf8')

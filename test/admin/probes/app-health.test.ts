@@ -215,7 +215,7 @@ describe('TCP probes', () => {
       'app/livez': { tcpSocket: { port } },
       'app/readyz': { tcpSocket: { port: gone } },
     })
-    expect(await ask('app/livez')).toEqual([200, 'the upstream takes connections'])
+    expect(await ask('app/livez')).toEqual([200, 'the upstream accepts connections'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
   })
 })

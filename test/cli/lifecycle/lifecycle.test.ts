@@ -60,7 +60,7 @@ describe('pre-stop', () => {
     expect(await ruled.text()).toBe('fine')
     expect(isOver).toBe(false)
     await ruled.app.close()
-    expect(await stopped).toEqual([0, 'disarmed; the upstream is gone'])
+    expect(await stopped).toEqual([0, 'disarmed; the upstream has ended'])
   })
 
   test('the socket is for its owner alone, and does nothing else', async () => {

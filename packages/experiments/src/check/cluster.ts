@@ -78,7 +78,7 @@ async function orError(
 async function serverCheck(client: KubeClient): Promise<readonly Check[]> {
   const asked = { method: 'GET', path: '/version', what: 'read the version', ...LIMITS } as const
   const version = textOf(fieldsOf(await client.request(asked))['gitVersion'])
-  return [passed('the API server responds', version ?? 'its version is not known')]
+  return [passed('the API server responds', version ?? 'its version is unknown')]
 }
 
 async function rightsCheck(client: KubeClient, namespace: string): Promise<readonly Check[]> {
@@ -94,7 +94,7 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
     ([verb, resource]) => `{ apiGroups: [""], resources: [${resource}], verbs: [${verb}] }`,
   )
   const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
-  return [byProblems('rights are given', 'apply, status and stop have theirs', names, fix)]
+  return [byProblems('rights are given', 'apply, status and stop are allowed', names, fix)]
 }
 
 async function may(
@@ -228,7 +228,7 @@ async function namespaceChecks(
       `${remedies(reports, namespace)}; ${status}`,
     ),
     servicesTrouble === undefined
-      ? byProblems(services, count, bypassed, 'lead the Service to the named port of the sidecar')
+      ? byProblems(services, count, bypassed, 'point the Service at the named port of the sidecar')
       : skipped(services, servicesTrouble, 'ask for the right to list services'),
   ]
 }

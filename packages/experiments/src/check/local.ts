@@ -44,7 +44,7 @@ async function checkServer(request: LocalRequest): Promise<{
   const check = 'the server speaks MCP'
   const { url } = request
   if (url === undefined) {
-    return { checks: [skipped(check, 'no server is named', 'name it with --target')] }
+    return { checks: [skipped(check, 'no server was given', 'name it with --target')] }
   }
   try {
     const listed = await listTools(url, request)
@@ -64,7 +64,7 @@ async function checkRules({ rules: path }: LocalRequest): Promise<{
 }> {
   const check = 'the rules are valid'
   if (path === undefined) {
-    return { checks: [skipped(check, 'no rules are named', 'name a file with --rules')] }
+    return { checks: [skipped(check, 'no rules file was given', 'name a file with --rules')] }
   }
   const { version, files } = await readRulesSource(path)
   if (version.kind === 'rules') {
@@ -100,7 +100,7 @@ function checkTools(
     if (names.some((each) => tool.test(each))) return []
     const near = tool.exact.map((each) => nearestName(each, names)).find((each) => each)
     const meant = near === undefined ? '' : `, did you mean ${quoted(near)}?`
-    return [`${quoted(name)} wants ${tool.wants}: no such tool${meant}`]
+    return [`${quoted(name)} matches ${tool.wants}, which the server does not have${meant}`]
   })
   const check = 'rules match tools that exist'
   if (missing.length === 0) return [passed(check, `${about.length} rules name tools`)]
@@ -174,7 +174,7 @@ async function checkPorts(listen: ListenAddress, admin: AdminEndpoint): Promise<
   const addresses = [...(listen.kind === 'tcp' ? [listen] : []), admin]
   const taken = await Promise.all(addresses.map(whyTaken))
   const problems = taken.filter((each) => each !== undefined)
-  const fix = 'squall run takes other ports with --listen and --admin'
+  const fix = 'choose other ports with --listen and --admin'
   const good = `${addresses.map(endpointText).join(' and ')}, for squall run`
   return byProblems('the ports are free', good, problems, fix)
 }

@@ -73,7 +73,7 @@ function reportText(file: string, imported: Imported, bytes: Uint8Array): string
     return count === 0 ? [] : `${count} ${kindText(kind)}`
   })
   const total = `${rules} ${rules === 1 ? 'rule' : 'rules'} from ${format}`
-  const end = counts.length === 0 ? 'every field was carried over' : `fields: ${counts.join(', ')}`
+  const end = counts.length === 0 ? 'every field was converted' : `fields: ${counts.join(', ')}`
   return `${notes.map((note) => `${noteLine(file, note)}\n`).join('')}${plain(file)}: ${total}; ${end}\n`
 }
 

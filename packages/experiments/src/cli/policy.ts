@@ -27,7 +27,7 @@ function policyIn(path: string, text: string): Policy {
   const read = readPolicy(text)
   if (read.ok) return read.policy
   process.stderr.write(problemFrames({ file: path, problems: read.problems }, text))
-  throw invalidFile(`${quoted(path)} is no policy`, 'fix the errors above')
+  throw invalidFile(`${quoted(path)} is not a valid policy`, 'fix the errors above')
 }
 
 /** Checks policies; returns the exit code. */
@@ -122,8 +122,7 @@ export async function trustPolicyFile({
   await print(`${text.split('\n').map(plain).join('\n')}\n`)
   needPerson('trusts a policy', 'squall mcp policy trust')
   const before = await trustedDigest(trust, path)
-  const change =
-    before === digest ? 'It is trusted already.' : 'Another content was trusted before.'
+  const change = before === digest ? 'It is trusted already.' : 'Other content was trusted before.'
   if (before !== undefined) await print(`${change}\n`)
   if (!(await isAgreed('Trust this policy?'))) {
     await print('not trusted\n')

@@ -42,7 +42,7 @@ function shownResult(text: string, file: string): LoadResult {
   } catch {
     throw new LoadError(
       'INVALID_INPUT',
-      `${file} has latencies that cannot be read`,
+      `${file} has invalid latencies`,
       'give files that squall load --out wrote',
     )
   }

@@ -76,7 +76,7 @@ const RUN_FLAGS = {
     inCluster: toggle('run the plan as a Job in the namespace of its pods'),
     image: one(
       'image',
-      'image of Squall for the Job (default: that of the sidecars, without -sidecar behind its tag)',
+      'image of Squall for the Job (default: that of the sidecars, without the suffix -sidecar of the tag)',
       asImage,
     ),
     serviceAccount: one(
@@ -169,7 +169,7 @@ const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/
 
 function asImage(given: Given): string {
   if (IMAGE.test(given.text)) return given.text
-  throw invalidValue(given, 'is no image', 'write an image such as registry.example.com/squall:1')
+  throw invalidValue(given, 'is not an image name', 'write a name such as example.com/squall:1')
 }
 
 function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {

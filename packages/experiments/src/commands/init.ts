@@ -39,7 +39,7 @@ export const INIT = defineCommand({
     }),
   },
   note: `
-No tool is called. The first rule fails a tenth of the calls of a tool that declares to be read-only.`,
+No tool is called. The first rule fails 10 % of the calls of a tool that is declared read-only.`,
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../cli/list-tools.ts')

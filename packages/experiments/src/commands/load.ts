@@ -41,7 +41,7 @@ const LOAD_FLAGS = {
       parseTools,
     ),
     yes: toggle(
-      'also call tools that do not declare whether they are read-only; tools that declare to write or destroy have to be named',
+      'also call tools that do not declare whether they are read-only; tools that are declared as writing or destructive must be named',
     ),
     calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
     clientKind: one(
@@ -73,7 +73,7 @@ const LOAD_FLAGS = {
   }),
   ...readTokenFlag(CHECKS),
   ...group(CHECKS, {
-    recordBaseline: one('file', 'write the shape of the results, in a run without faults', asText),
+    recordBaseline: one('file', 'record the structure of results, in a run without faults', asText),
     baseline: one(
       'file',
       'file of --record-baseline; results that lack parts of the baseline are not usable',

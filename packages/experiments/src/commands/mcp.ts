@@ -81,7 +81,7 @@ export const MCP = operation({
     const { production, ...access } = accessOf(flags, env)
     const token = mcpTokenOf(flags.tokenFile, env)
     if (flags.listen === undefined && flags.tokenFile !== undefined) {
-      throw invalidCombination('--token-file is for HTTP', 'add --listen, or leave it out')
+      throw invalidCombination('--token-file requires --listen', 'add --listen, or leave it out')
     }
     if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
       throw missing(

@@ -47,7 +47,7 @@ export const EXPERIMENT_NEXT = operation({
         'label of the series of that Prometheus; repeat it for more',
         parseLabels,
       ),
-      usual: one('duration', 'the time of the usual behaviour in Prometheus', parseRange, {
+      usual: one('duration', 'period of the usual behaviour in Prometheus', parseRange, {
         default: '7d',
       }),
       monitorTokenFile: one(
@@ -59,7 +59,7 @@ export const EXPERIMENT_NEXT = operation({
     ...readTokenFlag(EVIDENCE),
     ...EXPERIMENTS,
     ...group(PLANS, {
-      limit: count('how many to show', { min: 1, max: 1000 }, '5'),
+      limit: count('number of tests to show', { min: 1, max: 1000 }, '5'),
       plans: one('directory', 'write a plan for each into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',

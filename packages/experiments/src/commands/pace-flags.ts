@@ -23,19 +23,19 @@ const DEFAULT_DURATION_MS = 10_000
 /** Declares the options of `squall load` for its pace and for the client's resilience. */
 export const PACE_FLAGS = {
   ...group('Pace:', {
-    clients: count('clients, each with its own session', { min: 1, max: 100_000 }, '10'),
+    clients: count('number of clients, each with its own session', { min: 1, max: 100_000 }, '10'),
     rate: one(
       'rate',
       'calls that arrive per second, such as 200/s, also while earlier calls are in flight; without it each client begins a task when its last task ends',
       parseRate,
     ),
-    duration: duration('how long tasks begin (default: 10s without --task-count)', DURATION),
+    duration: duration('time in which tasks begin (default: 10s without --task-count)', DURATION),
     drainTimeout: duration(
       'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
       DURATION_OR_NONE,
       '10s',
     ),
-    taskCount: count('how many tasks to run', { min: 1, max: 1_000_000_000 }),
+    taskCount: count('number of tasks to run', { min: 1, max: 1_000_000_000 }),
     ramp: duration(
       'time over which the rate, or the number of clients, grows to its target',
       DURATION_OR_NONE,
@@ -48,12 +48,12 @@ export const PACE_FLAGS = {
     ),
     sequential: toggle('send the calls of a task one after another'),
     maxInFlight: count(
-      'most calls in flight with --rate; further arrivals are dropped and counted',
+      'maximum calls in flight with --rate; further arrivals are dropped and counted',
       { min: 1, max: 100_000 },
       '10000',
     ),
     connections: count(
-      'most connections of the lean client; further calls wait for a connection, which counts as latency',
+      'maximum connections of the lean client; further calls wait for a connection, which counts as latency',
       { min: 1, max: 50_000 },
       '500',
     ),
@@ -72,14 +72,14 @@ export const PACE_FLAGS = {
   ...group('Resilience of the client (none by default):', {
     timeout: duration('time for one attempt of a call', { min: 1, max: 3_600_000 }, '60s'),
     retries: count(
-      'retries of a call after a failure that a retry may fix',
+      'maximum retries of a call after a failure that a retry may fix',
       { min: 0, max: 10 },
       '0',
     ),
-    retryBudget: percent('most retries per hundred calls', { min: 0, max: 100 }),
+    retryBudget: percent('maximum retries per hundred calls', { min: 0, max: 100 }),
     breaker: one(
       'share',
-      'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
+      'share of failures, such as 0.5, at which the circuit breaker of a tool opens for a second',
       parseShare,
     ),
     degrade: count('number of optional calls at the end of a task', { min: 0, max: 1000 }, '0'),

@@ -54,5 +54,5 @@ invalid plan, 130 when it was interrupted.`,
 function asTasks(given: Given): number {
   const value = /^\d{1,9}(e\d)?$/i.test(given.text) ? Number(given.text) : 0
   if (value >= 1 && value <= MOST_TASKS) return value
-  throw invalidValue(given, `is no number from 1 to ${MOST_TASKS}`, 'write 1000000 or 1e6')
+  throw invalidValue(given, `is not a number from 1 to ${MOST_TASKS}`, 'write 1000000 or 1e6')
 }

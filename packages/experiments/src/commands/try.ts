@@ -24,14 +24,10 @@ export const TRY = operation({
         min: 1,
         max: 65_535,
       }),
-      timeout: duration(
-        'time limit for waiting until the server responds',
-        { min: 100, max: 3_600_000 },
-        '30s',
-      ),
+      timeout: duration('maximum wait for the server', { min: 100, max: 3_600_000 }, '30s'),
       ...headerFlags(SERVER),
     }),
-    ...group('The call:', {
+    ...group('Call:', {
       tool: one('name', 'tool to call (default: the first that is read-only)', asText),
       json: toggle('print the results as one line of JSON'),
     }),
@@ -39,11 +35,11 @@ export const TRY = operation({
   fromEnvironment: false,
   note: `
 Put the command of the server after --: one that speaks stdio, or one that listens on HTTP and prints
-its address. It gets the environment. Ctrl-C ends the server, Squall and its page.`,
+its address. The server inherits the environment. Ctrl-C ends the server, Squall and its page.`,
   parse: (flags, { env, operands: command }) => {
     const isNamed = flags.url !== undefined
     if (isNamed === command.length > 0) {
-      throw invalidCombination(isNamed ? 'a command beside --url' : 'no server', FORM)
+      throw invalidCombination(isNamed ? 'a command and --url' : 'no server', FORM)
     }
     const port = flags.port ?? (Number(env['PORT']) || undefined)
     return { ...flags, port, command }

@@ -55,7 +55,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
   },
   {
     name: 'summarize',
-    description: 'Summarize a text, telling progress',
+    description: 'Summarize a text, reporting progress',
     argument: 'text',
     steps: 3,
     response: (long) => text(`In short (${long.length} characters): ${long.slice(0, 40)} …`),

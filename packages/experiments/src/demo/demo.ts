@@ -197,7 +197,7 @@ function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses):
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
   screen.line(asStarted(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
-  screen.line(' Ctrl-C ends it all.')
+  screen.line(' Ctrl-C ends everything.')
 }
 
 /** Runs a gentle load until it is stopped. */

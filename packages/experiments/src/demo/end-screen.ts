@@ -27,7 +27,7 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   screen.rule()
   screen.line(
-    ` ${strong('Squall')} stands in front of an MCP server and injects faults into selected calls;`,
+    ` ${strong('Squall')} runs in front of an MCP server and injects faults into selected calls;`,
   )
   screen.line(' the rules file reloads live. Every error is labelled injected or real.')
   screen.line()

@@ -135,7 +135,7 @@ export class AbortWatch {
     let first: FailedGate | undefined
     for (const gate of this.#gates) {
       const failed = fails(gate, measured)
-      // Without a measurement the state stays: missing data is no recovery.
+      // Without a measurement the state stays: missing data is not a recovery.
       if (failed === false) this.#since.delete(gate)
       if (failed !== true) continue
       const since = this.#since.get(gate) ?? at

@@ -100,8 +100,8 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
   const result = parsePastResult(text)
   if (result !== undefined) return result
   throw new PastRunError(
-    `${plain(file)} is no result of an experiment`,
-    'compare it with report.json of another run',
+    `${plain(file)} is not the result of an experiment`,
+    'name the report.json of another run',
   )
 }
 

@@ -18,7 +18,7 @@ export async function readKept(
   policy?: Policy,
 ): Promise<ReadAndKept> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotKeptError('this is no id of a run; squall experiment list shows the ids')
+    throw new NotKeptError('invalid id of a run; squall experiment list shows the ids')
   }
   let kept: unknown
   try {
@@ -30,7 +30,7 @@ export async function readKept(
       { cause: error },
     )
   }
-  if (!isKeptPlan(kept)) throw new NotKeptError(`plan.json of the run ${id} is no stored plan`)
+  if (!isKeptPlan(kept)) throw new NotKeptError(`plan.json of the run ${id} is not a valid plan`)
   return { read: await readStored(kept, production, policy), kept }
 }
 

@@ -85,7 +85,7 @@ function urlFindings(value: unknown, path: Path): readonly Finding[] {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const message = `needs a URL such as http://localhost:8080/mcp, found ${found}`
+    const message = `must be a URL such as http://localhost:8080/mcp; got ${found}`
     return [{ code: 'invalid_value', message, path, found }]
   }
   if (url.username === '' && url.password === '') return []
@@ -202,9 +202,9 @@ function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Findin
     [steadyState.for, 100, '100ms', ['steadyState', 'for']],
     [hold, 100, '100ms', ['hold']],
   ]
-  return times
-    .filter(([ms, least]) => ms < least)
-    .map(([, , least, path]) => ({ code: 'out_of_range', message: `needs ${least} or more`, path }))
+  return times.flatMap(([ms, least, text, path]) =>
+    ms < least ? [{ code: 'out_of_range', message: `must be at least ${text}`, path }] : [],
+  )
 }
 
 function expectFindings(list: unknown): readonly Finding[] {

@@ -136,18 +136,18 @@ export function stageRejections(
     if (share <= (before ?? 0)) {
       rejections.push({
         code: 'STAGES_NOT_ASCENDING',
-        wrong: `the stage ${share}% is not above ${before ?? 0}%${before === undefined ? '' : ', the stage before'}`,
+        wrong: `the stage ${share}% must be above ${before ?? 0}%${before === undefined ? '' : ', the stage before'}`,
         fix: 'list the stages in ascending order',
         path,
       })
     } else if (share > widest(before)) {
       rejections.push({
         code: 'STAGE_SKIPPED',
-        wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
+        wrong: `the ${before === undefined ? 'first stage' : `stage after ${before}%`} must be at most ${widest(before)}%; got ${share}%`,
         fix:
           before === undefined
             ? `start with ${FIRST_STAGE}% or less`
-            : `use at most ${widest(before)}%: at most ${MAX_FACTOR} times the stage before, and ${MAX_POINTS} points above it`,
+            : `add a stage between: each is at most ${MAX_FACTOR} times the stage before, and ${MAX_POINTS} points above it`,
         path,
       })
     }

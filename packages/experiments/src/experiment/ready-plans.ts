@@ -74,7 +74,7 @@ expect:
   {
     name: 'held-sessions',
     about: 'sessions use up the pool of the server',
-    asks: '20 sessions are held open. Does the server slow down and report that it is not ready, and is no result silently empty?',
+    asks: '20 sessions are held open. Does the server slow down and report that it is not ready, without silently empty results?',
     rest: `steadyState:
   health: { url: http://localhost:3000/ready }
   errors: 1%

@@ -29,7 +29,7 @@ export async function askRules(
 
 /**
  * Returns a poll of the sidecars, which resolves to the reason to end a phase, if there is one. A
- * single request without a response is no such reason: this process may have stood still.
+ * single request without a response does not end a phase: this process may have stood still.
  */
 export function sidecarPoll(
   sidecars: Sidecars,

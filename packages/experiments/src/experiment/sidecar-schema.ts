@@ -91,7 +91,7 @@ export const kill = section(
     pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
     force: Type.Optional(
       Type.Boolean({
-        description: 'Deletes the pods, against the PodDisruptionBudget that blocks an eviction.',
+        description: 'Deletes the pods, even when a PodDisruptionBudget blocks their eviction.',
       }),
     ),
     restartWithin: duration({
@@ -102,7 +102,7 @@ export const kill = section(
   },
   {
     description:
-      'What dies at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
+      'What is killed at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
   },
 )
 

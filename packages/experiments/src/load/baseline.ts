@@ -48,10 +48,10 @@ export function parseBaseline(text: string): Baseline {
   try {
     value = JSON.parse(text)
   } catch {
-    throw invalid('is no JSON')
+    throw invalid('is not JSON')
   }
   if (fits(value)) return value as Baseline
-  throw invalid(`is none of the format ${BASELINE_FORMAT}`)
+  throw invalid(`does not have the format ${BASELINE_FORMAT}`)
 }
 
 const fits = makeCheck(() => ({}))

@@ -19,7 +19,7 @@ export class ToolsNotNamedError extends LoadError {
     const names = shownNames(
       (mild.length > 0 ? mild : listed).map(({ name }) => name).filter((name) => SAFE.test(name)),
     )
-    super('TOOLS_NOT_NAMED', wrong, `name what may be called: ${names}`)
+    super('TOOLS_NOT_NAMED', wrong, `name the tools to call: ${names}`)
     this.names = names
     this.mayConsent = listed.some(({ hint }) => hint === 'no_hint')
   }
@@ -56,7 +56,7 @@ export async function chooseTools(
   const unmarked = listed.filter(({ hint }) => hint === 'no_hint').map(({ name }) => name)
   if (unmarked.length > 0 && consent === undefined) {
     throw new ToolsNotNamedError(
-      `${unmarked.length === 1 ? 'a tool does not say whether it only reads' : `${unmarked.length} tools do not say whether they only read`} (readOnlyHint): ${shownNames(unmarked)}`,
+      `${unmarked.length === 1 ? 'a tool does not declare whether it is read-only' : `${unmarked.length} tools do not declare whether they are read-only`} (readOnlyHint): ${shownNames(unmarked)}`,
       listed,
     )
   }
@@ -71,7 +71,7 @@ export async function chooseTools(
   const tools = listed.map(({ name }) => name).filter((name) => !excluded.has(name))
   if (tools.length > 0) return { work: { ...work, tools }, leftOut }
   throw new ToolsNotNamedError(
-    `no tool says that it only reads: ${shownNames(leftOut.map(({ tool }) => tool))}`,
+    `no tool is declared read-only: ${shownNames(leftOut.map(({ tool }) => tool))}`,
     listed,
   )
 }

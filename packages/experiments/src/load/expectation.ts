@@ -42,7 +42,7 @@ export function parseExpectation(text: string, ofTool?: string): Expectation {
 
 function testOf(text: string, operator: string | undefined, operand: string): Test {
   if (operator === undefined) return (value) => value !== undefined && value !== null
-  if (operand === '') throw invalid(text, `has nothing behind ${operator}`)
+  if (operand === '') throw invalid(text, `has no value after ${operator}`)
   if (operator === '=~') {
     const expression = expressionOf(text, operand)
     return (value) => typeof value === 'string' && expression.test(value)
@@ -50,7 +50,7 @@ function testOf(text: string, operator: string | undefined, operand: string): Te
   const wanted = valueOf(operand)
   if (operator === '=') return (value) => sameJson(value, wanted)
   if (operator === '!=') return (value) => value !== undefined && !sameJson(value, wanted)
-  if (typeof wanted !== 'number') throw invalid(text, `compares with ${operator} what is no number`)
+  if (typeof wanted !== 'number') throw invalid(text, `needs a number after ${operator}`)
   return comparison(operator, wanted)
 }
 

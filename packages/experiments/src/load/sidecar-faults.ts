@@ -28,7 +28,7 @@ export class SidecarFaults {
       faults.#total = (await faults.#ask()).total
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const wrong = `the sidecar cannot be asked at ${admin.url.origin}: ${error.message}`
+      const wrong = `the sidecar cannot be reached at ${admin.url.origin}: ${error.message}`
       throw new LoadError('UNREACHABLE', wrong, 'check --sidecar')
     }
     void faults.#run()
@@ -94,7 +94,7 @@ function keyOf(tool: string, id: number): string {
 export type FaultLookup = Pick<SidecarFaults, 'markersOf' | 'missed' | 'close'>
 
 /**
- * Begins to poll all sidecars, because the load does not know which sidecar handled a call;
+ * Begins to poll all sidecars, because a response does not name the sidecar of its call;
  * undefined without sidecars. Throws a `LoadError` when a sidecar does not respond.
  */
 export async function openFaultLookup(

@@ -90,7 +90,7 @@ export function needsVerdicts({ text }: SloGate): string {
 
 /** Describes that a gate cannot be measured by a sidecar that gives no verdicts. */
 export function needsTasks(gate: SloGate, sidecar: string): string {
-  return `${needsVerdicts(gate)}, but ${sidecar} groups no calls into tasks`
+  return `${needsVerdicts(gate)}, but ${sidecar} does not group calls into tasks`
 }
 
 /** Names the first sidecar that does not group calls into tasks. */
@@ -137,7 +137,7 @@ async function readBefore(
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
     if (gate === undefined) return []
-    const wrong = `the sidecar cannot be asked for tasks: ${error.message}`
+    const wrong = `the tasks of the sidecar cannot be read: ${error.message}`
     throw new LoadError('UNREACHABLE', wrong, 'check --sidecar')
   }
 }

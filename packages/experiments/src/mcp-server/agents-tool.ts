@@ -8,7 +8,7 @@ import { closed, listOf } from './shapes.ts'
 /** Says what agents did after faults and errors. */
 export const WHAT_AGENTS_DID = defineTool({
   name: 'what_agents_did',
-  title: 'Say what agents did',
+  title: 'Report what agents did',
   description:
     'Says what agents did wrong after faults and errors, such as doubled writes and retries without a pause: the 20 most harmful findings, each with counts and advice.',
   annotations: READ_ONLY,

@@ -113,7 +113,7 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
     found.push(rejection(wrong, fix, ['sidecar']))
   }
   if (file.kill !== undefined) {
-    const wrong = 'squall mcp kills no processes of this machine'
+    const wrong = 'squall mcp does not kill processes of this machine'
     found.push(rejection(wrong, 'leave kill out', ['kill']))
   }
   return found

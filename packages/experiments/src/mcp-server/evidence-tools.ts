@@ -137,7 +137,7 @@ export const SUGGEST_SLO = defineTool({
   name: 'suggest_slo',
   title: 'Suggest SLOs',
   description:
-    'Suggests service level objectives by tool from the behaviour of the last 15 minutes, or from a Prometheus over a longer time, each with its query and its reason. What faults ended is left out.',
+    'Suggests service level objectives by tool from the behaviour of the last 15 minutes, or from a Prometheus over a longer time, each with its query and its reason. Calls that a fault ended are left out.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
@@ -175,7 +175,7 @@ export const SUGGEST_SLO = defineTool({
       .filter(({ tool }) => matchesGlob(glob, tool) && tool.length <= MAX_NAME)
       .slice(0, MAX_TOOLS)
     if (baselines.length === 0) {
-      throw new DeniedError('no calls of such tools were observed; make calls first')
+      throw new DeniedError('no calls of matching tools were observed; make calls first')
     }
     const slos = baselines.flatMap((each) =>
       suggestSlos(each, {
@@ -236,7 +236,7 @@ export const WHAT_NEXT = defineTool({
   input: closed({
     sidecar: SIDECAR,
     target: TARGET,
-    top: maybeInteger(1, 20, 'How many; 3 by default.'),
+    top: maybeInteger(1, 20, 'Number of suggestions; 3 by default.'),
   }),
   output: Type.Object({
     note: Type.String(),

@@ -71,7 +71,7 @@ const LIST_EXPERIMENTS = defineTool({
   run: async ({ name, verdict, last = DEFAULT_LAST }, { control: { access } }) => {
     const runs = selectedRuns(await readHistory(access.experiments), { name, verdict, last })
     const lines = runs.map((run) => `${run.id} ${run.name}: ${run.verdict}`)
-    const shown = lines.length === 0 ? 'There are no such runs.' : lines.join('\n')
+    const shown = lines.length === 0 ? 'No run matches.' : lines.join('\n')
     return { text: shown, data: { experiments: runs.map((run) => shaped(ENTRY, run)) } }
   },
 })

@@ -94,7 +94,7 @@ class Sessions {
     const id = request.headers.get('mcp-session-id')
     if (id === null) return this.#begin(request)
     const session = this.#sessions.get(id)
-    if (session === undefined) return failure(404, -32_001, 'there is no such session; initialize')
+    if (session === undefined) return failure(404, -32_001, 'unknown session; send initialize')
     session.lastUsed = performance.now()
     return session.transport.handleRequest(request)
   }
@@ -106,7 +106,7 @@ class Sessions {
   async #begin(request: Request): Promise<Response> {
     await this.#dropIdle()
     if (this.#sessions.size >= MAX_SESSIONS) {
-      return failure(503, -32_000, 'there are too many sessions; end one with DELETE')
+      return failure(503, -32_000, 'too many sessions; end one with DELETE')
     }
     const server = this.#create()
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -41,10 +41,10 @@ const INPUT = closed({
     Type.Integer({
       minimum: 1,
       maximum: 2 * MAX_RUNS,
-      description: `Most runs, each an experiment for perHour of the policy, and all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      description: `Maximum runs, each of which counts for perHour of the policy, all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
-  maxMinutes: maybeInteger(1, MAX_MINUTES, `Most time; ${MAX_MINUTES} by default.`),
+  maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration; ${MAX_MINUTES} by default.`),
   id: maybeText('After an approval at a terminal: the proposal alone.', 20),
 })
 

@@ -19,7 +19,7 @@ export const TARGET = maybeText(
 /** Returns the named endpoint, or else the only one. Throws a `DeniedError`. */
 export function chosenTarget({ targets }: Control, asked: string | undefined): URL {
   if (asked !== undefined) {
-    if (!URL.canParse(asked)) throw new DeniedError('the target is no URL')
+    if (!URL.canParse(asked)) throw new DeniedError('the target is not a valid URL')
     const url = new URL(asked)
     // The list shows no query, which may be needed.
     return targets.find((each) => shownUrl(each) === url.href) ?? url

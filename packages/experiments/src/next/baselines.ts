@@ -102,7 +102,7 @@ async function readAll(path: string): Promise<ReadonlyMap<string, Learned>> {
     if (code === 'ENOENT') return new Map()
     throw new BaselinesError(`it cannot be read (${code})`)
   }
-  const wrong = new BaselinesError(`it is no file of baselines (${SCHEMA})`)
+  const wrong = new BaselinesError(`it is not a file of baselines (${SCHEMA})`)
   if (bytes.length > MAX_BYTES) throw wrong
   let value: unknown
   try {

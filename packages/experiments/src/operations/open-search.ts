@@ -60,7 +60,7 @@ function searchOf(
   const { file } = kept
   if (!read.ok) {
     process.stderr.write(complaints(file, read))
-    throw invalidFile(`${quoted(file)} is no plan`, 'fix the errors above')
+    throw invalidFile(`${quoted(file)} is not a valid plan`, 'fix the errors above')
   }
   const { plan, rejections } = read
   const variations = usable('--vary', () => parseVariations(settings.vary))

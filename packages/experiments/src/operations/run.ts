@@ -27,7 +27,7 @@ async function runToReport(request: RunRequest): Promise<number> {
   const { read, kept, policy, again } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw invalidFile(`${quoted(kept.file)} is no plan`, 'fix the errors above')
+    throw invalidFile(`${quoted(kept.file)} is not a valid plan`, 'fix the errors above')
   }
   const { plan, rejections } = read
   const { sidecar: spec } = plan

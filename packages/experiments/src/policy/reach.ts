@@ -93,13 +93,11 @@ async function commandProblems(
 
 function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
   if (!files.isChanged) return payloadProblems(payload, policy)
-  return [
-    'the policy has changed since a person trusted it; ask one to run squall mcp policy trust',
-  ]
+  return ['the policy has changed since it was trusted; ask a person to run squall mcp policy trust']
 }
 
 function onlyAPerson(path: string): string {
-  return `it may change ${quoted(path)}, which only a person may; ask one`
+  return `it may change ${quoted(path)}, which only a person may do; ask a person`
 }
 
 function pastPlans(command: string): string {

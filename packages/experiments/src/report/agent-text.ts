@@ -54,5 +54,5 @@ export function comparedText({ compared }: AgentResult): string | undefined {
   const texts = different.map(
     (name) => `${name} ${integerText(load[name])} sent, ${integerText(sidecar[name])} counted`,
   )
-  return `the sidecar counted otherwise: ${texts.join('; ')}`
+  return `the sidecar has different counts: ${texts.join('; ')}`
 }

@@ -235,7 +235,7 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
     ['Cut', arrivals.abandoned, 'in flight when the graceful stop ended; counted nowhere else'],
   ]
   const streams: typeof rows = [
-    ['Streams asked for', held.asked, ''],
+    ['Streams requested', held.asked, ''],
     ['Streams opened', held.opened, ''],
     ['Streams refused', held.refused, ''],
     ['Streams lost', held.lost, 'ended by the server during the run'],

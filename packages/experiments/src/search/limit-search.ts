@@ -68,7 +68,7 @@ export class LimitSearch {
     for (const point of earlier) this.#addPoint(point)
   }
 
-  /** The decisions of the search, and the pairs that it has given up, in this order. */
+  /** The decisions of the search, and the pairs that it dropped, in this order. */
   get points(): readonly Point[] {
     return this.#points
   }

@@ -56,9 +56,9 @@ function oneLimit(
   const { range, shown } = variation
   const name = nameOf(variation)
   if (where === 'below')
-    return `${until} is true already at ${name} ${shown(range.mildest)}, the mildest.`
+    return `${until} is already true at ${name} ${shown(range.mildest)}, the mildest.`
   if (where === 'above') {
-    return `${until} is true at no magnitude up to ${name} ${shown(range.strongest)}, the strongest.`
+    return `${until} is not true at any magnitude up to ${name} ${shown(range.strongest)}, the strongest.`
   }
   const [low, high] = interval
   const from = low === null ? `below ${shown(range.mildest)}` : shown(low)
@@ -69,7 +69,7 @@ function oneLimit(
 
 const MARKS = { passed: 'o', failed: 'x', undecided: '?' } as const
 
-/** Draws the staircase between pairs that hold and pairs that break. */
+/** Draws the staircase between pairs that pass and pairs that fail. */
 function grid(
   boundary: readonly Step[],
   points: readonly Point[],
@@ -101,7 +101,7 @@ function grid(
     }),
     `${nameOf(second).padStart(margin)}${names.map((name) => name.padStart(width)).join('')}`,
     '',
-    '. holds, # breaks, ~ within the interval; runs: o passed, x failed, ? undecided',
+    '. passes, # fails, ~ within the interval; runs: o passed, x failed, ? undecided',
   ]
 }
 

@@ -27,7 +27,7 @@ const ABOVE = Array.from({ length: 12 }, (_, index) => 2 ** -(index + 1))
 const BELOW = [0.98, 0.9, 0.75, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32]
 /** Limits the ratio, which may exceed all numbers. */
 const MAX_RATIO = 1e9
-/** Neighbouring batches are joined into about so many, so that slow waves count as variance. */
+/** Neighbouring batches are joined into about 16 groups, so that slow waves count as variance. */
 const GROUPS = 16
 /** The variance between fewer groups is unknown. */
 const MIN_GROUPS = 5

@@ -59,13 +59,13 @@ export function parseVariation(text: string): Variation {
     const mildest = read(from)
     const strongest = read(to)
     if (mildest === undefined || strongest === undefined) continue
-    if (mildest === 0 || strongest === 0) throw invalid(text, 'has an end at 0')
-    if (mildest === strongest) throw invalid(text, 'has equal ends')
+    if (mildest === 0 || strongest === 0) throw invalid(text, 'begins or ends at 0')
+    if (mildest === strongest) throw invalid(text, 'begins and ends with the same value')
     const path = pathOf(name)
     const isReversed =
       (ASCENDING.has(path[0]!) && mildest > strongest) ||
       (DESCENDING.has(path.join('.')) && mildest < strongest)
-    if (isReversed) throw invalid(text, 'ends with the milder value')
+    if (isReversed) throw invalid(text, 'begins with the stronger value')
     return {
       text,
       path,
@@ -73,7 +73,7 @@ export function parseVariation(text: string): Variation {
       shown: (magnitude) => `${magnitude}${suffix}`,
     }
   }
-  throw invalid(text, 'has ends that are not in one unit')
+  throw invalid(text, 'begins and ends with different units')
 }
 
 /** Parses one range, or two of different parameters. Throws a `LoadError`. */
@@ -120,7 +120,7 @@ function pathOf(name: string): readonly string[] {
   if (fault === 'percent') return ['percent']
   const path = parameter.length > 0 ? parameter : (PARAMETERS[fault]?.split('.') ?? [])
   if (path.length > 0) return [fault, ...path]
-  throw invalid(name, 'names no parameter of the fault')
+  throw invalid(name, 'does not name a parameter of the fault')
 }
 
 /** Returns rules with a magnitude in each fault that has the parameter; undefined without one. */

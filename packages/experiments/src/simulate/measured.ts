@@ -88,7 +88,7 @@ function tooFew(source: string, tool: string, calls: number): RejectedError {
   )
 }
 
-/** A result that is no error and fails a check. */
+/** A result without an error that fails a check. */
 export const WRONG: CallResponse = { kind: 'ok', markers: [], result: 'wrong' }
 const RETRIED: CallResponse = { kind: 'http', code: 503, markers: [] }
 

@@ -178,7 +178,7 @@ function sizeOf(
       'NOT_MODELLED',
       `a pod would make ${Math.round(callsPerPod)} calls in each stage, and at most ${MOST_CALLS_PER_POD} are simulated`,
       options.tasks === undefined
-        ? 'bound the stages with --fleet-tasks'
+        ? 'limit the stages with --fleet-tasks'
         : 'lower --fleet-tasks, or raise --pods',
     )
   }

@@ -94,7 +94,7 @@ async function reached(
   }
   printLast(started)
   throw new Error(
-    `no MCP by stdio, nor at an address that the server prints, after ${timeout / 1000} s; name its port with --port, or wait longer with --start-timeout`,
+    `no MCP over stdio or at an address that the server printed within ${timeout / 1000} s; name its port with --port, or wait longer with --timeout`,
   )
 }
 
@@ -194,6 +194,6 @@ function textOf(
  rules      squall init --target ${seen.url}
  for AI     squall mcp --help
 
- Ctrl-C ends it all.
+ Ctrl-C ends everything.
 `)
 }

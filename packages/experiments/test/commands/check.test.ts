@@ -99,7 +99,7 @@ it('names a rule about a tool that does not exist, and the tool that was meant',
   expect(ok).toBe(false)
   expect(results['rules match tools that exist']).toMatchObject({
     result: 'failed',
-    found: '"typo" wants serach: no such tool, did you mean "search"?',
+    found: '"typo" matches serach, which the server does not have, did you mean "search"?',
     fix: 'the server lists search, echo',
   })
 })
@@ -128,7 +128,7 @@ it('says in lines what was skipped, what failed, and what to do next', async () 
   expect(code).toBe(1)
   expect(stdout).toBe(`server
 ------
-‼ the server speaks MCP: no server is named
+‼ the server speaks MCP: no server was given
     name it with --target
 
 rules

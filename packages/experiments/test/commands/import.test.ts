@@ -51,7 +51,7 @@ test('reads standard input', async () => {
   const program = startProgram(['import', '-'], {}, { input: 'faults: [{ type: latency }]' })
   const { stdout, stderr } = await program.finished()
   expect(stdout).toContain('  - name: latency\n')
-  expect(stderr).toBe('-: 1 rule from mcp-chaos; every field was carried over\n')
+  expect(stderr).toBe('-: 1 rule from mcp-chaos; every field was converted\n')
 })
 
 test('rejects a file with its line and a caret', async () => {

@@ -116,7 +116,9 @@ test('an experiment whose plan is invalid is an error in the JUnit file', async 
   const run = ['experiment', 'run', plan, '--junit', junit]
   const { code } = await startProgram(run, {}, { here: true })
   expect(code).toBe(2)
-  expect(await readFile(junit, 'utf8')).toMatch(/errors="1"[^]*<error message="[^"]*is no plan/)
+  expect(await readFile(junit, 'utf8')).toMatch(
+    /errors="1"[^]*<error message="[^"]*is not a valid plan/,
+  )
 })
 
 test('elsewhere a table is printed without colours, and a passed gate is exit code 0', async () => {
@@ -136,7 +138,7 @@ test('elsewhere a table is printed without colours, and a passed gate is exit co
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 })
 
-test('tools that do not say whether they only read need --yes, or a name', async () => {
+test('tools that do not declare whether they are read-only need --yes, or a name', async () => {
   const inputSchema = { type: 'object' }
   const annotations = { destructiveHint: true }
   const tools = [
@@ -148,7 +150,9 @@ test('tools that do not say whether they only read need --yes, or a name', async
     const args = ['load', '--target', other.url.href, '--task-count', '9']
     const refused = await startProgram(args, {}, { here: true })
     expect(refused).toMatchObject({ code: 2, stdout: '' })
-    expect(refused.stderr).toMatch(/a tool does not say whether it only reads .*: plain; name/)
+    expect(refused.stderr).toMatch(
+      /a tool does not declare whether it is read-only .*: plain; name/,
+    )
     expect(refused.stderr).toMatch(/--tools 'plain', or add --yes$/m)
     expect(other.calls).toEqual([])
     const { code, stdout } = await startProgram([...args, '--yes'], {}, { here: true })

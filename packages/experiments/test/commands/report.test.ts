@@ -85,11 +85,11 @@ describe('squall load report', () => {
     ],
     [
       ['BROKEN'],
-      'squall: report: BROKEN is no result of squall load; give files that squall load --out wrote\n',
+      'squall: report: BROKEN is not a result of squall load; give files that squall load --out wrote\n',
     ],
     [
       ['WRONG'],
-      'squall: report: WRONG is no result of squall load; give files that squall load --out wrote\n',
+      'squall: report: WRONG is not a result of squall load; give files that squall load --out wrote\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
     const broken = join(directory, 'broken.json')

@@ -178,7 +178,7 @@ test('a latency above a multiple of that before the stages ends the experiment',
 test.each([
   ['abortOn: { p95: 1x }', '10:17: abortOn.p95: '],
   ['abortOn: { p95: 2x, health: { status: 200 } }', '10:29: abortOn.health: `url` is missing'],
-  ['abortOn: { health: { url: ftp://x } }', '10:27: abortOn.health.url: needs a URL'],
+  ['abortOn: { health: { url: ftp://x } }', '10:27: abortOn.health.url: must be a URL'],
   [
     'abortOn: { promql: [{ url: http://x, query: up }] }',
     '10:21: abortOn.promql[0]: needs `max` or `min`',

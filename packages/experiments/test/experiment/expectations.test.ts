@@ -104,7 +104,7 @@ test.each<readonly [Changes, string]>([
   [{ expect: { during: { p95: 5 } } }, 'expect.during.p95: must be a duration such as 500ms, or a'],
   [
     { expect: { during: { health: { url: 'localhost' } } } },
-    'expect.during.health.url: needs a URL',
+    'expect.during.health.url: must be a URL',
   ],
   [{ expect: { during: { uptime: '1%' } } }, 'expect.during.uptime: unknown key'],
   [{ ...HOLDS, exhaust: { sessions: 0 } }, 'exhaust.sessions: '],

@@ -228,7 +228,7 @@ test('a stored result that is damaged is rejected, and one of an earlier build i
     await writeFile(file, text)
     const { code, stderr } = await experiment('show', id)
     expect(code).toBe(2)
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is no result of an experiment')
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is not the result of an experiment')
   }
   await rename(file, join(directory, 'other.json'))
   expect((await experiment('show', id)).stderr).toContain('ENOENT')

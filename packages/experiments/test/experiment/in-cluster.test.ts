@@ -85,7 +85,7 @@ test.each([
     () => writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES })),
     () => ({ rules: at('rules.yaml') }),
     [],
-    'rules.yaml, which is no path relative to the plan; name files by relative paths',
+    'rules.yaml, which is not a path relative to the plan; name files by relative paths',
   ],
   [
     'with a context',

@@ -38,6 +38,6 @@ test('a pod that goes away takes its verdicts with it, so that the gate fails', 
 test('pods with --tasks=false reject a gate on verdicts, and report no agents', async () => {
   const stage = opened(await podsStage('--tasks=false'))
   const [rejection, ...more] = await stage.rejected({ slo: { runaway: '1%' } })
-  expect(rejection).toMatch(/^NO_VERDICTS: .* the sidecar of pod shop-[12] groups no calls/)
+  expect(rejection).toMatch(/^NO_VERDICTS: .* the sidecar of pod shop-[12] does not group calls/)
   expect(more).toEqual([])
 })

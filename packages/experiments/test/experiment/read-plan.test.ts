@@ -82,7 +82,7 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
     'an expiry',
     'rules.yaml }',
     'rules.yaml, expiry: 10ms }',
-    '3:74: sidecar.expiry: needs 1s or more',
+    '3:74: sidecar.expiry: must be at least 1s',
   ],
   [
     'a misspelt key',
@@ -130,7 +130,7 @@ const MISTAKES: readonly (readonly [string, string, string, string])[] = [
     '["success>99%"]',
     '13:6: slo: must be an object; got a list; for example `slo: { success: 99%, blast: 5% }`',
   ],
-  ['a URL', 'http://localhost:8080/mcp', 'localhost', '2:16: target.url: needs a URL'],
+  ['a URL', 'http://localhost:8080/mcp', 'localhost', '2:16: target.url: must be a URL'],
   ['no stages', 'stages: [10%, 25%, 50%]', '# none', '1:1: `stages` or `pods` is missing'],
 ]
 

@@ -75,11 +75,16 @@ const yes: LoadHooks = { consent: () => true }
 const no: LoadHooks = { consent: () => false }
 
 test.each<[string, readonly object[], LoadHooks, RegExp]>([
-  ['nobody can be asked', [READS, ...UNMARKED], {}, /3 tools do not say .*: bare, titled, nulls;/],
-  ['consent is refused', UNMARKED, no, /no tool says that it only reads/],
-  ['none may be called unnamed', WRITING, yes, /only reads: drop, change/],
+  [
+    'nobody can be asked',
+    [READS, ...UNMARKED],
+    {},
+    /3 tools do not declare .*: bare, titled, nulls;/,
+  ],
+  ['consent is refused', UNMARKED, no, /no tool is declared read-only/],
+  ['none may be called unnamed', WRITING, yes, /read-only: drop, change/],
   // The name alone does not distinguish the two.
-  ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool says/],
+  ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool is declared/],
 ])('nothing is called where %s', async (_, tools, hooks, why) => {
   server = await startUpstream('scripted', ['ok'], tools)
   await expect(load({ url: server.url, pace: { tasks: 9 } }, hooks)).rejects.toThrow(why)

@@ -25,8 +25,8 @@ test('what is no MCP endpoint is refused with the next step', async () => {
   expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; give the URL/)
   expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*whole URL/)
   expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*whole URL/)
-  expect(await refusal(responding(401))).toMatch(/asks for authentication.*--auth-token-file/)
-  expect(await refusal(responding(403))).toMatch(/asks for authentication.*--auth-token-file/)
+  expect(await refusal(responding(401))).toMatch(/requires authentication.*--auth-token-file/)
+  expect(await refusal(responding(403))).toMatch(/requires authentication.*--auth-token-file/)
   expect(await refusal(responding(500))).toMatch(/status 500/)
   expect(await refusal((request) => request.socket.resetAndDestroy())).toMatch(
     /closed the connection/,

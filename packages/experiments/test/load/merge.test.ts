@@ -79,12 +79,12 @@ test('what is no result of this version is refused by name', () => {
     (text: string): (() => unknown) =>
     () =>
       parseResult(text, 'a.json')
-  expect(refused('{')).toThrow(/a\.json is no JSON/)
-  expect(refused('{}')).toThrow(/a\.json is no result of squall load/)
+  expect(refused('{')).toThrow(/a\.json is not JSON/)
+  expect(refused('{}')).toThrow(/a\.json is not a result of squall load/)
   expect(refused('{"schema":"squall.load/9"}')).toThrow(
-    `has schema squall.load/9 and not ${LOAD_SCHEMA}`,
+    `has the schema squall.load/9 instead of ${LOAD_SCHEMA}`,
   )
-  expect(refused(`{"schema":"${LOAD_SCHEMA}","run":{}}`)).toThrow(/is no result/)
+  expect(refused(`{"schema":"${LOAD_SCHEMA}","run":{}}`)).toThrow(/is not a result/)
 })
 
 test('runs that are years apart merge into a line of bounded length', async () => {

@@ -129,7 +129,7 @@ test('where they differ, the report names both counts', async () => {
   const { result } = await loaded({ meanwhile })
   const text = loadTable(result, false)
   expect(text).toContain(
-    'the sidecar counted otherwise: tasks 12 sent, 13 counted; calls 12 sent, 15 counted',
+    'the sidecar has different counts: tasks 12 sent, 13 counted; calls 12 sent, 15 counted',
   )
 })
 
@@ -142,7 +142,7 @@ test('tasks that the headers name cannot be compared', async () => {
 test('with --tasks=false a gate on verdicts rejects the load, and others say nothing of agents', async () => {
   const running = loaded({ flags: ['--tasks=false'], gates: ['runaway<1%'] })
   await expect(running).rejects.toThrow(
-    /the gate runaway<1% needs the verdicts of a sidecar.*groups no calls into tasks; start it without --tasks=false/,
+    /the gate runaway<1% needs the verdicts of a sidecar.*does not group calls into tasks; start it without --tasks=false/,
   )
   const { result } = await loaded({ flags: ['--tasks=false'], gates: ['success>0%'] })
   expect(result).not.toHaveProperty('agents')

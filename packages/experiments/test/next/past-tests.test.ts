@@ -120,7 +120,7 @@ it.each(['null', '{}', '{"file":"a","directory":"","text":"","files":{"a":1}}'])
     await writeFile(join(experiments, id, 'plan.json'), stored)
     await writeFile(join(experiments, id, 'report.json'), JSON.stringify({ ...result, id }))
     await addToHistory(experiments, { ...result, id })
-    await expect(readKept(experiments, id)).rejects.toThrow('is no stored plan')
+    await expect(readKept(experiments, id)).rejects.toThrow('is not a valid plan')
     expect(await pastTests(experiments, result.target)).toHaveLength(1)
   },
 )

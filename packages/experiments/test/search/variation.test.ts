@@ -25,7 +25,7 @@ it.each([
 
 it.each(['percent=50%..1%', 'delay=5s..50ms', 'throttle=1KiB..1MiB', 'rateLimit=1..100'])(
   'rejects %s, which begins with the strongest magnitude',
-  (text) => expect(() => parseVariation(text)).toThrow('ends with the milder value'),
+  (text) => expect(() => parseVariation(text)).toThrow('begins with the stronger value'),
 )
 
 it('changes the parameter where a rule has it, and nothing else', () => {

@@ -19,7 +19,7 @@ it('is what apply and status read sidecars with, past the API server', async () 
 
   const blind = await shop.status()
   expect(blind.code).toBe(1)
-  expect(blind.out).toContain('reading needs the read token')
+  expect(blind.out).toContain('the read token is required')
   expect(blind.out).toContain('use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN')
   expect(await shop.status(...withToken)).toMatchObject({ code: 0 })
 

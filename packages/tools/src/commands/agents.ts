@@ -22,15 +22,15 @@ const FOUND = {
     since: one('time', 'findings since a time, or of a duration such as 10m', asText),
     all: toggle('all findings, not only the 20 most harmful'),
   }),
-  ...group('Did it get better:', {
-    save: one('file', 'write all findings, to compare with them later', asText),
+  ...group('Comparison:', {
+    save: one('file', 'write all findings, for a later comparison', asText),
     against: one(
       'file',
       'show the differences to saved findings; the exit code is 1 for a new or worse one',
       asText,
     ),
   }),
-  ...group('The report:', {
+  ...group('Report:', {
     markdown: toggle('write Markdown'),
     html: toggle('write one HTML file'),
     out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),

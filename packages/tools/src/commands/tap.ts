@@ -51,8 +51,8 @@ export const TAP = defineCommand({
     ...followFlags('call'),
   },
   note: `
-Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). A call is shown that fits
-all options. Arguments, results and messages are never shown. Ctrl-C ends it.`,
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Calls that match all
+options are shown. Arguments, results and messages are never shown. Ctrl-C ends it.`,
   // A variable for a filter would hide calls without a trace.
   fromEnvironment: false,
   parse: (flags, context) => followed(flags, context, parseCallFilter, 'tap'),
@@ -64,7 +64,7 @@ export function followFlags(what: string) {
   return {
     ...group('Output:', {
       json: toggle(`print each ${what} as a line of JSON`),
-      limit: count(`end after so many ${what}s`, { min: 1, max: 1_000_000_000 }),
+      limit: count(`end after this number of ${what}s`, { min: 1, max: 1_000_000_000 }),
     }),
     ...readTokenFlag('Reading:'),
   }

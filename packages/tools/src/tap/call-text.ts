@@ -22,7 +22,7 @@ export function headText(width: number): Line {
   return fitLine(row(head, width < WIDE ? ['FAULTS SIZE CLIENT'] : who, width), width - 1)
 }
 
-/** Formats a call as one line; `address` stands in front where there are several sidecars. */
+/** Formats a call as one line, which begins with `address` when there are several sidecars. */
 export function callText(call: TappedCall, width: number, address?: string): Line {
   const { at, tool, method, outcome, origin, status, code, durationMs, client, session } = call
   const { trace, traceUrl } = call

@@ -36,7 +36,7 @@ const VERDICTS: Lines<typeof API.verdicts> = {
   endpoint: API.verdicts,
   client: 'agents',
   what: 'verdicts',
-  missing: 'watches no agents: start squall run or squall stdio without --tasks=false',
+  missing: 'does not watch agents: start squall run or squall stdio without --tasks=false',
   head: verdictHead,
   show: (line, _, address) => verdictText(line, address),
 }
@@ -47,7 +47,7 @@ export interface TapOptions {
   readonly readToken?: string | undefined
   /** The filters, as the admin port takes them. */
   readonly query: string
-  /** Ends after so many lines; Infinity for none. */
+  /** The number of lines after which it ends; Infinity without a limit. */
   readonly limit: number
   readonly json: boolean
   readonly colours: boolean
@@ -97,7 +97,7 @@ function follow<E extends Endpoint>(
     const stop = (code = 0): void => {
       removeHandlers()
       for (const stream of streams) stream.close()
-      if (unwritten > 0) say('output', `${unwritten} ${what} were dropped: it is read too slowly`)
+      if (unwritten > 0) say('output', `${unwritten} ${what} were dropped: the reader is too slow`)
       resolve(code)
     }
     const onLine = (address: string, value: unknown): void => {

@@ -22,7 +22,7 @@ export function verdictHead(): Line {
   return row(['TIME (UTC)', 'TASK', 'CALL', 'FAULT', 'OUTCOME', 'VERDICT', 'RETRIES'], 'quiet')
 }
 
-/** Formats a verdict as one line; `address` stands in front where there are several sidecars. */
+/** Formats a verdict as one line, which begins with `address` when there are several sidecars. */
 export function verdictText(line: VerdictLine, address?: string): Line {
   const { at, task, tool, method, faults, outcome, verdict, retries, idempotent } = line
   const note = verdict === 'duplicate_execution' && idempotent !== true ? '  not idempotent' : ''

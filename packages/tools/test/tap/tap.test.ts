@@ -169,7 +169,7 @@ it('shows what a sidecar dropped, goes on after a loss, and trusts no other serv
       /^squall: 127\S+: 120 calls were dropped: they came too fast; narrow the filters\n$/,
     ),
     expect.stringMatching(/^squall: 127\S+: lost, trying again: the connection ended\n$/),
-    expect.stringMatching(/lost, trying again: \/api\/tap is not understood: .* is missing/),
+    expect.stringMatching(/lost, trying again: \/api\/tap cannot be read: .* is missing/),
   ])
 })
 
@@ -182,8 +182,8 @@ it('ends where there never was a sidecar', async () => {
 })
 
 it.each([
-  [['--outcome', 'bad'], 'no outcome "bad"; there are ok, tool_error'],
-  [['--slower-than', 'x'], 'slowerThan "x" is no duration'],
+  [['--outcome', 'bad'], 'unknown outcome "bad"; use ok, tool_error'],
+  [['--slower-than', 'x'], 'slowerThan must be like 250ms'],
 ])('fails with %j, and says why', async (args, why) => {
   const { code, stderr } = await startProgram(['tap', ...args], {}, { here: true })
   expect(code).not.toBe(0)

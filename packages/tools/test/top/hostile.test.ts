@@ -134,7 +134,7 @@ it('reports why there are no events', async () => {
     'responded 500',
     '/api/events: the response is not JSON',
     'sent an event that is too large',
-    '/api/events is not understood: at is missing; is it another version of Squall?',
+    '/api/events cannot be read: at is missing; is it another version of Squall?',
     'sent an event that is too large',
     'does not speak HTTP',
     'connection reset',

@@ -61,7 +61,7 @@ function summaryOf(result: LoadResult, checks: readonly Check[], takenMs: number
   const own = real + unattributed
   const live = checks.at(-1)!.ok
   const apart = checks.slice(0, -1).every(({ ok }) => ok)
-  const asScript = apart ? 'as the server’s script wants' : 'but the server’s script differs'
+  const asScript = apart ? 'as in the server’s script' : 'but not as in the server’s script'
   return [
     {
       ok: apart,
@@ -73,7 +73,7 @@ function summaryOf(result: LoadResult, checks: readonly Check[], takenMs: number
       word: 'live',
       text: live
         ? `an edit is active after ${millis(takenMs)} ms; an invalid file changes nothing`
-        : 'not every edit did what it should',
+        : 'not every edit had the expected effect',
     },
   ]
 }

@@ -36,7 +36,7 @@ function restartChecks(result: Restart): Check[] {
       ok: result.rejected === result.asked,
     },
     {
-      what: `back: the first call went through in ${millis(result.recoveredMs)} ms`,
+      what: `back: the first call succeeded in ${millis(result.recoveredMs)} ms`,
       ok: result.recovered,
     },
   ]

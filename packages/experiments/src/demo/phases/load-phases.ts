@@ -99,7 +99,7 @@ export const twoPercent = loadPhase({
         ok: blastRadius !== null && blastRadius >= low && blastRadius <= high && blastRadius > 0,
       },
       {
-        what: 'each error carries the rule’s marker, and Squall counted as many',
+        what: 'each error carries the rule’s marker, and Squall counted the same number',
         ok:
           endings.injected === injected &&
           endings.injected === result.counts.calls - result.counts.success &&
@@ -124,7 +124,7 @@ export const withRetries = loadPhase({
         what: `${seen} calls got an injected error and were retried`,
         ok: seen === counted.injected && seen > 0 && result.counts.retries > 0,
       },
-      // Three consecutive failures happen to 8 of a million calls: more than two tasks are no
+      // Three consecutive failures happen to 8 of a million calls: more than two tasks are not a
       // coincidence.
       { what: 'almost no task failed', ok: result.counts.failedTasks <= 2 },
     ]

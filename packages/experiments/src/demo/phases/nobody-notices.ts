@@ -100,7 +100,7 @@ export const nobodyNotices: Phase = {
       `${integerText(equal)} of ${integerText(sent)} equal in status, header lines and body`,
     )
     screen.line(
-      screen.paint('quiet', '     (but for headers of one connection, such as Keep-Alive)'),
+      screen.paint('quiet', '     (except headers of one connection, such as Keep-Alive)'),
     )
     screen.line(
       `     latency p50 ${latency(direct.p50Ms, through.p50Ms)}   p99 ${latency(direct.p99Ms, through.p99Ms)}`,

@@ -57,6 +57,6 @@ export async function askJson(
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new MonitorError(`${path} sends no JSON`)
+    throw new MonitorError(`${path} does not send JSON`)
   }
 }

@@ -38,7 +38,7 @@ const health = (lasting: Partial<typeof LASTING>) =>
   section(
     {
       url: text('URL that is requested twice a second.'),
-      status: number(100, 599, { default: 200, description: 'Expected status.' }),
+      status: number(100, 599, { default: 200, description: 'Expected HTTP status.' }),
       body: Type.Optional(
         Type.Unsafe<string | { readonly regex: string }>({
           anyOf: [

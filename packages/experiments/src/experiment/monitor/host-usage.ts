@@ -40,7 +40,7 @@ export async function memoryUsage(): Promise<number> {
   const read = (name: string): number =>
     Number(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(text)?.[1])
   const share = 1 - read('MemAvailable') / read('MemTotal')
-  if (Number.isNaN(share)) throw new MonitorError('/proc/meminfo has another form')
+  if (Number.isNaN(share)) throw new MonitorError('/proc/meminfo has an unknown format')
   return share
 }
 
@@ -50,7 +50,7 @@ async function cpuTimes(): Promise<CpuTimes> {
   const times = line.trim().split(/ +/).slice(1, 9).map(Number)
   const total = times.reduce((sum, time) => sum + time, 0)
   if (!line.startsWith('cpu ') || !(total > 0)) {
-    throw new MonitorError('/proc/stat has another form')
+    throw new MonitorError('/proc/stat has an unknown format')
   }
   return { idle: times[3]! + (times[4] ?? 0), total }
 }

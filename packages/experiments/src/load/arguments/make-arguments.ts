@@ -25,7 +25,7 @@ export function argumentsFor(
     throw new LoadError(
       'CANNOT_MAKE_ARGUMENTS',
       `no arguments that fit the schema of ${tool.name} could be made`,
-      'give some with --calls',
+      'write arguments in the file of --calls',
     )
   }
 }

@@ -50,7 +50,7 @@ function statusError(status: number, reason: string): LoadError {
   if (status === 401 || status === 403) {
     return new LoadError(
       'NEEDS_AUTH',
-      `the target asks for authentication (status ${status})`,
+      `the target requires authentication (status ${status})`,
       'give a token with --auth-token-file, or a header with --header',
     )
   }

@@ -40,14 +40,14 @@ export async function readResponse(
   const malformed = (message: string): CallResponse => ({ kind: 'malformed', markers, message })
   if (text === undefined) return malformed('the response is too long')
   if (text === '')
-    return { kind: 'incomplete', markers, message: `status ${statusCode} and nothing` }
+    return { kind: 'incomplete', markers, message: `status ${statusCode} and an empty body` }
   if (type !== 'application/json') {
-    return malformed(`a response of type ${type.slice(0, 40) || 'none'}`)
+    return malformed(`a response with content type ${type.slice(0, 40) || 'none'}`)
   }
   const parsed = parseMessages(text)
-  if (!parsed.ok) return malformed('the response is no JSON-RPC')
-  const message = parsed.messages.find((each) => responses(each, id))
-  if (message === undefined) return malformed('the response is to something else')
+  if (!parsed.ok) return malformed('the response is not JSON-RPC')
+  const message = parsed.messages.find((each) => isResponseTo(each, id))
+  if (message === undefined) return malformed('the response is for another request')
   return toResponse(message, markers)
 }
 
@@ -63,7 +63,7 @@ function readEvents(body: Readable, id: number, markers: string[]): Promise<Call
         if (found || frame.oversized) return
         const marker = markerIn(frame.raw)
         if (marker !== undefined) markers.push(marker)
-        const message = eventMessages(frame).messages.find((each) => responses(each, id))
+        const message = eventMessages(frame).messages.find((each) => isResponseTo(each, id))
         if (message === undefined) return
         found = true
         // Most servers end the stream themselves, and then the connection can be reused.
@@ -79,7 +79,7 @@ function readEvents(body: Readable, id: number, markers: string[]): Promise<Call
   })
 }
 
-function responses(message: Message, id: number): boolean {
+function isResponseTo(message: Message, id: number): boolean {
   return (
     (message.kind === 'result' || message.kind === 'error') &&
     (message.id === id || (message.kind === 'error' && message.id === null))
@@ -99,7 +99,7 @@ function toResponse(message: Message, markers: readonly string[]): CallResponse 
     }
   }
   const result = message.kind === 'result' ? message.result : undefined
-  if (!isRecord(result)) return { kind: 'malformed', markers, message: 'the result is no object' }
+  if (!isRecord(result)) return { kind: 'malformed', markers, message: 'result is not an object' }
   return toolResponse(result, markers)
 }
 

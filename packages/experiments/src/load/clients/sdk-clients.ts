@@ -127,7 +127,7 @@ async function sdkResponse(
     const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
     const result = await markerFetch.watch(seen, () => call(options))
     if (isRecord(result)) return toolResponse(result, seen.markers)
-    return { kind: 'malformed', markers: seen.markers, message: 'the result is no object' }
+    return { kind: 'malformed', markers: seen.markers, message: 'result is not an object' }
   } catch (error) {
     return failure(error, seen, limit.late)
   } finally {

@@ -110,7 +110,7 @@ function agentsOf({
   return { tasks, totals, waiting, after, duplicates, falsified, falseUses }
 }
 
-/** Returns counts to subtract. What still waits is not subtracted: it may get its verdict later. */
+/** Returns counts to subtract. Faults without a verdict are not subtracted: they may get one. */
 function negated({ tasks, totals, after, duplicates, ...lies }: AgentResult): AgentResult {
   const negative = ([name, count]: [string, number]): [string, number] => [name, -count]
   const minus = <Row extends { readonly count: number }>(rows: readonly Row[]): readonly Row[] =>

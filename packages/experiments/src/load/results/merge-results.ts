@@ -99,14 +99,14 @@ export function parseResult(source: string, file: string): LoadResult {
   try {
     value = JSON.parse(source)
   } catch {
-    throw invalid(file, 'is no JSON')
+    throw invalid(file, 'is not JSON')
   }
   const schema = isRecord(value) ? value['schema'] : undefined
   if (typeof schema === 'string' && schema !== LOAD_SCHEMA) {
-    throw invalid(file, `has schema ${schema.slice(0, 40)} and not ${LOAD_SCHEMA}`)
+    throw invalid(file, `has the schema ${schema.slice(0, 40)} instead of ${LOAD_SCHEMA}`)
   }
   if (schema === undefined || !fits(value)) {
-    throw invalid(file, 'is no result of squall load')
+    throw invalid(file, 'is not a result of squall load')
   }
   const result = value as LoadResult
   if (Number.isNaN(Date.parse(result.run.startedAt))) throw invalid(file, 'has no valid start')

@@ -39,7 +39,7 @@ export async function serveMetrics(
       }
       if (!isTrustedHost(request.headers.host, hosts)) {
         response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' })
-        response.end('not by this name: ask by address, or add the name to --metrics-hosts\n')
+        response.end('unknown host name: use the address, or add the name to --metrics-hosts\n')
         return
       }
       response.writeHead(200, { 'content-type': CONTENT_TYPE.prometheus })
@@ -86,7 +86,7 @@ export function metricsPage(recorder: Recorder): string {
   page.head('squall_load_tasks_total', 'counter', 'Tasks that ended, by result.')
   page.line('squall_load_tasks_total', { result: 'success' }, counts.tasks - counts.failedTasks)
   page.line('squall_load_tasks_total', { result: 'failure' }, counts.failedTasks)
-  page.single('squall_load_retries_total', 'counter', 'Further attempts.', counts.retries)
+  page.single('squall_load_retries_total', 'counter', 'Retries of calls.', counts.retries)
   page.single('squall_load_arrivals_total', 'counter', 'Calls that were due.', arrivals.planned)
   page.single(
     'squall_load_dropped_total',
@@ -94,7 +94,7 @@ export function metricsPage(recorder: Recorder): string {
     'Calls that were due and could not be started.',
     arrivals.dropped,
   )
-  page.single('squall_load_in_flight', 'gauge', 'Calls under way.', recorder.inFlight)
+  page.single('squall_load_in_flight', 'gauge', 'Calls in flight.', recorder.inFlight)
   const { tcsr, blastRadius } = indicatorsOf(counts)
   page.single('squall_load_success_ratio', 'gauge', 'Success / calls.', tcsr ?? Number.NaN)
   page.single('squall_load_blast_radius', 'gauge', 'Failed / all tasks.', blastRadius ?? Number.NaN)

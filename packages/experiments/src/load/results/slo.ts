@@ -136,7 +136,7 @@ export function parseSlo(text: string): SloGate {
   const [, name = '', sign = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
   if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
-    throw invalid(text, 'has "=", which only verdicts take, and only with 0', FORM)
+    throw invalid(text, 'has "=", which is for verdicts only, with the limit 0', FORM)
   }
   const operator = sign === '=' ? '<=' : sign
   const limit = readLimit(metric.unit, written)
@@ -231,10 +231,10 @@ function readLimit(unit: Metric['unit'], text: string): number | string {
     if (percent === undefined) return 'needs a limit from 0% to 100%'
     // 0.99 may be meant as 99%.
     const isClear = text.endsWith('%') || percent === 0 || percent > 1
-    return isClear ? percent / 100 : `has two readings, ${text}% and ${percent * 100}%`
+    return isClear ? percent / 100 : `is ambiguous: ${text}% or ${percent * 100}%`
   }
   if (unit === 'ms') return readDuration(text) ?? 'needs a limit with a unit of time'
-  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a plain number as its limit'
+  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a limit without a unit'
 }
 
 function invalid(text: string, why: string, fix: string): LoadError {

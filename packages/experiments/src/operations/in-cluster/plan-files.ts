@@ -57,7 +57,7 @@ async function checkPaths(
   }
   await readPlan(text, { file, directory: dirname(resolve(root, plan)), readText })
   if (absent.length === 0) return
-  const wrong = `the plan names ${absent.join(', ')}, which is no path relative to the plan`
+  const wrong = `the plan names ${absent.join(', ')}, which is not a path relative to the plan`
   throw invalidFile(wrong, 'name files by relative paths')
 }
 

@@ -38,7 +38,7 @@ import { podRules } from './pod-rules.ts'
 import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 
 /**
- * A new pod mounts the rules of this moment; other digests in this time are no change of the rules.
+ * A new pod mounts the rules of this moment; other digests in this time do not count as a change.
  */
 const JOIN_MS = 30_000
 /** The pause between two looks at a terminating pod. */

@@ -7,7 +7,7 @@ import {
 } from '#kubernetes'
 
 interface Version {
-  /** The digest by which the experiment knows the version. */
+  /** The digest of the version in the experiment. */
   readonly digest: string
   readonly keys: ConfigMapKeys
   /** The digest that a sidecar reports, by its mount. */
@@ -21,8 +21,7 @@ export const MAX_VERSIONS = 20
 
 /**
  * Remembers the versions of a ConfigMap during an experiment. Sidecars report the digest of all
- * files that they mount, which differs from pod to pod; the experiment knows the digest of its
- * text.
+ * files that they mount, which differs from pod to pod; the experiment has the digest of its text.
  */
 export class RulesVersions {
   readonly #versions: Version[] = []
@@ -49,7 +48,7 @@ export class RulesVersions {
     this.#push(this.#versions.pop()!.digest, keys)
   }
 
-  /** Returns the state with the digests that the experiment knows; unknown digests stay. */
+  /** Returns the state with the digests of the experiment; unknown digests stay. */
   translated(state: State, { rules: mount }: InjectedPod): State {
     const { rules, lastReload: last } = state
     const isAbsent = last?.result === 'absent'

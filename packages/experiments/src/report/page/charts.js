@@ -1,4 +1,4 @@
-// Draws what the element with the id charts holds. Everything else of the page stands without it.
+// Draws the data of the element with the id charts. All other parts of the page work without it.
 ;(() => {
   const { count, latency, tick, rarity, clock } = globalThis.squallFormat
   const { draw, item, widthOf } = globalThis.squallPlot
