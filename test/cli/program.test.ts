@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { type Finished, portOf, type Program, startProgram } from '../support/commands.ts'
 import { startUpstream } from '../support/wire.ts'
@@ -100,7 +100,7 @@ function launched(program: string, env: Record<string, string>, args: string[]):
   return startProgram([...file, ...args], env, { program }).finished()
 }
 
-test.each(LAUNCHES)(
+test.concurrent.each(LAUNCHES)(
   'a hint prints a command that works where %s',
   async (_where, program, command, env) => {
     const none = await launched(program, env, [])
@@ -109,23 +109,26 @@ test.each(LAUNCHES)(
   },
 )
 
-test.each(LAUNCHES.slice(1, 3))(
+test.concurrent.each(LAUNCHES.slice(1, 3))(
   'results and the help print a command that works where %s',
   async (_where, program, command, env) => {
-    const checked = await launched(program, env, ['check', '--rules', join(directory, 'none.yaml')])
+    const [checked, help] = await Promise.all([
+      launched(program, env, ['check', '--rules', join(directory, 'none.yaml')]),
+      launched(program, env, ['report', '--help']),
+    ])
     expect(checked.stdout).toContain(
       `\n    ${command} validate ${directory}/none.yaml checks again\n`,
     )
-    const { stdout } = await launched(program, env, ['report', '--help'])
-    expect(stdout).toContain(`\nExamples:\n  ${command} report html `)
+    expect(help.stdout).toContain(`\nExamples:\n  ${command} report html `)
   },
 )
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
   expect(few).toHaveLength(2)
-  for (const [, args, says, env = {}] of few) {
-    const ended = await startProgram(args, env).finished()
+  const all = few.map(([, args, says, env = {}]) => [says, startProgram(args, env)] as const)
+  for (const [says, program] of all) {
+    const ended = await program.finished()
     expect(ended).toMatchObject({ stdout: '', code: 2 })
     expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
     expect(ended.stderr).toMatch(says)
@@ -151,27 +154,34 @@ test.each([
   expect(ended.code).toBe(2)
 })
 
-test.each([
-  ['run', '--listen'],
-  ['run', '--admin'],
-  ['stdio', '--admin'],
-])('squall %s %s at an address of a Squall names it, and its pid', async (command, flag) => {
-  const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...UPSTREAM]
-  const first = startProgram(args)
-  onTestFinished(() => first.kill())
-  const admin = portOf(await first.logged('admin listening'))
-  const listen = portOf(await first.logged('listening'))
-  const taken = flag === '--listen' ? listen : admin
-  const rest = command === 'run' ? UPSTREAM : ['--', 'true']
-  const flags = ['--admin', `127.0.0.1:${admin}`, flag, `127.0.0.1:${taken}`]
-  const { code, stderr } = await startProgram([command, ...flags, ...rest]).finished()
-  expect(stderr).toContain(
-    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall with the pid ${first.child.pid} has the admin port 127.0.0.1:${admin}; if it has this address too, end it by kill ${first.child.pid}, or choose another address\n`,
-  )
-  expect(code).toBe(2)
+describe('beside another Squall', () => {
+  let first: Program
+
+  beforeAll(() => {
+    first = startProgram(['run', ...ANYWHERE])
+  })
+
+  afterAll(() => first.kill())
+
+  test.concurrent.each([
+    ['run', '--listen'],
+    ['run', '--admin'],
+    ['stdio', '--admin'],
+  ])('squall %s %s at an address of a Squall names it, and its pid', async (command, flag) => {
+    const admin = portOf(await first.logged('admin listening'))
+    const listen = portOf(await first.logged('listening'))
+    const taken = flag === '--listen' ? listen : admin
+    const rest = command === 'run' ? UPSTREAM : ['--', 'true']
+    const flags = ['--admin', `127.0.0.1:${admin}`, flag, `127.0.0.1:${taken}`]
+    const { code, stderr } = await startProgram([command, ...flags, ...rest]).finished()
+    expect(stderr).toContain(
+      `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall with the pid ${first.child.pid} has the admin port 127.0.0.1:${admin}; if it has this address too, end it by kill ${first.child.pid}, or choose another address\n`,
+    )
+    expect(code).toBe(2)
+  })
 })
 
-test.each([
+test.concurrent.each([
   [['--help'], /^Usage: squall /],
   [['run', '--help'], /--drain-timeout <duration>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],

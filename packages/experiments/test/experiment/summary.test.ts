@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import {
   experimentMarkdown,
@@ -10,20 +10,22 @@ import {
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import type { Step } from '../../../../test/support/wire.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
-import type { Changes, ExperimentStage } from './stage.ts'
+import type { Changes, ExperimentSetup, ExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
-let ending: Step = 'ok'
 
 beforeAll(async () => {
-  stage = await startSquall({ experiment: { script: () => ending } })
+  stage = await startSquall({ experiment: {} })
 })
 
 afterAll(() => stage.close())
 
-beforeEach(() => {
-  ending = 'ok'
-})
+/** Starts a stage for an experiment of one test alone. */
+async function ownStage(experiment: ExperimentSetup = {}): Promise<ExperimentStage> {
+  const own = await startSquall({ experiment })
+  onTestFinished(() => own.close())
+  return own
+}
 
 /** Writes the reports of a result, and returns their texts. */
 async function reports(result: ExperimentResult, changes: Changes = {}) {
@@ -94,25 +96,26 @@ test('a run that passed shows the tightest limit, and detects nothing', async ()
 })
 
 test('retries that were not enough, real errors and slow tools are told apart', async () => {
-  const retried = await stage.run({
-    stages: ['90%'],
-    load: { retries: 1 },
-    abortOn: undefined,
-    slo: { success: '99%' },
-  })
-  expect(retried.summary).toMatch(
-    /^Failed at 90 %: [\d.]+ % of calls succeeded, the minimum is 99 %\. \d+ retries did not save \d+ of \d+ calls of work\.$/,
-  )
   const delay = [{ name: 'slow', match: { tool: 'work' }, faults: [{ delay: { fixed: '200ms' } }] }]
-  const slow = await stage.run({ rules: delay, abortOn: undefined, slo: { p95: '100ms' } })
-  expect(slow.summary).toMatch(
-    /^Failed at 20 %: p95 is \d+ ms, the limit is 100 ms\. p95 of work was \d+ ms, and [\d.]+ ms before the faults\.$/,
-  )
+  let ending: Step = 'ok'
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'phase' && event.stage !== undefined) ending = 'tool error'
     if (event.kind === 'rolled-back') ending = 'ok'
   }
-  const real = await stage.run({ slo: { errors: '5%' }, abortOn: undefined }, { onEvent })
+  const unlike = { abortOn: undefined }
+  const others = [await ownStage(), await ownStage({ script: () => ending })] as const
+  // They mostly wait.
+  const [retried, slow, real] = await Promise.all([
+    stage.run({ ...unlike, stages: ['90%'], load: { retries: 1 }, slo: { success: '99%' } }),
+    others[0].run({ ...unlike, rules: delay, slo: { p95: '100ms' } }),
+    others[1].run({ ...unlike, slo: { errors: '5%' } }, { onEvent }),
+  ])
+  expect(retried.summary).toMatch(
+    /^Failed at 90 %: [\d.]+ % of calls succeeded, the minimum is 99 %\. \d+ retries did not save \d+ of \d+ calls of work\.$/,
+  )
+  expect(slow.summary).toMatch(
+    /^Failed at 20 %: p95 is [\d.]+ m?s, the limit is 100 ms\. p95 of work was [\d.]+ m?s, and [\d.]+ ms before the faults\.$/,
+  )
   expect(real.summary).toMatch(/\d+ of the \d+ failed calls of work are real errors\.$/)
   expect(real.advice).toMatch(/^Fix the real errors of work first/)
 })
@@ -129,8 +132,7 @@ test('an interrupted run has no verdict, and says what to do', async () => {
 
 test('verdicts about agents are shown for all stages together', async () => {
   const flags = ['--environment', 'staging', '--task-window', '1s']
-  const own = await startSquall({ experiment: { flags } })
-  onTestFinished(() => own.close())
+  const own = await ownStage({ flags })
   const result = await own.run({ stages: ['10%', '30%'], hold: '1500ms' })
   const { evidence, json } = await reports(result)
   expect(json.stages.every(({ load }) => load?.agents !== undefined)).toBe(true)
