@@ -143,7 +143,6 @@ describe.concurrent('the event stream', () => {
 
   it('ends when the port closes', async (test) => {
     const { expect } = test
-    const opened = closersOf(test)
     const { url, close } = await startSquall({ admin: {} })
     const readers = await Promise.all([readEvents(url), readEvents(url)])
     await Promise.all(readers.map((reader) => reader.next()))

@@ -59,8 +59,8 @@ test.each([
     // A machine that stands still lengthens one turn or two, and Squall's work each of thousands.
     const third = longest[2] ?? 0
     expect(third).toBeGreaterThan(0)
-    // On an idle machine 50; a busy one slows the turns themselves.
-    expect(third).toBeLessThanOrEqual(3 * 50)
+    // 12 on a machine that is busy with other programs; without its pauses, Squall takes 100.
+    expect(third).toBeLessThanOrEqual(60)
   },
   SECONDS * 1000 + 60_000,
 )
