@@ -1,13 +1,14 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { InjectedFaultEntry } from '../../src/listener/faults/fault-report.ts'
 import type { LiveEvent } from '../../src/admin/contract/api.ts'
 import { OutboundCounts } from '../../src/telemetry/outbound-counts.ts'
-import { closersOf, type Open } from '../support/closers.ts'
+import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { NOW } from './api-setup.ts'
 import { type EventReader, readEvents } from './event-reader.ts'
 import { startSquall } from '../support/commands.ts'
 
+const opened = closers()
 const MOST = 16
 const RULES = `
 rules:
@@ -18,11 +19,11 @@ rules:
     faults: [{ abort: { status: 503 } }]
 `
 
-async function start(opened: Open) {
+async function start() {
   return opened(await startSquall({ admin: {} }))
 }
 
-async function listen(opened: Open, url: string): Promise<EventReader> {
+async function listen(url: string): Promise<EventReader> {
   return opened(await readEvents(url))
 }
 
@@ -31,11 +32,8 @@ function fault(id: number | string, tool = 'search'): { at: number; entry: Injec
   return { at: NOW, entry: { rule: 'slow', fault: 'delay', tool, id, ...none } }
 }
 
-// Each waits for the ticks of the streams.
-describe.concurrent('the event stream', () => {
-  it('shows the connections to dependencies where there are any', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
+describe('the event stream', () => {
+  it('shows the connections to dependencies where there are any', async () => {
     const outbound = new OutboundCounts()
     const { url, take } = opened(await startSquall({ admin: { outbound } }))
     take(RULES)
@@ -48,20 +46,18 @@ describe.concurrent('the event stream', () => {
     counts.end('cut', 'injected')
     const none = opened(await startSquall({ admin: {} }))
     none.take(RULES)
-    const { destinations } = (await (await listen(opened, url)).next()) as LiveEvent
+    const { destinations } = (await (await listen(url)).next()) as LiveEvent
     expect(destinations).toEqual([
       { destination: 'db:5432', open: 2, ok: 1, real: 1, injected: 2, sent: 7, received: 0 },
     ])
-    expect(await (await listen(opened, none.url)).next()).not.toHaveProperty('destinations')
+    expect(await (await listen(none.url)).next()).not.toHaveProperty('destinations')
   })
 
-  it('sends everything at first, and then the changes', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { url, take, call, recent, arming, metrics } = await start(opened)
+  it('sends everything at first, and then the changes', async () => {
+    const { url, take, call, recent, arming, metrics } = await start()
     take(RULES)
     recent.add(fault(1))
-    const reader = await listen(opened, url)
+    const reader = await listen(url)
     expect(reader.status).toBe(200)
     expect(reader.response.headers).toMatchObject({
       'content-type': 'text/event-stream',
@@ -110,22 +106,18 @@ describe.concurrent('the event stream', () => {
     expect((await reader.next()).faults).toEqual({ whole: false, total: 3, faults: [] })
   })
 
-  it('is the same for all who listen', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { url } = await start(opened)
-    const first = await listen(opened, url)
-    const second = await listen(opened, url)
+  it('is the same for all who listen', async () => {
+    const { url } = await start()
+    const first = await listen(url)
+    const second = await listen(url)
     await Promise.all([first.next(), second.next()])
     expect(JSON.stringify(await first.next())).toBe(JSON.stringify(await second.next()))
   })
 
-  it('has no more than so many readers, and room again when one leaves', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { url } = await start(opened)
+  it('has no more than so many readers, and room again when one leaves', async () => {
+    const { url } = await start()
     const readers: EventReader[] = []
-    while (readers.length < MOST) readers.push(await listen(opened, url))
+    while (readers.length < MOST) readers.push(await listen(url))
     expect(readers.map(({ status }) => status)).toEqual(readers.map(() => 200))
     const refused = await fetch(`${url}/api/events`)
     expect(refused.status).toBe(503)
@@ -136,13 +128,12 @@ describe.concurrent('the event stream', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     readers[0]!.close()
     await eventually(async () => {
-      const reader = await listen(opened, url)
+      const reader = await listen(url)
       return reader.status === 200 ? undefined : 'there is no room yet'
     })
   })
 
-  it('ends when the port closes', async (test) => {
-    const { expect } = test
+  it('ends when the port closes', async () => {
     const { url, close } = await startSquall({ admin: {} })
     const readers = await Promise.all([readEvents(url), readEvents(url)])
     await Promise.all(readers.map((reader) => reader.next()))
@@ -152,9 +143,7 @@ describe.concurrent('the event stream', () => {
     expect(readers.every(({ response }) => response.complete)).toBe(true)
   })
 
-  it('costs nothing while nobody listens, however many come and go', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
+  it('costs nothing while nobody listens, however many come and go', async () => {
     let asked = 0
     const { url } = opened(
       await startSquall({
@@ -184,10 +173,8 @@ describe.concurrent('the event stream', () => {
     })
   })
 
-  it('cannot be broken into by what others named', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { url, recent, metrics } = await start(opened)
+  it('cannot be broken into by what others named', async () => {
+    const { url, recent, metrics } = await start()
     const name = '</script>\n\ndata: {"at":1}\r\n\r\n\u2028\ud800'
     metrics.call({
       method: 'tools/call',
@@ -198,7 +185,7 @@ describe.concurrent('the event stream', () => {
       upstreamSeconds: 0.1,
     })
     recent.add(fault('a\n\ndata: x\n\n', name))
-    const reader = await listen(opened, url)
+    const reader = await listen(url)
     const event = await reader.next()
     expect(event.faults.faults[0]).toMatchObject({ id: 'a\n\ndata: x\n\n', tool: name })
     expect(event.tools[0]!.tool).toContain('</script>')
@@ -209,10 +196,8 @@ describe.concurrent('the event stream', () => {
     ).toEqual([])
   })
 
-  it('takes GET alone', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { url } = await start(opened)
+  it('takes GET alone', async () => {
+    const { url } = await start()
     for (const method of ['HEAD', 'POST', 'DELETE']) {
       const answer = await fetch(`${url}/api/events`, { method })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, OPTIONS'])

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { describe, it } from 'vitest'
+import { beforeAll, describe, it } from 'vitest'
 import { streamApp } from '../faults/responding-app.ts'
 import { closersOf, type Open } from '../support/closers.ts'
 import { call, callMessage, responding } from '../support/wire.ts'
@@ -68,6 +68,12 @@ async function judged(ask: Awaited<ReturnType<typeof inSeries>>['ask']): Promise
 }
 
 const FLAGS = ['--header-faults', '--task-window', '1s']
+
+// Loads the modules, for which all tests would wait at the same time.
+beforeAll(async () => {
+  const { close } = await startSquall({ rules: RULES, upstream: responding('fine') })
+  await close()
+})
 
 describe.concurrent.each(APPS)('errors of another Squall, %s engine, %s', (engine, form, app) => {
   it('have an origin of their own with --trust-markers', async (test) => {

@@ -3,12 +3,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { closersOf, type Open } from '../support/closers.ts'
+import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, callMessage, freePort, RawClient, startUpstream, toolCall } from '../support/wire.ts'
 import { type RuledSquall, startSquall } from '../support/commands.ts'
 import { failing } from './rules-directory.ts'
 
+const opened = closers()
 const TOKEN = 'a-token-that-is-long-enough-for-this'
 
 /** The rule that closes the port when the tool `shut` is called. */
@@ -21,7 +22,7 @@ function refusing(refuse: string, more = ''): string {
 `
 }
 
-async function start(opened: Open, rules: string, ...flags: string[]) {
+async function start(rules: string, ...flags: string[]) {
   const port = await freePort()
   const pod = opened(
     await startSquall({
@@ -45,11 +46,10 @@ async function meets(pod: RuledSquall, wanted: string): Promise<void> {
   })
 }
 
-it.concurrent.for(['fast', 'standard'])(
+it.each(['fast', 'standard'])(
   'new connections get ECONNREFUSED for the time, and open ones continue, with %s',
-  async (engine, test) => {
-    const opened = closersOf(test)
-    const { pod, port } = await start(opened, refusing('900ms'), '--engine', engine)
+  async (engine) => {
+    const { pod, port } = await start(refusing('900ms'), '--engine', engine)
     const { squall } = pod
     const client = await RawClient.connect(port)
     await client.send(toolCall(1, 'shut'), 'POST')
@@ -68,7 +68,7 @@ it.concurrent.for(['fast', 'standard'])(
   },
 )
 
-it.concurrent.for<[string, (pod: RuledSquall) => unknown]>([
+it.each<[string, (pod: RuledSquall) => unknown]>([
   ['a reload without the rule', ({ mounted }) => mounted.swap(failing('other', 'other'))],
   ['a reload that changes the rule', ({ mounted }) => mounted.swap(refusing('59m'))],
   ['a file that is gone', ({ mounted }) => mounted.swap('rules: []')],
@@ -80,28 +80,25 @@ it.concurrent.for<[string, (pod: RuledSquall) => unknown]>([
       expect(status).toBe(200)
     },
   ],
-])('%s opens the port at once', async ([, end], test) => {
-  const opened = closersOf(test)
-  const { pod } = await start(opened, refusing('1h'))
+])('%s opens the port at once', async (_, end) => {
+  const { pod } = await start(refusing('1h'))
   expect(await pod.text('shut')).toBe('fine')
   await meets(pod, 'ECONNREFUSED')
   await end(pod)
   await meets(pod, 'fine')
 })
 
-it('the port opens when the rule expires', async (test) => {
-  const opened = closersOf(test)
+it('the port opens when the rule expires', async () => {
   const now = new Date().toISOString()
-  const { pod } = await start(opened, refusing('1h', `appliedAt: ${now}\n    for: 1s`))
+  const { pod } = await start(refusing('1h', `appliedAt: ${now}\n    for: 1s`))
   expect(await pod.text('shut')).toBe('fine')
   await meets(pod, 'ECONNREFUSED')
   await meets(pod, 'fine')
   expect(Date.now() - Date.parse(now)).toBeGreaterThanOrEqual(1000)
 })
 
-it.concurrent('a port that was taken meanwhile is tried again until it is free', async (test) => {
-  const opened = closersOf(test)
-  const { pod, port } = await start(opened, refusing('1h'))
+it('a port that was taken meanwhile is tried again until it is free', async () => {
+  const { pod, port } = await start(refusing('1h'))
   await pod.text('shut')
   await meets(pod, 'ECONNREFUSED')
   const other = await startUpstream(createServer(), { host: '127.0.0.1', port })
@@ -111,17 +108,15 @@ it.concurrent('a port that was taken meanwhile is tried again until it is free',
   await meets(pod, 'fine')
 })
 
-it.concurrent('a drain ends while the port is refused, and leaves it closed', async (test) => {
-  const opened = closersOf(test)
-  const { pod } = await start(opened, refusing('1h'))
+it('a drain ends while the port is refused, and leaves it closed', async () => {
+  const { pod } = await start(refusing('1h'))
   await pod.text('shut')
   await meets(pod, 'ECONNREFUSED')
   await pod.squall.running.drain()
   expect(await tryCall(pod)).toBe('ECONNREFUSED')
 })
 
-it.concurrent('cannot act on a Unix socket, which would vanish', async (test) => {
-  const opened = closersOf(test)
+it('cannot act on a Unix socket, which would vanish', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'squall-port-'))
   opened({ close: () => rm(directory, { recursive: true }) })
   const socketPath = join(directory, 'mcp.sock')
