@@ -8,8 +8,7 @@ import { rounds } from '../support/rounds.ts'
 const WORKERS = 10
 const SSE_WORKERS = 3
 const STEPS = rounds(12, 40)
-/** Longer than a worker takes from the begin of a stream to its resumption, on a busy machine too. */
-const TTL = 4_000
+const TTL = 10_000
 const PATIENCE = { timeout: 30_000, interval: 50 }
 
 let stage: Stage

@@ -1,9 +1,11 @@
 import type { RequestListener } from 'node:http'
-import { beforeAll, describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { streamApp } from '../faults/responding-app.ts'
-import { closersOf, type Open } from '../support/closers.ts'
+import { closers } from '../support/closers.ts'
 import { call, callMessage, responding } from '../support/wire.ts'
 import { type Squall, startSquall } from '../support/commands.ts'
+
+const opened = closers()
 
 const OK = '{"content":[{"type":"text","text":"fine"}]}'
 const PROGRESS =
@@ -28,12 +30,7 @@ const APPS: readonly (readonly [Engine, string, RequestListener])[] = (
 ])
 
 /** Starts a Squall in front of another one, which injects faults. */
-async function inSeries(
-  opened: Open,
-  engine: Engine,
-  app: RequestListener,
-  ...flags: readonly string[]
-) {
+async function inSeries(engine: Engine, app: RequestListener, ...flags: readonly string[]) {
   const inner = opened(
     await startSquall({ rules: RULES, upstream: app, flags: ['--engine', engine] }),
   )
@@ -69,17 +66,9 @@ async function judged(ask: Awaited<ReturnType<typeof inSeries>>['ask']): Promise
 
 const FLAGS = ['--header-faults', '--task-window', '1s']
 
-// Loads the modules, for which all tests would wait at the same time.
-beforeAll(async () => {
-  const { close } = await startSquall({ rules: RULES, upstream: responding('fine') })
-  await close()
-})
-
-describe.concurrent.each(APPS)('errors of another Squall, %s engine, %s', (engine, form, app) => {
-  it('have an origin of their own with --trust-markers', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { outer, ask } = await inSeries(opened, engine, app, '--trust-markers', ...FLAGS)
+describe.each(APPS)('errors of another Squall, %s engine, %s', (engine, form, app) => {
+  it('have an origin of their own with --trust-markers', async () => {
+    const { outer, ask } = await inSeries(engine, app, '--trust-markers', ...FLAGS)
     for (const tool of ['status', 'rpc']) {
       await ask(tool)
       expect(await errorsOf(outer, tool), tool).toEqual({ injected_elsewhere: 1 })
@@ -96,10 +85,8 @@ describe.concurrent.each(APPS)('errors of another Squall, %s engine, %s', (engin
     expect(await state(outer)).toMatchObject({ foreignMarkers: 'trusted' })
   })
 
-  it('stay real without the flag, and one line names it', async (test) => {
-    const { expect } = test
-    const opened = closersOf(test)
-    const { outer, ask } = await inSeries(opened, engine, app, ...FLAGS)
+  it('stay real without the flag, and one line names it', async () => {
+    const { outer, ask } = await inSeries(engine, app, ...FLAGS)
     await ask('fine')
     expect(await state(outer)).not.toHaveProperty('foreignMarkers')
     await judged(ask)
@@ -112,53 +99,40 @@ describe.concurrent.each(APPS)('errors of another Squall, %s engine, %s', (engin
   })
 })
 
-describe.concurrent.each(['fast', 'standard'] as const)(
-  'markers of another Squall, %s',
-  (engine) => {
-    const failing: RequestListener = (req, res) => {
-      req.resume()
-      res.writeHead(500).end()
-    }
+describe.each(['fast', 'standard'] as const)('markers of another Squall, %s', (engine) => {
+  const failing: RequestListener = (req, res) => {
+    req.resume()
+    res.writeHead(500).end()
+  }
 
-    it('of faults that only wait leave the error of the server real', async (test) => {
-      const { expect } = test
-      const opened = closersOf(test)
-      const { outer, ask } = await inSeries(opened, engine, failing, '--trust-markers')
-      const { headers } = await ask('slow')
-      expect(headers['x-upstream-squall-fault']).toBe('slow/delay')
-      expect(await errorsOf(outer, 'slow')).toEqual({ real: 1 })
-    })
+  it('of faults that only wait leave the error of the server real', async () => {
+    const { outer, ask } = await inSeries(engine, failing, '--trust-markers')
+    const { headers } = await ask('slow')
+    expect(headers['x-upstream-squall-fault']).toBe('slow/delay')
+    expect(await errorsOf(outer, 'slow')).toEqual({ real: 1 })
+  })
 
-    it('keep the time of a result out of the response times of the upstream', async (test) => {
-      const { expect } = test
-      const opened = closersOf(test)
-      const { inner, outer, ask } = await inSeries(
-        opened,
-        engine,
-        responding('fine'),
-        '--trust-markers',
-      )
-      await ask('slow')
-      const text = await (await fetch(`${outer.admin}/metrics`)).text()
-      expect(text).toContain('squall_call_duration_seconds_count{tool="slow",origin="real"} 1')
-      expect(text).not.toContain('squall_upstream_duration_seconds_count{tool="slow"')
-      // An error response of Squall itself shows that the server is gone.
-      await inner.app.close()
-      const { headers } = await ask('other')
-      expect(headers['x-upstream-squall-error']).toBe('upstream_unreachable')
-      expect(await errorsOf(outer, 'other')).toEqual({ real: 1 })
-    })
+  it('keep the time of a result out of the response times of the upstream', async () => {
+    const { inner, outer, ask } = await inSeries(engine, responding('fine'), '--trust-markers')
+    await ask('slow')
+    const text = await (await fetch(`${outer.admin}/metrics`)).text()
+    expect(text).toContain('squall_call_duration_seconds_count{tool="slow",origin="real"} 1')
+    expect(text).not.toContain('squall_upstream_duration_seconds_count{tool="slow"')
+    // An error response of Squall itself shows that the server is gone.
+    await inner.app.close()
+    const { headers } = await ask('other')
+    expect(headers['x-upstream-squall-error']).toBe('upstream_unreachable')
+    expect(await errorsOf(outer, 'other')).toEqual({ real: 1 })
+  })
 
-    it.for(['JSON', 'SSE'])('pass through a third one in %s', async (form, test) => {
-      const opened = closersOf(test)
-      const app = form === 'SSE' ? streamApp(OK, PROGRESS) : responding('fine')
-      const { outer: middle } = await inSeries(opened, engine, app)
-      const upstream = `http://127.0.0.1:${middle.port}`
-      const outer = opened(
-        await startSquall('--upstream', upstream, '--engine', engine, '--trust-markers'),
-      )
-      await call({ port: outer.port, host: '127.0.0.1' }, callMessage(1, 'late'))
-      test.expect(await errorsOf(outer, 'late')).toEqual({ injected_elsewhere: 1 })
-    })
-  },
-)
+  it.each(['JSON', 'SSE'])('pass through a third one in %s', async (form) => {
+    const app = form === 'SSE' ? streamApp(OK, PROGRESS) : responding('fine')
+    const { outer: middle } = await inSeries(engine, app)
+    const upstream = `http://127.0.0.1:${middle.port}`
+    const outer = opened(
+      await startSquall('--upstream', upstream, '--engine', engine, '--trust-markers'),
+    )
+    await call({ port: outer.port, host: '127.0.0.1' }, callMessage(1, 'late'))
+    expect(await errorsOf(outer, 'late')).toEqual({ injected_elsewhere: 1 })
+  })
+})
