@@ -19,8 +19,8 @@ export default defineConfig({
     pool: 'forks',
     // Files share the modules of their worker: importing the source for each file took longer than the tests.
     isolate: false,
-    // Much of the time is waiting: on two cores four workers finish sooner than two.
-    maxWorkers: Math.max(4, availableParallelism()),
+    // Much of the time is waiting: on two cores five workers finish sooner than two.
+    maxWorkers: Math.max(5, availableParallelism()),
     coverage: { include: ['{src,packages/*/src}/**'], reporter: ['text-summary', 'json-summary'] },
   },
 })

@@ -85,7 +85,7 @@ describe('a task', () => {
 })
 
 it('holds a bounded number of tasks and events, however many calls there are', () => {
-  const calls = rounds(20_000, 1_000_000)
+  const calls = rounds(8_000, 1_000_000)
   const { call, watch, verdicts, wait, evicted } = watched({ window: 1e9, maxTasks: 1000 })
   let most = 0
   for (let i = 0; i < calls; i++) {
@@ -102,7 +102,7 @@ it('holds a bounded number of tasks and events, however many calls there are', (
 
 it('holds bounded memory when every task is full of failed calls with long names', () => {
   const { call, watch } = watched({ window: 1e9 }, () => 'other')
-  const tasks = rounds(400, MAX_TASKS)
+  const tasks = rounds(200, MAX_TASKS)
   const before = bytesHeld().heapUsed
   const long = 'n'.repeat(300)
   for (let i = 0; i < tasks; i++) {

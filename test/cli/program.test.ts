@@ -100,7 +100,7 @@ function launched(program: string, env: Record<string, string>, args: string[]):
   return startProgram([...file, ...args], env, { program }).finished()
 }
 
-test.each(LAUNCHES)(
+test.concurrent.each(LAUNCHES)(
   'a hint prints a command that works where %s',
   async (_where, program, command, env) => {
     const none = await launched(program, env, [])
@@ -109,23 +109,26 @@ test.each(LAUNCHES)(
   },
 )
 
-test.each(LAUNCHES.slice(1, 3))(
+test.concurrent.each(LAUNCHES.slice(1, 3))(
   'results and the help print a command that works where %s',
   async (_where, program, command, env) => {
-    const checked = await launched(program, env, ['check', '--rules', join(directory, 'none.yaml')])
+    const [checked, help] = await Promise.all([
+      launched(program, env, ['check', '--rules', join(directory, 'none.yaml')]),
+      launched(program, env, ['load', 'report', '--help']),
+    ])
     expect(checked.stdout).toContain(
       `\n    ${command} validate ${directory}/none.yaml checks again\n`,
     )
-    const { stdout } = await launched(program, env, ['load', 'report', '--help'])
-    expect(stdout).toContain(`\nExamples:\n  ${command} load report `)
+    expect(help.stdout).toContain(`\nExamples:\n  ${command} load report `)
   },
 )
 
 test('the program itself ends so, whether by a flag or by a variable', async () => {
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
   expect(few).toHaveLength(2)
-  for (const [, args, says, env = {}] of few) {
-    const ended = await startProgram(args, env).finished()
+  const all = few.map(([, args, says, env = {}]) => [says, startProgram(args, env)] as const)
+  for (const [says, program] of all) {
+    const ended = await program.finished()
     expect(ended).toMatchObject({ stdout: '', code: 2 })
     expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
     expect(ended.stderr).toMatch(says)
@@ -171,7 +174,7 @@ test.each([
   expect(code).toBe(2)
 })
 
-test.each([
+test.concurrent.each([
   [['--help'], /^Usage: squall /],
   [['run', '--help'], /--drain-timeout <duration>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],

@@ -5,7 +5,7 @@ import { type AppExchange, RawClient, response, startSidecar, toolCall } from '.
 /** Longer than a connection may rest before Squall looks whether it has ended. */
 const REST = 1_100
 
-test.each([
+test.concurrent.each([
   ['fast', 'closes'],
   ['fast', 'responds 408 and closes'],
   ['standard', 'closes'],

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import {
   chunk,
@@ -89,7 +88,7 @@ test(
   'a client that does not read stops the upstream from writing, and memory stays flat',
   { timeout: 60_000 },
   async () => {
-    const total = 200 * MIB
+    const total = 96 * MIB
     const block = chunk(Buffer.alloc(64 * 1024, 'x'))
     let written = 0
     let stalls = 0
@@ -138,7 +137,7 @@ test(
   'an upload that the upstream does not read stops the client from writing',
   { timeout: 60_000 },
   async () => {
-    const size = 64 * MIB
+    const size = 48 * MIB
     let open: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
       open = resolve
@@ -214,33 +213,6 @@ test('the response to an upload can begin, and be refused, before the upload end
   await client.send(`PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: 1000\r\n\r\npart`, 'PUT')
   expect((await client.response())?.status).toBe(413)
   client.close()
-})
-
-test('heads that never end are cut off while good clients go on', async () => {
-  await start({}, { headerTimeout: 3_000 })
-  const slow = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(squall.port)))
-  for (const client of slow) await client.send('GET / HTTP/1.1\r\nHost: pod\r\nX-A: b')
-  const drip = setInterval(() => {
-    for (const client of slow) void client.send('c')
-  }, 50)
-  let good = 0
-  while (slow.some((client) => client.fate === undefined)) {
-    const client = await RawClient.connect(squall.port)
-    await client.send(toolCall(good), 'POST')
-    expect((await client.response())?.status).toBe(200)
-    good++
-    client.close()
-    await sleep(20)
-  }
-  clearInterval(drip)
-  expect(good).toBeGreaterThan(0)
-  for (const client of slow) {
-    expect(
-      client.responses.map((given) => given.status).filter((status) => status !== 408),
-    ).toEqual([])
-    client.close()
-  }
-  expect(app.requests).toHaveLength(good)
 })
 
 test.each([

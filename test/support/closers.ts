@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { afterEach, type TestContext } from 'vitest'
 
 /** Notes what has to be closed, and returns it. */
 export type Open = <T extends { close(): unknown }>(opened: T) => T
@@ -9,6 +9,13 @@ export type Open = <T extends { close(): unknown }>(opened: T) => T
 export function closers(): Open {
   const { open, closeAll } = closeStack()
   afterEach(closeAll)
+  return open
+}
+
+/** Does the same for one test, which may run beside others of its file. */
+export function closersOf({ onTestFinished }: Pick<TestContext, 'onTestFinished'>): Open {
+  const { open, closeAll } = closeStack()
+  onTestFinished(closeAll)
   return open
 }
 

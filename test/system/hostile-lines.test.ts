@@ -1,6 +1,6 @@
 // part: attacks
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { startProgram } from '../support/commands.ts'
+import { longestTurns } from './under-load.ts'
 
 const SECONDS = Number(process.env['SQUALL_ATTACK_SECONDS'] ?? 10)
 const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
@@ -53,11 +54,13 @@ test.each([
     else await sleep(1_500 + SECONDS * 1000)
     input.end()
     await squall.ended
-    const longest = Number(readFileSync(file, 'utf8'))
+    const longest = longestTurns(file)
     console.log(JSON.stringify({ isClient, longest }))
-    expect(longest).toBeGreaterThan(0)
-    // On an idle machine 50; a busy one slows the turns themselves.
-    expect(longest).toBeLessThanOrEqual(3 * 50)
+    // A machine that stands still lengthens one turn or two, and Squall's work each of thousands.
+    const third = longest[2] ?? 0
+    expect(third).toBeGreaterThan(0)
+    // 12 on a machine that is busy with other programs; without its pauses, Squall takes 100.
+    expect(third).toBeLessThanOrEqual(60)
   },
   SECONDS * 1000 + 60_000,
 )
