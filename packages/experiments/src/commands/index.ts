@@ -24,11 +24,13 @@ import { LOAD_MERGE, LOAD_REPORT } from './report.ts'
 import { SCHEMA } from './schema.ts'
 import { EXPERIMENT_SEARCH } from './search.ts'
 import { EXPERIMENT_SIMULATE } from './simulate.ts'
+import { SWEEP } from './sweep.ts'
 import { TAPE_CHECK, TAPE_DIFF, TAPE_SERVE, TAPE_SHOW } from './tape.ts'
 import { TRY } from './try.ts'
 
 export const COMMANDS: readonly Command[] = [
   DEMO,
+  command(SWEEP, () => import('../operations/sweep.ts'), 'sweepTape'),
   command(TRY, () => import('../try/try.ts'), 'trySquall'),
   INIT,
   command(CHECK, () => import('../check/check.ts'), 'checkCommand'),

@@ -1,3 +1,4 @@
+import { MARK } from './html-page.ts'
 import { duration, foreign, htmlText, integerText, latency, moment, percentage } from '#base'
 import { agentTable, verdictTable } from './agent-tables.ts'
 import { ENDINGS, type Endings, endingsOf } from './endings.ts'
@@ -23,8 +24,6 @@ import {
   toolErrorTable,
   toolTable,
 } from './run-tables.ts'
-
-const MARK = '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M9 1 3 9h4l-1 6 7-9H8z"/></svg>'
 
 /** Renders the head of the report: runs, target and time. */
 export function headHtml(runs: readonly TitledRun[], title: string): string {

@@ -13,6 +13,8 @@ export interface PlayOptions {
   readonly pace?: (typeof PACES)[number]
   /** What a call gets that the tape does not have. */
   readonly offTape?: (typeof OFF_TAPE)[number]
+  /** Gives a call that the tape has less often its last response once more. */
+  readonly repeats?: boolean
   /** Calls a live server in its place; undefined when that server is not to be asked. */
   readonly live?:
     ((tool: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>) | undefined
@@ -220,7 +222,7 @@ export class PlayedSession {
     readonly occurrence: number
   } {
     const player = this.#player
-    const { live, offTape } = player.options
+    const { live, offTape, repeats } = player.options
     const key = askedKey(method, params, player.tape.redaction)
     const name = nameOf(method, params)
     const occurrence = this.#counts.get(key) ?? 0
@@ -240,6 +242,7 @@ export class PlayedSession {
     if (EMPTY.has(method)) return { call: undefined, from: 'default', ...known }
     if (live !== undefined && method === 'tools/call')
       return { call: undefined, from: 'live', ...known }
+    if (repeats === true && last !== undefined) return { call: last, from: 'last', ...known }
     if (offTape !== 'last') return { call: undefined, from: 'off', ...known }
     const other = last ?? player.ofTool(method, name)?.at(-1)
     return { call: other, from: other === undefined ? 'off' : 'last', ...known }

@@ -28,7 +28,7 @@ test('retries that were not enough, real errors and slow tools are told apart', 
     ]
     const slow = await stage.run({ rules: delay, abortOn: undefined, slo: { p95: '100ms' } })
     expect(slow.summary).toMatch(
-      /^Failed at 20 %: p95 is [\d.]+ m?s, the limit is 100 ms\. p95 of work was [\d.]+ m?s, and [\d.]+ m?s before the faults\.$/,
+      /^Failed at 20 %: p95 is [\d.]+ m?s, the limit is 100 ms\. The slowest tool is work; it was [\d.]+ m?s before the faults\.$/,
     )
     const onEvent = (event: ExperimentEvent): void => {
       if (event.kind === 'phase' && event.stage !== undefined) ending = 'tool error'

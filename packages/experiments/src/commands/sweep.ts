@@ -1,0 +1,111 @@
+import { availableParallelism } from 'node:os'
+import {
+  asText,
+  count,
+  duration,
+  type Given,
+  group,
+  invalidCombination,
+  invalidValue,
+  many,
+  missing,
+  one,
+  toggle,
+} from '#cli'
+import { FAULT_NAMES } from '../sweep/faults.ts'
+import { GOOD, VERDICT_NAMES } from '../sweep/judge.ts'
+import { PLAY_FLAGS } from './tape.ts'
+import { operation, type RequestOf } from './operation.ts'
+
+const TASK = 'The task:'
+const CELLS = 'The cells:'
+const OUTPUT = 'Output:'
+const BAD = VERDICT_NAMES.filter((name) => !GOOD.has(name))
+const FORM = 'add its command behind --, as in -- node agent.js'
+
+export const SWEEP = operation({
+  name: 'sweep',
+  examples: [
+    'sweep --tape book-flight.tape -- node agent.js',
+    'sweep --tape book-flight.tape --check "grep -q booked" -- python agent.py {url}',
+    'sweep --tape book-flight.tape --cell 3-timeout -- node agent.js',
+  ],
+  page: 'docs/guides/sweep.md',
+  description: 'find the single failures that break a task, by a tape of its calls',
+  operands: { form: '[command...]', most: Infinity },
+  flags: {
+    ...group(TASK, {
+      tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
+      check: one(
+        'command',
+        'shell command that accepts a run by exit code 0; it reads the output of the task',
+        asText,
+      ),
+      match: PLAY_FLAGS.match,
+      cellTimeout: duration('longest run of the task', { min: 100, max: 3_600_000 }, '30s'),
+    }),
+    ...group(CELLS, {
+      faults: many(
+        'names',
+        `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
+        (given) => listed(given, FAULT_NAMES, 'fault'),
+      ),
+      cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
+        given.map(asText),
+      ),
+      repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
+      parallel: count(
+        'runs at the same time',
+        { min: 1, max: 256 },
+        String(availableParallelism()),
+      ),
+      budget: duration('time after which no cell begins', { min: 1000, max: 86_400_000 }, '1h'),
+    }),
+    ...group(OUTPUT, {
+      results: one('directory', 'directory of the results', asText, { default: 'squall-sweep' }),
+      resume: toggle('keep the cells that the results have, and run the others'),
+      accept: many(
+        'verdicts',
+        `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
+        (given) => listed(given, BAD, 'verdict'),
+      ),
+      junit: one('file', 'write the cells as JUnit XML', asText),
+      json: toggle('print the result as JSON'),
+    }),
+  },
+  fromEnvironment: false,
+  note: `
+The command gets the address of the server as MCP_URL and in place of {url}. Each run has a server
+and a sidecar of its own, and one fault at one call. Exit code: 0 when no single failure breaks the
+task, 1 when one does or cells were not run, 130 after Ctrl-C; --resume goes on.`,
+  parse: ({ tape, ...flags }, { operands: command }) => {
+    if (tape === undefined) {
+      throw missing('--tape is missing', 'record one with squall run --tape FILE')
+    }
+    if (command.length === 0) throw missing('no command', FORM)
+    if (flags.resume && flags.cell.length > 0) {
+      throw invalidCombination('--cell beside --resume', 'leave one of them out')
+    }
+    const faults = FAULT_NAMES.filter(
+      (name) => flags.faults.length === 0 || flags.faults.includes(name),
+    )
+    return { ...flags, faults, tape, command }
+  },
+})
+
+export type SweepRequest = RequestOf<typeof SWEEP>
+
+/** Reads names of a list that are separated by commas. */
+function listed<Name extends string>(
+  given: readonly Given[],
+  names: readonly Name[],
+  what: string,
+): readonly Name[] {
+  return given.flatMap((each) =>
+    each.text.split(',').map((text) => {
+      const name = names.find((known) => known === text.trim())
+      if (name !== undefined) return name
+      throw invalidValue(each, `has an unknown ${what}`, `write one of ${names.join(', ')}`)
+    }),
+  )
+}

@@ -1,0 +1,153 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
+import { INTERRUPTED, print } from '#cli'
+import { withJunit, writeJunit } from '../cli/junit.ts'
+import type { SweepRequest } from '../commands/sweep.ts'
+import { progressBar } from '../load/load-progress.ts'
+import { cell, type ReportTable } from '../report/report-table.ts'
+import { textTable } from '../report/text-table.ts'
+import { SweepTape } from '../sweep/sweep-tape.ts'
+import {
+  badCells,
+  isBad,
+  readSweep,
+  verdictOf,
+  type SweepResult,
+  type SweepSettings,
+} from '../sweep/sweep-result.ts'
+import {
+  againCommand,
+  cellSentence,
+  sweepSentence,
+  sweepTable,
+  unstableTable,
+} from '../sweep/sweep-tables.ts'
+import { sweepHtml } from '../sweep/sweep-html.ts'
+import { sweepSuite } from '../sweep/sweep-suite.ts'
+import { sweep } from '../sweep/sweep.ts'
+
+const BROKEN = 1
+
+/** Runs a sweep with its progress, and writes its results; returns the exit code. */
+export function sweepTape(request: SweepRequest): Promise<number> {
+  return withJunit(request.junit, 'squall sweep', () => sweepToResult(request))
+}
+
+async function sweepToResult(request: SweepRequest): Promise<number> {
+  const { results: directory, json } = request
+  const tape = await SweepTape.open(request.tape, request.match)
+  const settings: SweepSettings = {
+    tape: request.tape,
+    digest: sha256Of(await readFile(request.tape)),
+    command: request.command,
+    check: request.check ?? null,
+    match: request.match,
+    faults: request.faults,
+    repeat: request.repeat,
+    cellTimeoutMs: request.cellTimeout,
+  }
+  const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  const progress = showCells(json)
+  const began = performance.now()
+  try {
+    const result = await sweep({
+      settings,
+      tape,
+      directory,
+      only: request.cell,
+      parallel: request.parallel,
+      budgetMs: request.budget,
+      earlier: request.resume ? await earlierSweep(directory, settings) : undefined,
+      stop: interrupt.signal,
+      onProgress: progress.show,
+    })
+    progress.stop()
+    await writeFile(join(directory, 'report.html'), sweepHtml(result, directory))
+    await writeJunit(request.junit, sweepSuite(result, (performance.now() - began) / 1000))
+    await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
+    if (interrupt.signal.aborted) return INTERRUPTED
+    const isBroken = result.cells.some(
+      (each) => isBad(each) && !request.accept.includes(verdictOf(each)),
+    )
+    return result.left > 0 || isBroken ? BROKEN : 0
+  } catch (error) {
+    if (interrupt.signal.aborted) return INTERRUPTED
+    throw error
+  } finally {
+    progress.stop()
+    interrupt.forget()
+    await tape.close()
+  }
+}
+
+/** Reads the results of the same sweep. */
+async function earlierSweep(directory: string, settings: SweepSettings): Promise<SweepResult> {
+  const earlier = await readSweep(directory)
+  if (earlier === undefined) {
+    throw new Error(`${directory} has no results of a sweep; leave out --resume`)
+  }
+  const { tape: _, ...own } = settings
+  const { tape: __, ...others } = earlier.settings
+  if (JSON.stringify(own) === JSON.stringify(others)) return earlier
+  throw new Error(
+    `the results in ${directory} are of another tape, command or flags; name another directory with --results`,
+  )
+}
+
+function sweepText(result: SweepResult, directory: string): string {
+  return [
+    sweepSentence(result),
+    textTable(withoutAbout(sweepTable(result))),
+    textTable(unstableTable(result)),
+    badText(result, directory),
+    `report: ${directory}/report.html\n`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}
+
+/** Leaves out the arguments, for which a terminal is too narrow. */
+function withoutAbout({ rows, ...table }: ReportTable): ReportTable {
+  return { ...table, rows: rows.map(([first, ...rest]) => [cell(first!.text), ...rest]) }
+}
+
+const MAX_SHOWN = 10
+
+/** Lists the cells that break the task, and the command that shows the first again. */
+function badText(result: SweepResult, directory: string): string {
+  const bad = badCells(result)
+  const [first] = bad
+  if (first === undefined) return ''
+  const shown = bad.slice(0, MAX_SHOWN).map((each) => `${each.id}: ${cellSentence(each, result)}`)
+  const left = bad.length - shown.length
+  const more = left > 0 ? [`and ${left} more; the report has them all`] : []
+  return `${[...shown, ...more].join('\n')}\nagain: ${againCommand(first, result, directory)}\n`
+}
+
+/** Draws the progress on a terminal, with the time that is left. */
+function showCells(isQuiet: boolean) {
+  const output = process.stderr
+  const isLive = !isQuiet && redraws(output, process.env)
+  const began = performance.now()
+  let first: number | undefined
+  let isShown = false
+  return {
+    show: (done: number, all: number): void => {
+      first ??= done
+      if (!isLive) return
+      const each = (performance.now() - began) / Math.max(1, done - first)
+      const left = done === first ? '' : `, ${Math.ceil((each * (all - done)) / 1000)} s left`
+      isShown = true
+      redraw(
+        output,
+        `${progressBar(done / Math.max(1, all), 20)} ${done} of ${all} cells${left}`,
+        80,
+      )
+    },
+    stop: (): void => {
+      if (isShown) output.write(CLEAR_LINE)
+      isShown = false
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { stripVTControlCharacters } from 'node:util'
+import { oneLine } from '#base'
+import { redactText } from '#sidecar'
+
+/** The end of a command, and the end of what it printed. */
+export interface ProcessEnd {
+  /** Undefined for a command that a signal ended. */
+  readonly exitCode: number | undefined
+  readonly isTimedOut: boolean
+  /** A digest of the standard output. */
+  readonly output: string
+  /** The last lines of both outputs. */
+  readonly lines: readonly string[]
+}
+
+/** Limits a command. */
+export interface ProcessLimits {
+  readonly env: NodeJS.ProcessEnv
+  readonly timeoutMs: number
+  /** Ends the command when it is aborted. */
+  readonly stop: AbortSignal
+  /** What the command reads; nothing by default. */
+  readonly input?: Buffer
+}
+
+const MAX_KEPT = 256 * 1024
+const MAX_LINES = 20
+
+/** Reports a command that cannot be started. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+/**
+ * Runs a command in a process group of its own, which has ended when this resolves: also after a
+ * time-out, and also when Squall is killed.
+ */
+export async function runProcess(
+  [program = '', ...args]: readonly string[],
+  { env, timeoutMs, stop, input }: ProcessLimits,
+): Promise<ProcessEnd & { readonly printed: Buffer }> {
+  const child = spawn(program, args, { env, detached: true })
+  try {
+    await once(child, 'spawn')
+  } catch (error) {
+    const { code = (error as Error).message } = error as NodeJS.ErrnoException
+    throw new CommandError(`${oneLine(program, 200)} cannot be started: ${code}`)
+  }
+  const group = -child.pid!
+  const keeper = keeperOf(group)
+  child.on('error', () => undefined)
+  child.stdin.on('error', () => undefined).end(input)
+  const kill = (): void => killGroup(group)
+  const limit = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)])
+  if (limit.aborted) kill()
+  limit.addEventListener('abort', kill)
+  const hash = createHash('sha256')
+  const printed = new Kept()
+  const both = new Kept()
+  child.stdout.on('data', (chunk: Buffer) => {
+    hash.update(chunk)
+    printed.add(chunk)
+    both.add(chunk)
+  })
+  child.stderr.on('data', (chunk: Buffer) => both.add(chunk))
+  // Its descendants may hold the pipes for longer than it lives.
+  child.once('exit', kill)
+  const [code] = (await once(child, 'close')) as [number | null]
+  limit.removeEventListener('abort', kill)
+  keeper.kill('SIGKILL')
+  return {
+    exitCode: code ?? undefined,
+    isTimedOut: limit.aborted && !stop.aborted,
+    output: hash.digest('hex'),
+    lines: linesOf(both.bytes()),
+    printed: printed.bytes(),
+  }
+}
+
+/** Keeps the last bytes of an output. */
+class Kept {
+  #chunks: Buffer[] = []
+  #bytes = 0
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    while (this.#bytes - this.#chunks[0]!.length > MAX_KEPT) {
+      this.#bytes -= this.#chunks.shift()!.length
+    }
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks).subarray(-MAX_KEPT)
+  }
+}
+
+function linesOf(bytes: Buffer): readonly string[] {
+  const text = stripVTControlCharacters(bytes.toString('utf8')).trimEnd()
+  const lines = text === '' ? [] : text.split('\n').slice(-MAX_LINES)
+  return lines.map((line) => oneLine(redactText(line), 300))
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(group, 'SIGKILL')
+  } catch {
+    // All its processes have ended.
+  }
+}
+
+/** Starts a process that ends the group when Squall is killed and cannot do so. */
+function keeperOf(group: number) {
+  const keeper = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL -- "$0"', String(group)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // A signal to the group of Squall does not reach it.
+    detached: true,
+  })
+  keeper.on('error', () => undefined)
+  keeper.stdin.on('error', () => undefined)
+  return keeper
+}

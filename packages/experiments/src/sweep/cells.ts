@@ -1,0 +1,118 @@
+import { type Fields, fieldsOf, isRecord, pointerTo } from '#base'
+import { exactName } from '#rules'
+import type { MATCHES } from '../tape/play-options.ts'
+import { FAULT_RULES, type FaultName } from './faults.ts'
+
+/** A call of a tool, by the tool, its arguments, and how often the same call came before. */
+export interface SweepCall {
+  /** The number of the call in the table, from 1. */
+  readonly number: number
+  readonly tool: string
+  readonly args: Fields
+  readonly occurrence: number
+}
+
+/** One fault at one call. */
+export interface Cell {
+  /** Such as `3-timeout`. */
+  readonly id: string
+  readonly call: SweepCall
+  readonly fault: FaultName
+}
+
+/** What makes two calls the same. */
+export type CallMatch = (typeof MATCHES)[number]
+
+/** The name of the rule that injects the fault of a cell. */
+export const CELL_RULE = 'sweep'
+
+const MAX_LEAVES = 50
+const MAX_TEXT = 1000
+const REDACTED = '[redacted]'
+
+/** Counts calls by their key. */
+export function countCalls(keys: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts
+}
+
+/** Numbers the calls of a run in their order. */
+export function sweepCalls(
+  calls: readonly { readonly key: string; readonly tool: string; readonly args: unknown }[],
+): readonly SweepCall[] {
+  const seen = new Map<string, number>()
+  return calls.map(({ key, tool, args }, index) => {
+    const occurrence = seen.get(key) ?? 0
+    seen.set(key, occurrence + 1)
+    return { number: index + 1, tool, args: fieldsOf(args), occurrence }
+  })
+}
+
+/** Returns a cell for each call and fault. */
+export function cellsOf(
+  calls: readonly SweepCall[],
+  faults: readonly FaultName[],
+): readonly Cell[] {
+  return calls.flatMap((call) =>
+    faults.map((fault) => ({ id: `${call.number}-${fault}`, call, fault })),
+  )
+}
+
+/** Returns the rule that injects the fault of a cell at its call, and at no other one. */
+export function ruleOf(
+  { call, fault }: Cell,
+  calls: readonly SweepCall[],
+  match: CallMatch,
+): object {
+  const { tool, args, occurrence } = call
+  const exact = match === 'tool' ? {} : argsMatch(args, calls, tool)
+  return {
+    name: CELL_RULE,
+    match: {
+      tool: exactName(tool),
+      ...(Object.keys(exact).length > 0 && { args: exact }),
+    },
+    ...(occurrence > 0 && { after: occurrence }),
+    times: 1,
+    faults: FAULT_RULES[fault].faults,
+  }
+}
+
+/** Matches arguments exactly, as far as the other calls of the tool ask for it. */
+function argsMatch(
+  args: Fields,
+  calls: readonly SweepCall[],
+  tool: string,
+): Readonly<Record<string, unknown>> {
+  const own = leavesOf(args)
+  const others = calls
+    .filter((call) => call.tool === tool)
+    .flatMap((call) => [...leavesOf(call.args)])
+  const absent = others.filter(([pointer]) => !own.has(pointer) && pointer !== '')
+  return Object.fromEntries([
+    ...[...own].filter(([pointer]) => pointer !== ''),
+    ...absent.slice(0, MAX_LEAVES).map(([pointer]) => [pointer, { absent: true }] as const),
+  ])
+}
+
+/** Maps the JSON Pointer of each value to what matches it. */
+function leavesOf(args: Fields): ReadonlyMap<string, unknown> {
+  const leaves = new Map<string, unknown>()
+  const visit = (value: unknown, path: readonly string[]): void => {
+    if (leaves.size >= MAX_LEAVES) return
+    const members = Array.isArray(value) || isRecord(value) ? Object.entries(value) : []
+    for (const [name, member] of members) visit(member, [...path, name])
+    if (members.length === 0) leaves.set(pointerTo(path), leafMatch(value))
+  }
+  visit(args, [])
+  return leaves
+}
+
+function leafMatch(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) return { present: true }
+  if (typeof value !== 'string') return value
+  // The agent sends what the tape does not hold.
+  if (value.includes(REDACTED)) return { present: true }
+  return value.length > MAX_TEXT ? { prefix: value.slice(0, MAX_TEXT) } : value
+}

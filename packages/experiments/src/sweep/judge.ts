@@ -1,0 +1,78 @@
+import type { ProcessEnd } from './agent-process.ts'
+import { countCalls } from './cells.ts'
+
+/** How a task ended with one fault at one call. */
+export const VERDICTS = {
+  survived: 'the task had the same result as without the fault',
+  finished: 'the command ended with exit code 0; nothing checked its result',
+  failed_openly: 'the command ended with an error',
+  failed_silently: 'the command ended with exit code 0, and its result is wrong',
+  hung: 'the command did not end in time',
+  ran_away: 'the command called far more often than without the fault',
+  doubled_write: 'the server executed a call twice that is not safe to repeat',
+  off_tape: 'the command made calls that the tape does not have',
+  not_reached: 'the fault was never injected',
+} as const
+
+export type SweepVerdict = keyof typeof VERDICTS
+
+export const VERDICT_NAMES = Object.keys(VERDICTS) as readonly SweepVerdict[]
+
+/** The verdicts that do not fail a sweep. */
+export const GOOD: ReadonlySet<SweepVerdict> = new Set([
+  'survived',
+  'finished',
+  'not_reached',
+] as const)
+
+/** A call that the server of the tape got. */
+export interface ServedCall {
+  readonly key: string
+  readonly tool: string
+  readonly args: unknown
+  /** The line of the tape; undefined for a call that the tape does not have. */
+  readonly line: number | undefined
+}
+
+/** What is known of a run when its command has ended. */
+export interface RunFacts {
+  readonly end: ProcessEnd
+  /** True when `--check` accepted the run; undefined without a check. */
+  readonly isAccepted: boolean | undefined
+  /** The calls of tools by the client. */
+  readonly calls: number
+  readonly isRunaway: boolean
+  readonly isInjected: boolean
+  readonly served: readonly ServedCall[]
+  /** The number of calls with a false value in their arguments. */
+  readonly falseUsed: number
+}
+
+/** The runs without a fault, as far as they agree. */
+export interface Baseline {
+  /** The digest of the output; undefined where it differs from run to run. */
+  readonly output: string | undefined
+  /** The number of executions by call. */
+  readonly executed: ReadonlyMap<string, number>
+  readonly isSafe: (tool: string) => boolean
+}
+
+/** Judges a run. The first verdict that is true counts. */
+export function judge(facts: RunFacts, { output, executed, isSafe }: Baseline): SweepVerdict {
+  const { end, isAccepted, served } = facts
+  if (!facts.isInjected) return 'not_reached'
+  if (end.isTimedOut) return 'hung'
+  if (facts.isRunaway) return 'ran_away'
+  const unsafe = served.filter((call) => !isSafe(call.tool) && call.line !== undefined)
+  const counts = countCalls(unsafe.map(({ key }) => key))
+  if ([...counts].some(([key, count]) => count > Math.max(1, executed.get(key) ?? 0))) {
+    return 'doubled_write'
+  }
+  if (facts.falseUsed > 0) return 'failed_silently'
+  const isSame = isAccepted ?? (output === undefined ? undefined : output === end.output)
+  if (end.exitCode === 0 && isSame === true) return 'survived'
+  if (served.some(({ line }) => line === undefined)) return 'off_tape'
+  if (end.exitCode !== 0) return 'failed_openly'
+  // Another output is not wrong by itself: an agent may say that a service was not reachable.
+  return isAccepted === false ? 'failed_silently' : 'finished'
+}

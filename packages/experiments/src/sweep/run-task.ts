@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { runProcess } from './agent-process.ts'
+import type { RunFacts, ServedCall } from './judge.ts'
+
+/** The task of a sweep: a command that calls the tools of the tape. */
+export interface SweepTask {
+  readonly command: readonly string[]
+  /** A command of the shell that accepts a run by exit code 0; it reads what the run printed. */
+  readonly check: string | undefined
+  readonly cellTimeoutMs: number
+  /** The id of the cell, for the command. */
+  readonly cell: string
+}
+
+/** The tape as a server behind a sidecar of its own. */
+export interface TapeServer {
+  /** The address for the command. */
+  readonly url: string
+  /** The calls of tools that clients have made. */
+  readonly calls: number
+  /** True when a rule was injected. */
+  readonly isInjected: boolean
+  /** The calls of tools that reached the server, in their order. */
+  readonly served: readonly ServedCall[]
+  /** Returns the number of calls with a false value in their arguments. */
+  falseUsed(): Promise<number>
+  close(): Promise<void>
+}
+
+/** A run of the task. */
+export interface Run extends RunFacts {
+  readonly seconds: number
+}
+
+const LOOK_MS = 50
+
+/**
+ * Runs the task once; more than `mostCalls` calls end it. The server, its sidecar and all processes
+ * of the command have ended when this resolves.
+ */
+export async function runTask(
+  { command, check, cellTimeoutMs, cell }: SweepTask,
+  open: () => Promise<TapeServer>,
+  { stop, mostCalls = Infinity }: { readonly stop: AbortSignal; readonly mostCalls?: number },
+): Promise<Run> {
+  const server = await open()
+  const began = performance.now()
+  const runaway = new AbortController()
+  const ended = new AbortController()
+  void watchCalls(server, mostCalls, runaway, ended.signal)
+  try {
+    const { url } = server
+    const env = { ...process.env, MCP_URL: url, SQUALL_URL: url, SQUALL_CELL: cell }
+    const limits = { env, timeoutMs: cellTimeoutMs, stop: AbortSignal.any([stop, runaway.signal]) }
+    const words = command.map((word) => word.replaceAll('{url}', url))
+    const { printed, ...end } = await runProcess(words, limits)
+    const seconds = (performance.now() - began) / 1000
+    const { calls, isInjected, served } = server
+    const isRunaway = runaway.signal.aborted
+    const falseUsed = await server.falseUsed()
+    const checked =
+      check === undefined || end.exitCode !== 0
+        ? undefined
+        : await runProcess(['/bin/sh', '-c', check], { ...limits, input: printed })
+    const isAccepted = checked && checked.exitCode === 0
+    return { end, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
+  } finally {
+    ended.abort()
+    await server.close()
+  }
+}
+
+/** Aborts when clients have made too many calls. */
+async function watchCalls(
+  server: TapeServer,
+  most: number,
+  runaway: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    if (server.calls > most) return runaway.abort()
+    await wait(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined)
+  }
+}

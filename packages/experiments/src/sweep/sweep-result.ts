@@ -1,0 +1,131 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fieldsOf, listOf } from '#base'
+import type { CallMatch } from './cells.ts'
+import type { FaultName } from './faults.ts'
+import { GOOD, type SweepVerdict, VERDICTS } from './judge.ts'
+
+export const SWEEP_SCHEMA = 'squall.sweep/1'
+
+/** One run of a cell. */
+export interface CellRun {
+  readonly verdict: SweepVerdict
+  /** Null for a command that a signal ended. */
+  readonly exitCode: number | null
+  readonly seconds: number
+  /** The calls of tools by the client. */
+  readonly calls: number
+  readonly offTape: number
+  readonly falseUsed: number
+  /** The last lines that the command printed. */
+  readonly lines: readonly string[]
+}
+
+export interface CellResult {
+  readonly id: string
+  /** The number of the call. */
+  readonly call: number
+  readonly fault: FaultName
+  readonly runs: readonly CellRun[]
+}
+
+export interface ShownCall {
+  readonly number: number
+  readonly tool: string
+  /** The arguments, shortened. */
+  readonly args: string
+  readonly occurrence: number
+}
+
+/** What two sweeps must share to be one. */
+export interface SweepSettings {
+  readonly tape: string
+  /** The digest of the tape. */
+  readonly digest: string
+  readonly command: readonly string[]
+  readonly check: string | null
+  readonly match: CallMatch
+  readonly faults: readonly FaultName[]
+  readonly repeat: number
+  readonly cellTimeoutMs: number
+}
+
+/** The result of a sweep, stored after each cell. */
+export interface SweepResult {
+  readonly schema: typeof SWEEP_SCHEMA
+  readonly squall: string
+  readonly startedAt: string
+  readonly settings: SweepSettings
+  readonly calls: readonly ShownCall[]
+  /** Calls that do not occur in all runs without a fault: they are not tested. */
+  readonly unstable: readonly ShownCall[]
+  readonly cells: readonly CellResult[]
+  /** The number of cells that were not run. */
+  readonly left: number
+}
+
+/** The worst verdict first. */
+const ORDER = [
+  'failed_silently',
+  'doubled_write',
+  'ran_away',
+  'hung',
+  'failed_openly',
+  'off_tape',
+  'not_reached',
+  'finished',
+  'survived',
+] as const satisfies readonly SweepVerdict[]
+
+/** Returns the worst verdict of the runs of a cell. */
+export function verdictOf({ runs }: CellResult): SweepVerdict {
+  return ORDER.find((verdict) => runs.some((run) => run.verdict === verdict)) ?? 'not_reached'
+}
+
+/** Returns true for a cell that breaks the task. */
+export function isBad(cell: CellResult): boolean {
+  return !GOOD.has(verdictOf(cell))
+}
+
+/** Returns the cells that break the task, the worst first. */
+export function badCells({ cells }: SweepResult): readonly CellResult[] {
+  const rank = (cell: CellResult): number => ORDER.indexOf(verdictOf(cell))
+  return cells.filter(isBad).toSorted((a, b) => rank(a) - rank(b))
+}
+
+const FILE = 'result.json'
+
+/** Stores what is known of a sweep. */
+export async function storeSweep(directory: string, result: SweepResult): Promise<void> {
+  const beside = join(directory, `${FILE}.new`)
+  await writeFile(beside, `${JSON.stringify(result, null, 2)}\n`)
+  await rename(beside, join(directory, FILE))
+}
+
+export async function openSweep(directory: string): Promise<void> {
+  await mkdir(join(directory, 'cells'), { recursive: true })
+}
+
+/** Reads a stored sweep; undefined when there is none, or when it is invalid. */
+export async function readSweep(directory: string): Promise<SweepResult | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(directory, FILE), 'utf8'))
+    return isSweep(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isSweep(value: unknown): value is SweepResult {
+  const { schema, cells, settings } = fieldsOf(value)
+  return (
+    schema === SWEEP_SCHEMA &&
+    Array.isArray(fieldsOf(settings)['command']) &&
+    listOf(cells).every(
+      ({ id, call, runs }) =>
+        typeof id === 'string' &&
+        typeof call === 'number' &&
+        listOf(runs).every(({ verdict }) => Object.hasOwn(VERDICTS, String(verdict))),
+    )
+  )
+}

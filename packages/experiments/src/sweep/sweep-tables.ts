@@ -1,0 +1,137 @@
+import { foreign, integerText, percentage, startWords } from '#base'
+import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
+import { FAULT_RULES } from './faults.ts'
+import { type SweepVerdict, VERDICTS } from './judge.ts'
+import { badCells, type CellResult, isBad, type SweepResult, verdictOf } from './sweep-result.ts'
+
+/** The words of the table. */
+const SHORT: Readonly<Record<SweepVerdict, string>> = {
+  survived: 'ok',
+  finished: 'ended',
+  failed_openly: 'failed',
+  failed_silently: 'SILENT',
+  hung: 'HUNG',
+  ran_away: 'RUNAWAY',
+  doubled_write: 'TWICE',
+  off_tape: 'off tape',
+  not_reached: '-',
+}
+
+const WORDS: Readonly<Record<SweepVerdict, string>> = {
+  survived: 'survived',
+  finished: 'finished',
+  failed_openly: 'failed openly',
+  failed_silently: 'failed silently',
+  hung: 'hung',
+  ran_away: 'ran away',
+  doubled_write: 'doubled a write',
+  off_tape: 'went off the tape',
+  not_reached: 'never met the fault',
+}
+
+/** Returns a verdict as the table shows it, with its words. */
+export function verdictWords(verdict: SweepVerdict): string {
+  return `${SHORT[verdict]}: ${WORDS[verdict]}`
+}
+
+/** Summarizes a sweep in one sentence. */
+export function sweepSentence(result: SweepResult): string {
+  const { cells, calls, left } = result
+  const counts = (Object.keys(WORDS) as SweepVerdict[])
+    .map(
+      (verdict) => [verdict, cells.filter((each) => verdictOf(each) === verdict).length] as const,
+    )
+    .filter(([, count]) => count > 0)
+    .map(([verdict, count]) => `${integerText(count)} ${WORDS[verdict]}`)
+  const rest = left === 0 ? '' : ` ${integerText(left)} were not run.`
+  const total = `${integerText(calls.length)} calls, ${integerText(cells.length)} single failures`
+  return `${total}: ${counts.join(', ') || 'none was run'}.${rest}`
+}
+
+/** Tabulates the verdicts: calls down, faults across. */
+export function sweepTable({ calls, cells, settings }: SweepResult): ReportTable {
+  const by = new Map(cells.map((each) => [each.id, each]))
+  return {
+    title: 'Which single failure breaks the task',
+    ...(settings.repeat > 1 && { about: `The worst of ${settings.repeat} runs counts.` }),
+    columns: [{ name: 'Call' }, ...settings.faults.map((name) => ({ name }))],
+    rows: calls.map(({ number, tool, args, occurrence }) => [
+      {
+        text: `${number} ${foreign(tool, 28)}${occurrence > 0 ? ` (${occurrence + 1})` : ''}`,
+        about: args,
+      },
+      ...settings.faults.map((fault) => verdictCell(by.get(`${number}-${fault}`))),
+    ]),
+  }
+}
+
+function verdictCell(result: CellResult | undefined): Cell {
+  if (result === undefined) return cell('')
+  const verdict = verdictOf(result)
+  const { runs } = result
+  const good = runs.filter((run) => run.verdict === 'survived' || run.verdict === 'finished').length
+  const about = runs.length > 1 ? `${good} of ${runs.length}` : ''
+  const tone = isBad(result) ? 'bad' : verdict === 'survived' ? 'good' : undefined
+  return { text: SHORT[verdict], about, ...(tone && { tone }) }
+}
+
+/** Lists the cells that break the task, with the command that shows each again. */
+export function badTable(result: SweepResult, directory: string): ReportTable {
+  return {
+    title: 'What breaks it',
+    columns: [{ name: 'Cell' }, { name: 'What happened' }, { name: 'Again' }],
+    rows: badCells(result).map((each) => [
+      { text: each.id, tone: 'bad' },
+      { text: cellSentence(each, result), about: lastLine(each) },
+      cell(againCommand(each, result, directory)),
+    ]),
+  }
+}
+
+/** Says what happened in a cell. */
+export function cellSentence(each: CellResult, { calls }: SweepResult): string {
+  const { tool, number } = calls.find((call) => call.number === each.call)!
+  const { sees } = FAULT_RULES[each.fault]
+  const shares = each.runs.length === 1 ? '' : ` (in ${percentage(shareOf(each))} of runs)`
+  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[verdictOf(each)]}${shares}.`
+}
+
+function shareOf(each: CellResult): number {
+  const verdict = verdictOf(each)
+  return each.runs.filter((run) => run.verdict === verdict).length / each.runs.length
+}
+
+function lastLine({ runs }: CellResult): string {
+  return runs.at(-1)?.lines.at(-1) ?? ''
+}
+
+/** Returns the command that runs a cell again. */
+export function againCommand(
+  { id }: CellResult,
+  { settings }: SweepResult,
+  directory: string,
+): string {
+  const { tape, check, match, command } = settings
+  const flags = [
+    `--tape ${shellWord(tape)}`,
+    `--cell ${id}`,
+    `--results ${shellWord(`${directory}-${id}`)}`,
+    ...(check === null ? [] : [`--check ${shellWord(check)}`]),
+    ...(match === 'arguments' ? [] : [`--match ${match}`]),
+  ]
+  return `${startWords()} sweep ${flags.join(' ')} -- ${command.map(shellWord).join(' ')}`
+}
+
+function shellWord(word: string): string {
+  return /^[\w./:=@%+,{}-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** Lists the calls that are not tested, because they are not in each run without a fault. */
+export function unstableTable({ unstable }: SweepResult): ReportTable {
+  return {
+    title: 'Unstable calls',
+    about: 'They are not in each of the three runs without a fault, and are not tested.',
+    columns: [{ name: 'Call' }, { name: 'Arguments' }],
+    rows: unstable.map(({ tool, args }) => [cell(foreign(tool, 60)), cell(args)]),
+  }
+}

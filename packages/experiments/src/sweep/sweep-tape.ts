@@ -1,0 +1,112 @@
+import { fieldsOf, listOf } from '#base'
+import { assemble, parseRunOptions, redactMessage } from '#sidecar'
+import { TapeUpstream } from '../tape/tape-upstream.ts'
+import { Player } from '../tape/player.ts'
+import { Tape } from '../tape/tape.ts'
+import { CELL_RULE, type CallMatch } from './cells.ts'
+import type { ServedCall } from './judge.ts'
+import type { TapeServer } from './run-task.ts'
+
+const NOTHING = (): void => {}
+const SILENT = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING }
+
+/** A tape that is served once for each run. */
+export class SweepTape {
+  readonly #tape: Tape
+  readonly #match: CallMatch
+  /** The tools that may be called twice, as the taped server declares. */
+  readonly #safe: ReadonlySet<string>
+
+  private constructor(tape: Tape, match: CallMatch, safe: ReadonlySet<string>) {
+    this.#tape = tape
+    this.#match = match
+    this.#safe = safe
+  }
+
+  static async open(path: string, match: CallMatch): Promise<SweepTape> {
+    const tape = await Tape.open(path)
+    return new SweepTape(tape, match, await safeTools(tape))
+  }
+
+  close(): Promise<void> {
+    return this.#tape.close()
+  }
+
+  isSafe(tool: string): boolean {
+    return this.#safe.has(tool)
+  }
+
+  /** Starts the tape as a server behind a sidecar of its own, with the rules of a file. */
+  async serve(rules: string | undefined): Promise<TapeServer> {
+    const served: ServedCall[] = []
+    const player = new Player(this.#tape, {
+      session: 'all',
+      match: this.#match,
+      repeats: true,
+      onCall: ({ method, name: tool, params, key, line }) => {
+        if (method !== 'tools/call') return
+        const shown = redactMessage({ method, params }, this.#tape.redaction)
+        const { arguments: args } = fieldsOf(shown['params'])
+        const own = this.#match === 'tool' ? tool : key
+        served.push({ key: own, tool, args, line })
+      },
+    })
+    const flags = {
+      listen: '127.0.0.1:0',
+      admin: 'off',
+      upstream: 'http://127.0.0.1:9',
+      'guard-error-rate': 'off',
+      ...(rules !== undefined && { rules }),
+    }
+    const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
+    const { NODE_ENV, ENVIRONMENT } = process.env
+    const options = parseRunOptions(raw, { NODE_ENV, ENVIRONMENT })
+    const { neverArmed } = options.rules
+    if (neverArmed !== undefined) throw new Error(`no fault is injected here: ${neverArmed}`)
+    const own = { name: 'the tape', upstream: new TapeUpstream(player) }
+    const running = await assemble(options, SILENT, { own })
+    const version = running.rules?.last?.version
+    if (version?.kind === 'rejected') {
+      await running.close()
+      const [problem] = version.problems.flatMap(({ problems }) => problems)
+      throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
+    }
+    let calls = 0
+    running.watch.read(({ method }) => void (calls += method === 'tools/call' ? 1 : 0))
+    return {
+      url: `http://${running.listeners[0]!.text}/mcp`,
+      served,
+      get calls() {
+        return calls
+      },
+      get isInjected() {
+        return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
+      },
+      falseUsed: async () => falseUsed((await running.metrics.render()).text),
+      close: () => running.close(),
+    }
+  }
+}
+
+const USED = /^squall_falsified_total\{.*verdict="used.*\} (\d+)$/gm
+
+/** Counts the false values that were used, in metrics. */
+function falseUsed(metrics: string): number {
+  return [...metrics.matchAll(USED)].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+/** Returns the tools that declare to be read-only or idempotent. */
+async function safeTools(tape: Tape): Promise<ReadonlySet<string>> {
+  const safe = new Set<string>()
+  for (const { method, responses } of tape.calls) {
+    if (method !== 'tools/list') continue
+    for (const response of responses) {
+      const { result } = (await tape.read(response)) ?? {}
+      for (const { name, annotations } of listOf(fieldsOf(result)['tools'])) {
+        const { readOnlyHint, idempotentHint } = fieldsOf(annotations)
+        if (readOnlyHint === true || idempotentHint === true) safe.add(String(name))
+      }
+    }
+  }
+  return safe
+}

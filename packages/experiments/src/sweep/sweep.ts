@@ -1,0 +1,182 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { oneLine } from '#base'
+import { readVersion } from '#cli'
+import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
+import { type Baseline, judge } from './judge.ts'
+import { type Run, runTask, type SweepTask } from './run-task.ts'
+import type { SweepTape } from './sweep-tape.ts'
+import {
+  type CellResult,
+  type CellRun,
+  openSweep,
+  type ShownCall,
+  storeSweep,
+  SWEEP_SCHEMA,
+  type SweepResult,
+  type SweepSettings,
+} from './sweep-result.ts'
+
+export interface SweepOptions {
+  readonly settings: SweepSettings
+  readonly tape: SweepTape
+  /** The directory of the results. */
+  readonly directory: string
+  /** The cells to run, by id; empty for all. */
+  readonly only: readonly string[]
+  readonly parallel: number
+  /** No cell begins later than this, in milliseconds. */
+  readonly budgetMs: number
+  readonly earlier: SweepResult | undefined
+  readonly stop: AbortSignal
+  readonly onProgress: (done: number, all: number) => void
+}
+
+/** The calls of the task, and how it ends without a fault. */
+interface Healthy extends Baseline {
+  readonly calls: readonly SweepCall[]
+  /** Calls that do not occur in all runs. */
+  readonly unstable: readonly SweepCall[]
+  /** The number of calls above which a run is a runaway. */
+  readonly mostCalls: number
+}
+
+const BASELINE_RUNS = 3
+const MIN_RUNAWAY = 20
+const RUNAWAY_FACTOR = 5
+const MAX_ARGS = 80
+
+/** Runs the task with each fault at each of its calls, and stores what is known after each cell. */
+export async function sweep(options: SweepOptions): Promise<SweepResult> {
+  const { settings, directory, earlier, parallel, budgetMs, stop, onProgress } = options
+  const startedAt = earlier?.startedAt ?? new Date().toISOString()
+  const until = performance.now() + budgetMs
+  const healthy = await runHealthy(options)
+  const cells = chosenCells(cellsOf(healthy.calls, settings.faults), options)
+  const known = new Map(earlier?.cells.map((cell) => [cell.id, cell]))
+  const waiting = cells.filter(({ id }) => !known.has(id))
+  const resultNow = (): SweepResult => {
+    const done = cells.flatMap(({ id }) => known.get(id) ?? [])
+    return {
+      schema: SWEEP_SCHEMA,
+      squall: readVersion(),
+      startedAt,
+      settings,
+      calls: healthy.calls.map(shownCall),
+      unstable: healthy.unstable.map(shownCall),
+      cells: done,
+      left: cells.length - done.length,
+    }
+  }
+  await openSweep(directory)
+  // One after the other: each has what the one before had.
+  let stored = storeSweep(directory, resultNow())
+  const work = async (): Promise<void> => {
+    while (!stop.aborted && performance.now() < until) {
+      const cell = waiting.shift()
+      const result = cell && (await runCell(options, cell, healthy))
+      if (result === undefined) return
+      known.set(result.id, result)
+      onProgress(known.size, cells.length)
+      stored = stored.then(() => storeSweep(directory, resultNow()))
+    }
+  }
+  onProgress(known.size, cells.length)
+  await Promise.all(Array.from({ length: parallel }, work))
+  await stored
+  return resultNow()
+}
+
+/** Runs the task without a fault, and compares the runs. Throws when one fails. */
+async function runHealthy({ settings, tape, stop }: SweepOptions): Promise<Healthy> {
+  const runs: Run[] = []
+  while (runs.length < BASELINE_RUNS) {
+    const run = await runTask(taskOf(settings, 'none'), () => tape.serve(undefined), { stop })
+    stop.throwIfAborted()
+    failedRun(run)
+    runs.push(run)
+  }
+  const [first] = runs
+  const counts = runs.map(({ served }) => countCalls(served.map(({ key }) => key)))
+  const least = (key: string): number => Math.min(...counts.map((each) => each.get(key) ?? 0))
+  // In the order of the tape: that of parallel calls differs from run to run.
+  const served = first!.served.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity))
+  const all = sweepCalls(served)
+  const isStable = (call: SweepCall, index: number): boolean =>
+    call.occurrence < least(served[index]!.key)
+  const outputs = new Set(runs.map(({ end }) => end.output))
+  return {
+    calls: all.filter(isStable),
+    unstable: all.filter((call, index) => !isStable(call, index)),
+    output: outputs.size === 1 ? first!.end.output : undefined,
+    executed: counts[0]!,
+    isSafe: (tool) => tape.isSafe(tool),
+    mostCalls: Math.max(MIN_RUNAWAY, all.length * RUNAWAY_FACTOR),
+  }
+}
+
+/** Throws where a run without a fault did not succeed: nothing can be learned from the others. */
+function failedRun({ end, isAccepted, served }: Run): void {
+  const last = end.lines.length === 0 ? '' : `\n  ${end.lines.join('\n  ')}`
+  const fail = (wrong: string, fix: string): never => {
+    throw new Error(`without a fault, ${wrong}; ${fix}${last}`)
+  }
+  if (end.isTimedOut) fail('the command did not end in time', 'raise --cell-timeout')
+  if (end.exitCode !== 0) {
+    fail(`the command ended with ${end.exitCode ?? 'a signal'}`, 'run it alone against the tape')
+  }
+  if (isAccepted === false) fail('--check did not accept the result', 'mend --check')
+  if (served.length === 0) {
+    fail(
+      'the command called no tool',
+      'let it use the address in MCP_URL, or {url} in its arguments',
+    )
+  }
+}
+
+function chosenCells(cells: readonly Cell[], { only, settings }: SweepOptions): readonly Cell[] {
+  const strange = only.find((id) => !cells.some((cell) => cell.id === id))
+  if (strange === undefined) return cells.filter(({ id }) => only.length === 0 || only.includes(id))
+  const form = `write the number of a call and a fault, such as 1-${settings.faults[0]}`
+  throw new Error(`there is no cell ${oneLine(strange, 40)}; ${form}`)
+}
+
+/** Runs a cell as often as asked for; undefined when it was interrupted. */
+async function runCell(
+  { settings, tape, directory, stop }: SweepOptions,
+  cell: Cell,
+  healthy: Healthy,
+): Promise<CellResult | undefined> {
+  const rules = { seed: 1, rules: [ruleOf(cell, healthy.calls, settings.match)] }
+  const file = join(directory, 'cells', `${cell.id}.yaml`)
+  // JSON is YAML.
+  await writeFile(file, `${JSON.stringify(rules, null, 2)}\n`)
+  const task = taskOf(settings, cell.id)
+  const runs: CellRun[] = []
+  while (runs.length < settings.repeat) {
+    const run = await runTask(task, () => tape.serve(file), {
+      stop,
+      mostCalls: healthy.mostCalls,
+    })
+    if (stop.aborted) return undefined
+    const { end, seconds, calls, served, falseUsed } = run
+    runs.push({
+      verdict: judge(run, healthy),
+      exitCode: end.exitCode ?? null,
+      seconds: Math.round(seconds * 1000) / 1000,
+      calls,
+      offTape: served.filter(({ line }) => line === undefined).length,
+      falseUsed,
+      lines: end.lines,
+    })
+  }
+  return { id: cell.id, call: cell.call.number, fault: cell.fault, runs }
+}
+
+function taskOf({ command, check, cellTimeoutMs }: SweepSettings, cell: string): SweepTask {
+  return { command, check: check ?? undefined, cellTimeoutMs, cell }
+}
+
+function shownCall({ number, tool, args, occurrence }: SweepCall): ShownCall {
+  return { number, tool, args: oneLine(JSON.stringify(args), MAX_ARGS), occurrence }
+}

@@ -1,0 +1,102 @@
+// An agent with a script in place of a model: finds a flight, books it, sends a receipt. The argument
+// names its weakness; without one it is careful: it has time-outs, repeats reads, checks what it
+// reads, and ends with exit code 1 where it cannot go on.
+const weakness = process.argv[2] ?? 'none'
+const url = process.env['MCP_URL']
+const TIMEOUT_MS = 3000
+let session
+let id = 0
+
+async function post(message, timeoutMs = TIMEOUT_MS) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(session && { 'mcp-session-id': session }),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    ...(timeoutMs > 0 && { signal: AbortSignal.timeout(timeoutMs) }),
+  })
+  session = response.headers.get('mcp-session-id') ?? session
+  const text = await response.text()
+  if (!response.ok)
+    throw Object.assign(new Error(`status ${response.status}`), { status: response.status })
+  const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? 'null')
+  return JSON.parse(data)
+}
+
+async function connect() {
+  session = undefined
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'scripted', version: '1' },
+  }
+  await post({ id: ++id, method: 'initialize', params })
+  await post({ method: 'notifications/initialized' })
+}
+
+async function once(tool, args) {
+  const timeoutMs = weakness === `no-timeout:${tool}` ? 0 : TIMEOUT_MS
+  const { result, error } = await post(
+    { id: ++id, method: 'tools/call', params: { name: tool, arguments: args } },
+    timeoutMs,
+  )
+  if (error !== undefined) throw new Error(error.message)
+  if (result.isError === true) {
+    if (weakness === `ignores-errors:${tool}`) return {}
+    throw new Error(result.content?.[0]?.text ?? 'no text')
+  }
+  return result.structuredContent ?? JSON.parse(result.content?.[0]?.text ?? '{}')
+}
+
+async function call(tool, args, { isSafe, check }) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const found = await once(tool, args)
+      if (weakness !== `ignores-errors:${tool}` && !check(found))
+        throw new Error('a strange result')
+      return found
+    } catch (error) {
+      // It plans anew, and again.
+      if (weakness === `loops:${tool}`) {
+        for (;;) await once('search_flights', { from: 'OSL', to: 'LIS' })
+      }
+      const mayRepeat = isSafe || error.status === 429 || weakness === `repeats:${tool}`
+      if (weakness === `gives-up:${tool}` || !mayRepeat || attempt >= 3) throw error
+      if (error.status === 404 && weakness !== 'one-session') await connect()
+    }
+  }
+}
+
+try {
+  await connect()
+  const flights = await call(
+    'search_flights',
+    { from: 'OSL', to: 'LIS' },
+    { isSafe: true, check: ({ flights: all }) => Array.isArray(all) && all[0]?.id !== undefined },
+  )
+  const ids = flights.flights.map((each) => each.id)
+  const priced = async (flight) => {
+    // The order of parallel calls differs from run to run.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+    const check = ({ price: found }) => typeof found === 'number'
+    const { price = 9999 } = await call('get_price', { flight }, { isSafe: true, check })
+    return { flight, price }
+  }
+  const [{ flight, price }] = (await Promise.all(ids.map(priced))).sort((a, b) => a.price - b.price)
+  const { booking } = await call(
+    'book_flight',
+    { flight, price },
+    { isSafe: false, check: ({ booking: found }) => typeof found === 'string' },
+  )
+  await call('send_receipt', { booking }, { isSafe: false, check: ({ sent }) => sent === true })
+  process.stdout.write(`booked ${flight} for ${price}: ${booking}\n`)
+} catch (error) {
+  if (weakness === 'hides-errors') process.stdout.write('done\n')
+  else {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  }
+}
