@@ -6,9 +6,11 @@ Tests use the fixture `squall`. `Sidecar` runs Squall without pytest.
 from .admin import CallError, Fault, InvalidRulesError, Rules, SidecarError
 from .program import ProgramNotFoundError, find_program
 from .sidecar import Sidecar, Squall
+from .sweep import Cell, SweepError, sweep
 
 __all__ = [
     "CallError",
+    "Cell",
     "Fault",
     "InvalidRulesError",
     "ProgramNotFoundError",
@@ -16,5 +18,7 @@ __all__ = [
     "Sidecar",
     "SidecarError",
     "Squall",
+    "SweepError",
     "find_program",
+    "sweep",
 ]

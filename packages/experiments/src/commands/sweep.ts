@@ -62,7 +62,11 @@ export const SWEEP = operation({
       budget: duration('time after which no cell begins', { min: 1000, max: 86_400_000 }, '1h'),
     }),
     ...group(OUTPUT, {
-      results: one('directory', 'directory of the results', asText, { default: 'squall-sweep' }),
+      results: one(
+        'directory',
+        'directory of the results (default: squall-sweep, with --cell and its id)',
+        asText,
+      ),
       resume: toggle('keep the cells that the results have, and run the others'),
       accept: many(
         'verdicts',
@@ -77,7 +81,7 @@ export const SWEEP = operation({
   note: `
 The command gets the address of the server as MCP_URL and in place of {url}. Each run has a server
 and a sidecar of its own, and one fault at one call. Exit code: 0 when no single failure breaks the
-task, 1 when one does or cells were not run, 130 after Ctrl-C; --resume goes on.`,
+task, 1 when one does, or when cells were not run or no fault was injected, 130 after Ctrl-C; --resume goes on.`,
   parse: ({ tape, ...flags }, { operands: command }) => {
     if (tape === undefined) {
       throw missing('--tape is missing', 'record one with squall run --tape FILE')
@@ -86,10 +90,12 @@ task, 1 when one does or cells were not run, 130 after Ctrl-C; --resume goes on.
     if (flags.resume && flags.cell.length > 0) {
       throw invalidCombination('--cell beside --resume', 'leave one of them out')
     }
+    const [cell] = flags.cell
+    const results = flags.results ?? (cell === undefined ? 'squall-sweep' : `squall-sweep-${cell}`)
     const faults = FAULT_NAMES.filter(
       (name) => flags.faults.length === 0 || flags.faults.includes(name),
     )
-    return { ...flags, faults, tape, command }
+    return { ...flags, results, faults, tape, command }
   },
 })
 

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
 import { INTERRUPTED, print } from '#cli'
+import { redactText } from '#sidecar'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
@@ -12,7 +13,6 @@ import {
   badCells,
   isBad,
   readSweep,
-  verdictOf,
   type SweepResult,
   type SweepSettings,
 } from '../sweep/sweep-result.ts'
@@ -40,8 +40,8 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
   const settings: SweepSettings = {
     tape: request.tape,
     digest: sha256Of(await readFile(request.tape)),
-    command: request.command,
-    check: request.check ?? null,
+    command: request.command.map(redactText),
+    check: request.check === undefined ? null : redactText(request.check),
     match: request.match,
     faults: request.faults,
     repeat: request.repeat,
@@ -53,6 +53,8 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
   try {
     const result = await sweep({
       settings,
+      command: request.command,
+      check: request.check,
       tape,
       directory,
       only: request.cell,
@@ -63,14 +65,16 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
       onProgress: progress.show,
     })
     progress.stop()
-    await writeFile(join(directory, 'report.html'), sweepHtml(result, directory))
+    await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
     await writeJunit(request.junit, sweepSuite(result, (performance.now() - began) / 1000))
     await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
     if (interrupt.signal.aborted) return INTERRUPTED
     const isBroken = result.cells.some(
-      (each) => isBad(each) && !request.accept.includes(verdictOf(each)),
+      (each) => isBad(each) && !request.accept.includes(each.verdict),
     )
-    return result.left > 0 || isBroken ? BROKEN : 0
+    // A sweep in which no fault was injected proves nothing.
+    const isProof = result.cells.some(({ verdict }) => verdict !== 'not_reached')
+    return result.left > 0 || isBroken || !isProof ? BROKEN : 0
   } catch (error) {
     if (interrupt.signal.aborted) return INTERRUPTED
     throw error
@@ -100,7 +104,7 @@ function sweepText(result: SweepResult, directory: string): string {
     sweepSentence(result),
     textTable(withoutAbout(sweepTable(result))),
     textTable(unstableTable(result)),
-    badText(result, directory),
+    badText(result),
     `report: ${directory}/report.html\n`,
   ]
     .filter((part) => part !== '')
@@ -115,14 +119,14 @@ function withoutAbout({ rows, ...table }: ReportTable): ReportTable {
 const MAX_SHOWN = 10
 
 /** Lists the cells that break the task, and the command that shows the first again. */
-function badText(result: SweepResult, directory: string): string {
+function badText(result: SweepResult): string {
   const bad = badCells(result)
   const [first] = bad
   if (first === undefined) return ''
   const shown = bad.slice(0, MAX_SHOWN).map((each) => `${each.id}: ${cellSentence(each, result)}`)
   const left = bad.length - shown.length
   const more = left > 0 ? [`and ${left} more; the report has them all`] : []
-  return `${[...shown, ...more].join('\n')}\nagain: ${againCommand(first, result, directory)}\n`
+  return `${[...shown, ...more].join('\n')}\nagain: ${againCommand(first, result)}\n`
 }
 
 /** Draws the progress on a terminal, with the time that is left. */

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { oneLine } from '#base'
+import { endingAfter, oneLine } from '#base'
 import { redactText } from '#sidecar'
 
 /** The end of a command, and the end of what it printed. */
@@ -28,6 +29,8 @@ export interface ProcessLimits {
 
 const MAX_KEPT = 256 * 1024
 const MAX_LINES = 20
+/** The longest wait for the rest of the output of a command that has ended. */
+const PIPES_MS = 1000
 
 /** Reports a command that cannot be started. */
 export class CommandError extends Error {
@@ -36,7 +39,7 @@ export class CommandError extends Error {
 
 /**
  * Runs a command in a process group of its own, which has ended when this resolves: also after a
- * time-out, and also when Squall is killed.
+ * time-out, and also when Squall is killed. A process that leaves the group goes on.
  */
 export async function runProcess(
   [program = '', ...args]: readonly string[],
@@ -54,7 +57,7 @@ export async function runProcess(
   child.on('error', () => undefined)
   child.stdin.on('error', () => undefined).end(input)
   const kill = (): void => killGroup(group)
-  const limit = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)])
+  const limit = endingAfter(timeoutMs, stop)
   if (limit.aborted) kill()
   limit.addEventListener('abort', kill)
   const hash = createHash('sha256')
@@ -68,12 +71,18 @@ export async function runProcess(
   child.stderr.on('data', (chunk: Buffer) => both.add(chunk))
   // Its descendants may hold the pipes for longer than it lives.
   child.once('exit', kill)
-  const [code] = (await once(child, 'close')) as [number | null]
+  const closed = once(child, 'close')
+  const [code] = (await once(child, 'exit')) as [number | null]
+  const isTimedOut = limit.aborted && !stop.aborted
+  // A process that has left the group may hold the pipes for as long as it lives.
+  await Promise.race([closed, wait(PIPES_MS, undefined, { ref: false })])
+  child.stdout.destroy()
+  child.stderr.destroy()
   limit.removeEventListener('abort', kill)
   keeper.kill('SIGKILL')
   return {
     exitCode: code ?? undefined,
-    isTimedOut: limit.aborted && !stop.aborted,
+    isTimedOut,
     output: hash.digest('hex'),
     lines: linesOf(both.bytes()),
     printed: printed.bytes(),

@@ -1,5 +1,6 @@
 import { type Fields, fieldsOf, isRecord, pointerTo } from '#base'
 import { exactName } from '#rules'
+import { REDACTED } from '#sidecar'
 import type { MATCHES } from '../tape/play-options.ts'
 import { FAULT_RULES, type FaultName } from './faults.ts'
 
@@ -28,7 +29,6 @@ export const CELL_RULE = 'sweep'
 
 const MAX_LEAVES = 50
 const MAX_TEXT = 1000
-const REDACTED = '[redacted]'
 
 /** Counts calls by their key. */
 export function countCalls(keys: readonly string[]): ReadonlyMap<string, number> {
@@ -59,40 +59,42 @@ export function cellsOf(
   )
 }
 
-/** Returns the rule that injects the fault of a cell at its call, and at no other one. */
+/** Returns the rule that injects the fault of a cell at its call alone. */
 export function ruleOf(
   { call, fault }: Cell,
   calls: readonly SweepCall[],
   match: CallMatch,
 ): object {
-  const { tool, args, occurrence } = call
-  const exact = match === 'tool' ? {} : argsMatch(args, calls, tool)
+  const ofTool = calls.filter(({ tool }) => tool === call.tool)
+  const argsOf = (each: SweepCall): Readonly<Record<string, unknown>> =>
+    match === 'tool' ? {} : argsMatch(each.args, ofTool)
+  const args = argsOf(call)
+  const text = JSON.stringify(args)
+  // Calls that differ in what a rule cannot match are counted.
+  const after = ofTool.filter(
+    (each) => each.number < call.number && JSON.stringify(argsOf(each)) === text,
+  ).length
   return {
     name: CELL_RULE,
-    match: {
-      tool: exactName(tool),
-      ...(Object.keys(exact).length > 0 && { args: exact }),
-    },
-    ...(occurrence > 0 && { after: occurrence }),
+    match: { tool: exactName(call.tool), ...(Object.keys(args).length > 0 && { args }) },
+    ...(after > 0 && { after }),
     times: 1,
     faults: FAULT_RULES[fault].faults,
   }
 }
 
 /** Matches arguments exactly, as far as the other calls of the tool ask for it. */
-function argsMatch(
-  args: Fields,
-  calls: readonly SweepCall[],
-  tool: string,
-): Readonly<Record<string, unknown>> {
+function argsMatch(args: Fields, calls: readonly SweepCall[]): Readonly<Record<string, unknown>> {
   const own = leavesOf(args)
-  const others = calls
-    .filter((call) => call.tool === tool)
-    .flatMap((call) => [...leavesOf(call.args)])
-  const absent = others.filter(([pointer]) => !own.has(pointer) && pointer !== '')
+  const pointers = [...own.keys()]
+  const absent = calls
+    .flatMap((call) => [...leavesOf(call.args).keys()])
+    // The parent of a value is not absent.
+    .filter((each) => !pointers.some((pointer) => `${pointer}/`.startsWith(`${each}/`)))
+    .slice(0, MAX_LEAVES - own.size)
   return Object.fromEntries([
     ...[...own].filter(([pointer]) => pointer !== ''),
-    ...absent.slice(0, MAX_LEAVES).map(([pointer]) => [pointer, { absent: true }] as const),
+    ...absent.map((pointer) => [pointer, { absent: true }] as const),
   ])
 }
 

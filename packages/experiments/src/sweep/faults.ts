@@ -6,7 +6,7 @@ interface SweepFault {
   readonly faults: readonly object[]
 }
 
-/** One fault of each kind that a call can meet. */
+/** One fault of each kind that a client can get. */
 export const FAULT_RULES = {
   error: {
     sees: 'a tool error',

@@ -6,7 +6,7 @@ export const VERDICTS = {
   survived: 'the task had the same result as without the fault',
   finished: 'the command ended with exit code 0; nothing checked its result',
   failed_openly: 'the command ended with an error',
-  failed_silently: 'the command ended with exit code 0, and its result is wrong',
+  failed_silently: 'the result is wrong without an error, or a false value was used',
   hung: 'the command did not end in time',
   ran_away: 'the command called far more often than without the fault',
   doubled_write: 'the server executed a call twice that is not safe to repeat',

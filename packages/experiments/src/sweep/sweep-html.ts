@@ -6,19 +6,19 @@ import type { SweepResult } from './sweep-result.ts'
 import { badTable, sweepSentence, sweepTable, unstableTable, verdictWords } from './sweep-tables.ts'
 
 /** Renders a sweep as a self-contained HTML file. */
-export function sweepHtml(result: SweepResult, directory: string): string {
+export function sweepHtml(result: SweepResult): string {
   const title = `Sweep of ${result.settings.tape}`
   const meanings = Object.entries(VERDICTS).map(
     ([verdict, meaning]) =>
       `<dt>${htmlText(verdictWords(verdict as keyof typeof VERDICTS))}</dt><dd>${htmlText(meaning)}</dd>`,
   )
-  const tables = [badTable(result, directory), sweepTable(result), unstableTable(result)]
+  const tables = [sweepTable(result), badTable(result), unstableTable(result)]
     .map((table, i) => htmlTable(table, `sweep-${i}`, 2))
     .filter((html) => html !== '')
     .map((html) => `<section class="card">${html}</section>`)
   return htmlPage(title, {
-    header: `<h1>${MARK} ${htmlText(foreign(title))}</h1>
-<p class="muted">${htmlText(`${foreign(result.settings.command.join(' '), 200)} · ${moment(result.startedAt)}`)}</p>`,
+    header: `<header class="top"><h1>${MARK} ${htmlText(foreign(title))}</h1>
+<p class="muted">${htmlText(`${foreign(result.settings.command.join(' '), 200)} · ${moment(result.startedAt)}`)}</p></header>`,
     main: `<section class="card verdict" aria-label="Verdict"><p class="sentence">${htmlText(sweepSentence(result))}</p></section>
 ${tables.join('\n')}
 <section class="card"><h2>Verdicts</h2><dl>${meanings.join('')}</dl></section>`,

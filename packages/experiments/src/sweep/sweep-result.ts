@@ -26,6 +26,8 @@ export interface CellResult {
   /** The number of the call. */
   readonly call: number
   readonly fault: FaultName
+  /** The worst of its runs. */
+  readonly verdict: SweepVerdict
   readonly runs: readonly CellRun[]
 }
 
@@ -78,18 +80,18 @@ const ORDER = [
 ] as const satisfies readonly SweepVerdict[]
 
 /** Returns the worst verdict of the runs of a cell. */
-export function verdictOf({ runs }: CellResult): SweepVerdict {
-  return ORDER.find((verdict) => runs.some((run) => run.verdict === verdict)) ?? 'not_reached'
+export function worstOf(runs: readonly CellRun[]): SweepVerdict {
+  return ORDER.find((verdict) => runs.some((run) => run.verdict === verdict))!
 }
 
 /** Returns true for a cell that breaks the task. */
-export function isBad(cell: CellResult): boolean {
-  return !GOOD.has(verdictOf(cell))
+export function isBad({ verdict }: CellResult): boolean {
+  return !GOOD.has(verdict)
 }
 
 /** Returns the cells that break the task, the worst first. */
 export function badCells({ cells }: SweepResult): readonly CellResult[] {
-  const rank = (cell: CellResult): number => ORDER.indexOf(verdictOf(cell))
+  const rank = (cell: CellResult): number => ORDER.indexOf(cell.verdict)
   return cells.filter(isBad).toSorted((a, b) => rank(a) - rank(b))
 }
 
@@ -98,12 +100,12 @@ const FILE = 'result.json'
 /** Stores what is known of a sweep. */
 export async function storeSweep(directory: string, result: SweepResult): Promise<void> {
   const beside = join(directory, `${FILE}.new`)
-  await writeFile(beside, `${JSON.stringify(result, null, 2)}\n`)
+  await writeFile(beside, `${JSON.stringify(result, null, 2)}\n`, { mode: 0o600 })
   await rename(beside, join(directory, FILE))
 }
 
 export async function openSweep(directory: string): Promise<void> {
-  await mkdir(join(directory, 'cells'), { recursive: true })
+  await mkdir(join(directory, 'cells'), { recursive: true, mode: 0o700 })
 }
 
 /** Reads a stored sweep; undefined when there is none, or when it is invalid. */
@@ -122,10 +124,12 @@ function isSweep(value: unknown): value is SweepResult {
     schema === SWEEP_SCHEMA &&
     Array.isArray(fieldsOf(settings)['command']) &&
     listOf(cells).every(
-      ({ id, call, runs }) =>
+      ({ id, call, verdict, runs }) =>
         typeof id === 'string' &&
         typeof call === 'number' &&
-        listOf(runs).every(({ verdict }) => Object.hasOwn(VERDICTS, String(verdict))),
+        [verdict, ...listOf(runs).map((run) => run['verdict'])].every((each) =>
+          Object.hasOwn(VERDICTS, String(each)),
+        ),
     )
   )
 }

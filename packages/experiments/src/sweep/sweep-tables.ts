@@ -1,8 +1,8 @@
-import { foreign, integerText, percentage, startWords } from '#base'
+import { durationText, foreign, integerText, percentage, startWords } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import { FAULT_RULES } from './faults.ts'
 import { type SweepVerdict, VERDICTS } from './judge.ts'
-import { badCells, type CellResult, isBad, type SweepResult, verdictOf } from './sweep-result.ts'
+import { badCells, type CellResult, isBad, type SweepResult } from './sweep-result.ts'
 
 /** The words of the table. */
 const SHORT: Readonly<Record<SweepVerdict, string>> = {
@@ -38,9 +38,7 @@ export function verdictWords(verdict: SweepVerdict): string {
 export function sweepSentence(result: SweepResult): string {
   const { cells, calls, left } = result
   const counts = (Object.keys(WORDS) as SweepVerdict[])
-    .map(
-      (verdict) => [verdict, cells.filter((each) => verdictOf(each) === verdict).length] as const,
-    )
+    .map((verdict) => [verdict, cells.filter((each) => each.verdict === verdict).length] as const)
     .filter(([, count]) => count > 0)
     .map(([verdict, count]) => `${integerText(count)} ${WORDS[verdict]}`)
   const rest = left === 0 ? '' : ` ${integerText(left)} were not run.`
@@ -67,23 +65,24 @@ export function sweepTable({ calls, cells, settings }: SweepResult): ReportTable
 
 function verdictCell(result: CellResult | undefined): Cell {
   if (result === undefined) return cell('')
-  const verdict = verdictOf(result)
-  const { runs } = result
+  const { runs, verdict } = result
   const good = runs.filter((run) => run.verdict === 'survived' || run.verdict === 'finished').length
   const about = runs.length > 1 ? `${good} of ${runs.length}` : ''
   const tone = isBad(result) ? 'bad' : verdict === 'survived' ? 'good' : undefined
   return { text: SHORT[verdict], about, ...(tone && { tone }) }
 }
 
-/** Lists the cells that break the task, with the command that shows each again. */
-export function badTable(result: SweepResult, directory: string): ReportTable {
+/** Lists the cells that break the task, and the command that runs the first again. */
+export function badTable(result: SweepResult): ReportTable {
+  const bad = badCells(result)
+  const [first] = bad
   return {
     title: 'What breaks it',
-    columns: [{ name: 'Cell' }, { name: 'What happened' }, { name: 'Again' }],
-    rows: badCells(result).map((each) => [
+    ...(first !== undefined && { about: `Again: ${againCommand(first, result)}` }),
+    columns: [{ name: 'Cell' }, { name: 'What happened' }],
+    rows: bad.map((each) => [
       { text: each.id, tone: 'bad' },
       { text: cellSentence(each, result), about: lastLine(each) },
-      cell(againCommand(each, result, directory)),
     ]),
   }
 }
@@ -93,12 +92,11 @@ export function cellSentence(each: CellResult, { calls }: SweepResult): string {
   const { tool, number } = calls.find((call) => call.number === each.call)!
   const { sees } = FAULT_RULES[each.fault]
   const shares = each.runs.length === 1 ? '' : ` (in ${percentage(shareOf(each))} of runs)`
-  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[verdictOf(each)]}${shares}.`
+  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict]}${shares}.`
 }
 
 function shareOf(each: CellResult): number {
-  const verdict = verdictOf(each)
-  return each.runs.filter((run) => run.verdict === verdict).length / each.runs.length
+  return each.runs.filter((run) => run.verdict === each.verdict).length / each.runs.length
 }
 
 function lastLine({ runs }: CellResult): string {
@@ -106,18 +104,15 @@ function lastLine({ runs }: CellResult): string {
 }
 
 /** Returns the command that runs a cell again. */
-export function againCommand(
-  { id }: CellResult,
-  { settings }: SweepResult,
-  directory: string,
-): string {
-  const { tape, check, match, command } = settings
+export function againCommand({ id }: CellResult, { settings }: SweepResult): string {
+  const { tape, check, match, command, repeat, cellTimeoutMs } = settings
   const flags = [
     `--tape ${shellWord(tape)}`,
     `--cell ${id}`,
-    `--results ${shellWord(`${directory}-${id}`)}`,
     ...(check === null ? [] : [`--check ${shellWord(check)}`]),
     ...(match === 'arguments' ? [] : [`--match ${match}`]),
+    ...(repeat === 1 ? [] : [`--repeat ${repeat}`]),
+    ...(cellTimeoutMs === 30_000 ? [] : [`--cell-timeout ${durationText(cellTimeoutMs)}`]),
   ]
   return `${startWords()} sweep ${flags.join(' ')} -- ${command.map(shellWord).join(' ')}`
 }

@@ -2,7 +2,8 @@ import { fieldsOf, listOf } from '#base'
 import { assemble, parseRunOptions, redactMessage } from '#sidecar'
 import { TapeUpstream } from '../tape/tape-upstream.ts'
 import { Player } from '../tape/player.ts'
-import { Tape } from '../tape/tape.ts'
+import { openTape } from '../tape/serve.ts'
+import type { Tape } from '../tape/tape.ts'
 import { CELL_RULE, type CallMatch } from './cells.ts'
 import type { ServedCall } from './judge.ts'
 import type { TapeServer } from './run-task.ts'
@@ -24,7 +25,7 @@ export class SweepTape {
   }
 
   static async open(path: string, match: CallMatch): Promise<SweepTape> {
-    const tape = await Tape.open(path)
+    const tape = await openTape(path)
     return new SweepTape(tape, match, await safeTools(tape))
   }
 

@@ -15,10 +15,14 @@ import {
   SWEEP_SCHEMA,
   type SweepResult,
   type SweepSettings,
+  worstOf,
 } from './sweep-result.ts'
 
 export interface SweepOptions {
+  /** The settings to store: secrets are replaced in its command. */
   readonly settings: SweepSettings
+  readonly command: readonly string[]
+  readonly check: string | undefined
   readonly tape: SweepTape
   /** The directory of the results. */
   readonly directory: string
@@ -52,6 +56,12 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
   const startedAt = earlier?.startedAt ?? new Date().toISOString()
   const until = performance.now() + budgetMs
   const healthy = await runHealthy(options)
+  const calls = healthy.calls.map(shownCall)
+  if (earlier !== undefined && JSON.stringify(earlier.calls) !== JSON.stringify(calls)) {
+    throw new Error(
+      `the task makes other calls than in ${directory}; name another directory with --results`,
+    )
+  }
   const cells = chosenCells(cellsOf(healthy.calls, settings.faults), options)
   const known = new Map(earlier?.cells.map((cell) => [cell.id, cell]))
   const waiting = cells.filter(({ id }) => !known.has(id))
@@ -62,7 +72,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
       squall: readVersion(),
       startedAt,
       settings,
-      calls: healthy.calls.map(shownCall),
+      calls,
       unstable: healthy.unstable.map(shownCall),
       cells: done,
       left: cells.length - done.length,
@@ -88,16 +98,21 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
 }
 
 /** Runs the task without a fault, and compares the runs. Throws when one fails. */
-async function runHealthy({ settings, tape, stop }: SweepOptions): Promise<Healthy> {
+async function runHealthy(options: SweepOptions): Promise<Healthy> {
+  const { tape, stop } = options
   const runs: Run[] = []
   while (runs.length < BASELINE_RUNS) {
-    const run = await runTask(taskOf(settings, 'none'), () => tape.serve(undefined), { stop })
+    const run = await runTask(taskOf(options, 'none'), () => tape.serve(undefined), { stop })
     stop.throwIfAborted()
     failedRun(run)
     runs.push(run)
   }
   const [first] = runs
   const counts = runs.map(({ served }) => countCalls(served.map(({ key }) => key)))
+  const mostOf = (key: string): [string, number] => [
+    key,
+    Math.max(...counts.map((each) => each.get(key) ?? 0)),
+  ]
   const least = (key: string): number => Math.min(...counts.map((each) => each.get(key) ?? 0))
   // In the order of the tape: that of parallel calls differs from run to run.
   const served = first!.served.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity))
@@ -109,7 +124,7 @@ async function runHealthy({ settings, tape, stop }: SweepOptions): Promise<Healt
     calls: all.filter(isStable),
     unstable: all.filter((call, index) => !isStable(call, index)),
     output: outputs.size === 1 ? first!.end.output : undefined,
-    executed: counts[0]!,
+    executed: new Map(all.map((_, index) => mostOf(served[index]!.key))),
     isSafe: (tool) => tape.isSafe(tool),
     mostCalls: Math.max(MIN_RUNAWAY, all.length * RUNAWAY_FACTOR),
   }
@@ -125,7 +140,8 @@ function failedRun({ end, isAccepted, served }: Run): void {
   if (end.exitCode !== 0) {
     fail(`the command ended with ${end.exitCode ?? 'a signal'}`, 'run it alone against the tape')
   }
-  if (isAccepted === false) fail('--check did not accept the result', 'mend --check')
+  if (isAccepted === false)
+    fail('--check did not accept the result', 'change --check, or record the task again')
   if (served.length === 0) {
     fail(
       'the command called no tool',
@@ -143,15 +159,16 @@ function chosenCells(cells: readonly Cell[], { only, settings }: SweepOptions): 
 
 /** Runs a cell as often as asked for; undefined when it was interrupted. */
 async function runCell(
-  { settings, tape, directory, stop }: SweepOptions,
+  options: SweepOptions,
   cell: Cell,
   healthy: Healthy,
 ): Promise<CellResult | undefined> {
+  const { settings, tape, directory, stop } = options
   const rules = { seed: 1, rules: [ruleOf(cell, healthy.calls, settings.match)] }
   const file = join(directory, 'cells', `${cell.id}.yaml`)
   // JSON is YAML.
-  await writeFile(file, `${JSON.stringify(rules, null, 2)}\n`)
-  const task = taskOf(settings, cell.id)
+  await writeFile(file, `${JSON.stringify(rules, null, 2)}\n`, { mode: 0o600 })
+  const task = taskOf(options, cell.id)
   const runs: CellRun[] = []
   while (runs.length < settings.repeat) {
     const run = await runTask(task, () => tape.serve(file), {
@@ -170,11 +187,11 @@ async function runCell(
       lines: end.lines,
     })
   }
-  return { id: cell.id, call: cell.call.number, fault: cell.fault, runs }
+  return { id: cell.id, call: cell.call.number, fault: cell.fault, verdict: worstOf(runs), runs }
 }
 
-function taskOf({ command, check, cellTimeoutMs }: SweepSettings, cell: string): SweepTask {
-  return { command, check: check ?? undefined, cellTimeoutMs, cell }
+function taskOf({ command, check, settings }: SweepOptions, cell: string): SweepTask {
+  return { command, check, cellTimeoutMs: settings.cellTimeoutMs, cell }
 }
 
 function shownCall({ number, tool, args, occurrence }: SweepCall): ShownCall {

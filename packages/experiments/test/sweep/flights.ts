@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FaultName } from '../../src/sweep/faults.ts'
 import { SweepTape } from '../../src/sweep/sweep-tape.ts'
-import { type SweepResult, verdictOf } from '../../src/sweep/sweep-result.ts'
+import { type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { sweep } from '../../src/sweep/sweep.ts'
 
 export const AGENT = join(import.meta.dirname, 'agent.mjs')
@@ -15,7 +15,9 @@ const TOOLS = [
   ['send_receipt', { destructiveHint: false }],
 ] as const
 
-const CALLS = [
+type TapeCall = readonly [tool: string, args: object, structuredContent: object]
+
+const CALLS: readonly TapeCall[] = [
   [
     'search_flights',
     { from: 'OSL', to: 'LIS' },
@@ -30,10 +32,10 @@ const CALLS = [
   ['get_price', { flight: 'FL-48213' }, { price: 4187.23 }],
   ['book_flight', { flight: 'FL-48213', price: 4187.23 }, { booking: 'BK-771204' }],
   ['send_receipt', { booking: 'BK-771204' }, { sent: true }],
-] as const
+]
 
 /** Writes a tape of the task into a new directory; returns its path. */
-export async function flightTape(): Promise<string> {
+export async function flightTape(calls = CALLS): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-sweep-test-'))
   const lines: object[] = [
     { tape: 1, squall: '0.1.0', recordedAt: '2026-11-29T09:00:00Z', note: '', secrets: 'redacted' },
@@ -58,7 +60,7 @@ export async function flightTape(): Promise<string> {
     inputSchema: { type: 'object' },
   }))
   exchange('tools/list', {}, { tools })
-  for (const [name, args, structuredContent] of CALLS) {
+  for (const [name, args, structuredContent] of calls) {
     const content = [{ type: 'text', text: JSON.stringify(structuredContent) }]
     exchange('tools/call', { name, arguments: args }, { content, structuredContent })
   }
@@ -90,13 +92,15 @@ export async function sweepHere(given: SweepHere): Promise<SweepResult> {
       settings: {
         tape: path,
         digest: '',
-        command: [process.execPath, AGENT, given.weakness ?? 'none'],
-        check: given.check ?? null,
+        command: [],
+        check: null,
         match: 'arguments',
         faults: given.faults,
         repeat: given.repeat ?? 1,
         cellTimeoutMs: given.cellTimeoutMs ?? 20_000,
       },
+      command: [process.execPath, AGENT, given.weakness ?? 'none'],
+      check: given.check,
       tape,
       directory: `${path}-results`,
       only: given.only ?? [],
@@ -114,5 +118,5 @@ export async function sweepHere(given: SweepHere): Promise<SweepResult> {
 
 /** Returns the verdict of each cell by its id. */
 export function verdictsOf({ cells }: SweepResult): Readonly<Record<string, string>> {
-  return Object.fromEntries(cells.map((each) => [each.id, verdictOf(each)]))
+  return Object.fromEntries(cells.map((each) => [each.id, each.verdict]))
 }

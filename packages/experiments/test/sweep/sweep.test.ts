@@ -1,9 +1,12 @@
 // part: slow
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { isAlive, startProgram } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
+import { runProcess } from '../../src/sweep/agent-process.ts'
+import { cellsOf, ruleOf, sweepCalls } from '../../src/sweep/cells.ts'
+import { SweepTape } from '../../src/sweep/sweep-tape.ts'
 import { readSweep } from '../../src/sweep/sweep-result.ts'
 import { AGENT, flightTape, sweepHere, verdictsOf } from './flights.ts'
 
@@ -68,8 +71,11 @@ it('a sweep that is killed leaves no process and no port, and resumes where it w
     const done = (await readSweep(results))?.cells.length
     return done === 6 ? undefined : `${done} cells are done`
   }, 60_000)
-  const agents = await agentsOf(path)
-  expect(agents).toHaveLength(1)
+  let agents: readonly number[] = []
+  await eventually(async () => {
+    agents = await agentsOf(path)
+    return agents.length === 1 ? undefined : `${agents.length} agents run`
+  })
   await program.kill()
   await eventually(() => agents.filter(isAlive).join() || undefined)
   const again = squallSweep(
@@ -107,6 +113,51 @@ it('a task that fails without a fault is shown with its last lines, and nothing 
   expect(stderr).toContain('without a fault, --check did not accept the result')
   expect(stderr).toContain('booked FL-48213 for 4187.23: BK-771204')
 }, 60_000)
+
+it('the rule of a cell acts on its call alone, however alike the calls are', async () => {
+  const long = 'x'.repeat(2000)
+  const all = [
+    { list: [] },
+    { list: ['a'] },
+    { list: Array.from({ length: 40 }, (_, index) => index) },
+    { text: `${long}1` },
+    { text: `${long}2` },
+    { list: ['a'] },
+  ]
+  const path = await flightTape(all.map((args) => ['find', args, { found: 1 }]))
+  onTestFinished(() => rm(dirname(path), { recursive: true, force: true }))
+  const tape = await SweepTape.open(path, 'arguments')
+  onTestFinished(() => tape.close())
+  const calls = sweepCalls(all.map((args) => ({ key: JSON.stringify(args), tool: 'find', args })))
+  for (const cell of cellsOf(calls, ['error'])) {
+    const rules = `${path}.yaml`
+    await writeFile(rules, JSON.stringify({ rules: [ruleOf(cell, calls, 'arguments')] }))
+    const server = await tape.serve(rules)
+    const failed: number[] = []
+    for (const { number, args } of calls) {
+      const params = { name: 'find', arguments: args }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: number, method: 'tools/call', params })
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      }
+      const response = await fetch(server.url, { method: 'POST', headers, body })
+      if ((await response.text()).includes('"isError":true')) failed.push(number)
+    }
+    await server.close()
+    expect(failed).toEqual([cell.call.number])
+  }
+})
+
+it('a process that leaves the group of the task does not keep the sweep waiting', async () => {
+  const began = performance.now()
+  const { exitCode, isTimedOut } = await runProcess(
+    ['/bin/sh', '-c', 'setsid sleep 60 & echo done'],
+    { env: process.env, timeoutMs: 30_000, stop: new AbortController().signal },
+  )
+  expect([exitCode, isTimedOut]).toEqual([0, false])
+  expect(performance.now() - began).toBeLessThan(20_000)
+})
 
 /** Returns the processes of agents whose parent is a sweep of this tape. */
 async function agentsOf(path: string): Promise<readonly number[]> {

@@ -1,4 +1,4 @@
-// part: slow
+// part: slow-nightly
 import { beforeAll, expect, it } from 'vitest'
 import type { FaultName } from '../../src/sweep/faults.ts'
 import { sweepHere, verdictsOf } from './flights.ts'

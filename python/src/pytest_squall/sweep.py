@@ -1,0 +1,61 @@
+"""Finds the single failures that break a task."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .program import find_program
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fault at one call, and how the task ended with it."""
+
+    id: str
+    tool: str
+    fault: str
+    verdict: str
+    """Such as `survived`, `failed_openly`, `failed_silently`, `hung` or `doubled_write`."""
+    lines: tuple[str, ...]
+    """The last lines that the task printed."""
+
+
+class SweepError(Exception):
+    """The sweep could not be made; the message has its reason."""
+
+
+def sweep(
+    tape: str | os.PathLike[str],
+    command: Sequence[str],
+    *,
+    faults: Sequence[str] = (),
+    check: str | None = None,
+    squall: str | None = None,
+    directory: Path | None = None,
+) -> list[Cell]:
+    """Runs a command once for each call of a tape and each fault; returns what happened.
+
+    The command gets the address of the server as `MCP_URL`, and in place of `{url}`. Raises a
+    `SweepError` where the command fails without a fault.
+    """
+    program = find_program(directory or Path.cwd(), squall)
+    with tempfile.TemporaryDirectory(prefix="squall-sweep-") as results:
+        flags = ["--tape", os.fspath(tape), "--results", results, "--json"]
+        flags += ["--faults", ",".join(faults)] if faults else []
+        flags += ["--check", check] if check is not None else []
+        words = [*program, "sweep", *flags, "--", *command]
+        ended = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
+    if ended.stdout == "":
+        raise SweepError(ended.stderr.strip())
+    result = json.loads(ended.stdout)
+    tools = {call["number"]: call["tool"] for call in result["calls"]}
+    return [
+        Cell(each["id"], tools[each["call"]], each["fault"], each["verdict"], tuple(each["runs"][-1]["lines"]))
+        for each in result["cells"]
+    ]
