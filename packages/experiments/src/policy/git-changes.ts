@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { isProtected, type Protected } from './protected-files.ts'
+import { isParent, isProtected, type Protected } from './protected-files.ts'
 
-const OPTIONS = { timeout: 10_000, maxBuffer: 64 * 1024 * 1024 }
+const OPTIONS = {
+  timeout: 10_000,
+  maxBuffer: 64 * 1024 * 1024,
+  env: { ...process.env, LC_ALL: 'C' },
+}
 const MOST_COMMANDS = 8
-const TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
+const OUTSIDE = /^(?:fatal|warning): not a git repository/im
 
 /** Returns the first protected file that commands of git, each below its directory, would change. */
 export async function changedByGit(
@@ -17,10 +21,11 @@ export async function changedByGit(
     for (const args of listsOf(line)) {
       const names = await promisify(execFile)('git', args, { cwd, ...OPTIONS }).then(
         ({ stdout }) => stdout.split('\0'),
-        // Where git cannot list files, it changes none; too long a list may have any.
-        ({ killed, code }) => (killed || code === TOO_LONG ? [files.policy] : []),
+        // Changes nothing outside a repository. A list that failed may have any file.
+        ({ stderr }) => (OUTSIDE.test(String(stderr)) ? [] : [files.policy]),
       )
-      const found = names.find((name) => isProtected(name, { ...files, directory: cwd }))
+      const own = { ...files, directory: cwd }
+      const found = names.find((name) => isProtected(name, own) || isParent(name, own))
       if (found !== undefined) return found
     }
   }
@@ -29,11 +34,16 @@ export async function changedByGit(
 
 /** Returns the commands of git that list what a command of git would change. */
 function listsOf(line: string): readonly (readonly string[])[] {
-  const [, command, rest = ''] = /^git (\w+)(.*)/.exec(line)!
+  const [, command, rest = ''] = /^([\w-]+)(.*)/.exec(line)!
   const isAll = / (?:-[^-\s]*[xXa]|--all)/.test(rest)
   const others = ['ls-files', '-oz', '--directory', ...(isAll ? [] : ['--exclude-standard'])]
-  if (command === 'clean') return [others]
-  const to = command === 'reset' ? (/ ([^-\s]\S*)/.exec(rest)?.[1] ?? 'HEAD') : 'HEAD'
-  const changed = ['-c', 'core.fsmonitor=false', 'diff', '--name-only', '-z', to, '--']
-  return isAll || / (?:-[^-\s]*u|--incl)/.test(rest) ? [changed, others] : [changed]
+  // Removes only what is below its directory, unless a path leads out of it.
+  if (command === 'clean') return [/\.\.| [:~/]/.test(rest) ? [...others, ':/'] : others]
+  const operands = rest.replaceAll(/ (?:-[^-\s]*[bBcC]|--(?:c|force-c|orph)\w*) \S+/g, '')
+  const to = command === 'stash' ? 'HEAD' : (/ ([^-\s]\S*|-(?= |$))/.exec(operands)?.[1] ?? 'HEAD')
+  const options = ['-c', 'core.fsmonitor=false', '-c', 'diff.relative=false']
+  const from = command === 'checkout-index' ? [] : [to]
+  const changed = [...options, 'diff', '--name-only', '-z', ...from, '--']
+  const hasOthers = isAll || / (?:-[^-\s]*u|--incl)/.test(rest)
+  return command === 'stash' && hasOthers ? [changed, [...others, ':/']] : [changed]
 }

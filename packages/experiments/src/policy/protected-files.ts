@@ -11,19 +11,25 @@ const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
 const NAMES = /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl/i
 /** Programs that only read the files that they are given. */
 const READERS =
-  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|uniq|wc|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?)(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep(?!.* -(?:O|-op))|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|\bw\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*inplace)|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
+  /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|grep|head|jq|less|ls|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|uniq|wc|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?(?!.* (?:-- |--check|(?:stdio|sweep|try) )))(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep(?!.* -(?:O|-op))|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|\bw\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*inplace)|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
+/** Options with a file that is written. */
+const OUTPUT =
+  /^-(?:\w*o|-(?:o\w*|call-log|junit|record-baseline|report|results|save|tape)(?:=.*)?)$/i
 /** Readers whose option -o is not a file. */
 const NO_OUTPUT = /^(?:[ef]?grep|rg|ls|find)$/
 const LAUNCHER =
-  /^(?:env|sudo|command|exec|time|nohup|npx|(?:npm|pnpm|yarn) run \S+|npm|--|--yes|-y|\w+=\S*|node(?=\s\S*squall\.cjs\s))(?:\s+|$)/
+  /^(?:env|sudo|command|exec|time|nohup|if|then|else|do|while|until|!|npx|(?:npm|pnpm|yarn) run \S+|npm|--|--yes|-y|\w+=\S*|node(?=\s\S*squall\.cjs\s))(?:\s+|$)/
 /** Programs that change each file of a directory or a pattern. */
 const REMOVERS = /(?:^|[ /])(?:rm|mv|rsync|shred|git (?:checkout|restore|reset|stash|clean))(?: |$)/
-/** Commands of git that change each file of a project. */
+/** Commands of git that change each file of a project, after options with any values. */
 const TREE =
-  /^git (?:reset(?=.* --(?:hard|merge|keep))|clean(?!.* (?:-\w*n|--dry))|stash(?! (?:apply|branch|clear|create|drop|list|pop|show|store)))(?: |$)/
+  /^git (?:-.{0,1000}? )?(?=(?:reset(?=.* --(?:h|m|k))|clean(?!.* (?:-\w*n|--dry))|stash(?! (?:apply|branch|clear|create|drop|list|pop|show|store))|(?:checkout(?!.* -- )|switch|checkout-index)(?=.* (?:-[^-\sbBcC]*f|--(?:f|di)))|read-tree(?=.* -\w*u))(?: |$))/
+const GIT_PLACE = /--(?:git-dir|work-tree)|GIT_(?:DIR|WORK_TREE)=/
 /** Programs that change files whose names they get as input. */
 const FED =
-  /(?:^|[\s;&|(/])(?:xargs|parallel)\s(?:[^;&|\n]{0,500}[\s/])?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|git (?:checkout|restore)|sed(?=[^;&|\n]{0,500} (?:-\w*i|--in)))(?:\s|$)/
+  /(?:^|[\s;&|(/])(?:xargs|parallel)(?<!\b(?:which|type|man|whereis|install|-v) [\w -]{0,99})(?:\s+-(?:\w*[adEIjLnPs]\s+[^-\s]\S*|\S+)){0,20}\s+(?:(?:sudo|env|(?:ba|da|z)?sh\s+-\w*c)\s+)?(?:[^\s;&|]{0,99}\/)?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|unlink|git (?:checkout|restore)|(?:sed|perl|ruby)(?=[^;&|\n]{0,500} (?:-\w*i|--in)))(?:\s|$)/
+/** Ends of a command, other than the braces of HEAD@{1}. */
+const ENDS = /(?:[;&|\n`()]|(?<![@^])\{|(?<![@^]\{[^{}\s]{0,99})\})+(?!>)/
 const ANY_FILE = /(?:^|\/)\*+$/
 const OVERWRITERS = /(?:^|[ /])(?:rm|mv|tee|rsync|shred|truncate|sed)(?: |$)/
 const BRACES = /\{[^{}\s]{0,200}(?:,|\.\.)[^{}\s]{0,200}\}|\[[^\]\s]{1,200}\]/g
@@ -63,7 +69,7 @@ export function writtenBy(
   if (FED.test(words)) return basename(files.policy)
   for (const text of new Set([words, words.replaceAll(BRACES, '*')])) {
     let { directory } = files
-    for (const segment of text.split(/[;&|\n`(){}]+(?!>)/)) {
+    for (const segment of text.split(ENDS)) {
       const hit = writtenIn(segment, { ...files, directory }, trees)
       if (hit !== undefined) return hit
       const to = /^\s*(?:cd|pushd)\s+(?:-\S*\s+){0,9}([^-\s]\S*)/.exec(segment)?.[1]
@@ -80,10 +86,15 @@ function writtenIn(segment: string, files: Protected, trees: Set<string>): strin
   }
   let rest = segment.replaceAll(REDIRECTIONS, ' ').trim().replaceAll(/\s+/g, ' ')
   for (let i = 0; i < 20 && LAUNCHER.test(rest); i++) rest = rest.replace(LAUNCHER, '')
-  const [all, path = '.'] = /^git (?:-C (\S+) |-P |--no-pager )+/.exec(rest) ?? ['']
-  const line = (all === '' ? rest : `git ${rest.slice(all.length)}`).replace(/^\S*\//, '')
-  const guarded = { ...files, directory: absolute(path, files.directory) }
-  if (TREE.test(line)) trees.add(`${guarded.directory}\n${line}`)
+  rest = rest.replace(/^\S*\//, '')
+  const [leading = ''] = /^git(?: -[Cc] \S+| -[^Cc\s]\S*)+/.exec(rest) ?? []
+  let { directory } = files
+  for (const [, to = ''] of leading.matchAll(/ -C (\S+)/g)) directory = absolute(to, directory)
+  const guarded = { ...files, directory }
+  const line = rest.replace(/^git (?:-C \S+ |-P |--no-\S+ )+/, 'git ')
+  const tree = line.replace(TREE, '\n')
+  if (tree !== line && GIT_PLACE.test(segment)) return basename(files.policy)
+  if (tree !== line) trees.add(`${directory}${tree}`)
   // A directory that files are moved to keeps its own.
   const kept = /^mv (?!.*-(?:\w*t|-t))/.test(line) ? line.replace(/^.* /, '') : ''
   return givenTo(line, guarded)
@@ -107,8 +118,8 @@ function givenTo(line: string, files: Protected): readonly string[] {
   if (NO_OUTPUT.test(name)) return []
   if (name === 'uniq' && operands.length > 1) return [last]
   return words.flatMap((word, at) => {
-    if (/^-(?:\w*o|-o\w*)$/i.test(words[at - 1] ?? '')) return [word]
-    return /^-(?:\w*o|-o)/i.test(word) ? [word.replace(/^-\w*?o/i, '')] : []
+    if (OUTPUT.test(words[at - 1] ?? '')) return [word]
+    return /^-\w*o/i.test(word) ? [word.replace(/^-\w*?o/i, '')] : OUTPUT.test(word) ? [word] : []
   })
 }
 
@@ -139,7 +150,7 @@ export function isProtected(path: string, { policy, state, directory }: Protecte
 }
 
 /** Returns true for a directory with a protected file in it. */
-function isParent(path: string, { policy, state, directory }: Protected): boolean {
+export function isParent(path: string, { policy, state, directory }: Protected): boolean {
   if (path === '' || path.length > MAX_PATH) return false
   const full = absolute(path, directory)
   const inside = [policy, state, join(homedir(), '.claude/settings.json')]

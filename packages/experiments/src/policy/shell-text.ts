@@ -26,7 +26,7 @@ export const REDIRECTIONS =
  * help does neither.
  */
 const INJECTS = new RegExp(
-  String.raw`${SQUALL}${FLAGS}(fault\s+${FLAGS}(?:add\b|\S{0,200}\uE000)|apply\b|resume\b|experiment\s+${FLAGS}(?:run\b|again\b|search\b|\S{0,200}\uE000)|mcp\b(?!\s+(?:approve|hook|policy)))(?!\s+(?:--help|-h)[ \t]*(?:\s#[^\n]*)?(?:$|[;&|)\n]))`,
+  String.raw`${SQUALL}${FLAGS}(fault\s+${FLAGS}(?:add\b|\S{0,200}\uE000)|apply\b|attach\b(?![^;&|\n#]{0,4096}\s--undo\b)|resume\b|experiment\s+${FLAGS}(?:run\b|again\b|search\b|\S{0,200}\uE000)|mcp\b(?!\s+(?:approve|hook|policy)))(?!\s+(?:--help|-h)[ \t]*(?:\s#[^\n]*)?(?:$|[;&|)\n]))`,
   'i',
 )
 const REACHES = new RegExp(String.raw`${SQUALL}[-a-z\uE000]`, 'i')

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -97,6 +97,20 @@ const OTHERS = [
   'for i in 1 2; do curl -s http://127.0.0.1:15390/api/faults | head; done',
   'squall fault add --help # of faults',
   'squall experiment run -h | head',
+  'squall attach shop-0 -n shop --undo',
+  'squall attach --help',
+  'squall sweep --tape t.jsonl -- npm test',
+  'squall run --tape t.jsonl --tape-force',
+  'squall report experiments/20260101-100000-abcdef/result.json --out r.html',
+  'docker ps -q | xargs docker rm',
+  'docker ps -q | xargs -r docker rm',
+  'cat list | xargs pip install',
+  'cat list | xargs -n 1 npm install',
+  'ls | xargs grep -n install',
+  'ls | xargs sed -n 1p',
+  'which parallel install',
+  'which -a xargs rm',
+  'if grep -q targets squall-policy.yaml; then npm test; fi',
 ]
 
 const TRUSTING = APPROVING.map((each) =>
@@ -108,6 +122,9 @@ const INJECTING = [
   'npx mcp-squall fault add --delay 1s --percent 5 --for 30s',
   'squall apply',
   'squall apply rules.yaml -n shop',
+  'squall attach shop-0 -f rules.yaml',
+  'squall -n shop attach shop-0 # --undo',
+  'squall attach shop-0; squall attach shop-0 --undo',
   'squall resume',
   'squall experiment run plan.yaml',
   'node bin/squall.cjs experiment again last',
@@ -242,6 +259,25 @@ const WRITING = [
   'cat list | xargs -0 -n 1 sed -i s/a/b/',
   'find . -type f | xargs -I {} mv {} /tmp',
   'ls | parallel rm',
+  'ls | parallel -j 4 rm',
+  'ls | xargs unlink',
+  'ls | xargs perl -pi -e s/a/b/',
+  'ls | xargs -I {} sh -c "rm {}"',
+  'ls | xargs -0 -- sudo /bin/rm -f',
+  'squall sweep --tape t -- rm squall-policy.yaml',
+  'squall sweep --tape t --check "cp evil .claude/settings.json" -- npm test',
+  'npx mcp-squall try -- cp evil.json .claude/settings.json',
+  'squall try cp evil.json .claude/settings.json',
+  'squall run --tape .claude/settings.json --tape-force',
+  'squall run --tape=.claude/settings.json --tape-force',
+  'squall load --junit .claude/settings.json',
+  'squall load --record-baseline .claude/settings.json',
+  'squall run --call-log=.claude/settings.json',
+  'squall load --report .claude/settings.json',
+  'squall sweep --results .claude/settings.json',
+  'squall init -o .claude/settings.json',
+  'squall init --save .claude/settings.json',
+  'squall init --out=.claude/settings.json',
 ]
 
 describe('the hook, of a command of the shell,', () => {
@@ -276,14 +312,31 @@ describe('the hook, of a command of the shell,', () => {
     expect((process.cpuUsage().user - began) / 1000).toBeLessThan(MOST_MS)
   })
 
-  it.each(['1', 'a', '/', '>', '[', '\n', '`', '*', '${a:-', 'a=', 'cd a;', 'rg;', '`a`'])(
-    'reads a long run of %j in time',
-    async (piece) => {
-      const began = process.cpuUsage().user
-      await bash(piece.repeat(Math.ceil(LENGTH / piece.length)))
-      expect((process.cpuUsage().user - began) / 1000).toBeLessThan(MOST_MS)
-    },
-  )
+  it.each([
+    '1',
+    'a',
+    '/',
+    '>',
+    '[',
+    '\n',
+    '`',
+    '*',
+    '${a:-',
+    'a=',
+    'cd a;',
+    'rg;',
+    '`a`',
+    'git -c reset ',
+    'xargs -n ',
+    'xargs -n 1 ',
+    'which a xargs ',
+    '@{a',
+    'squall attach ',
+  ])('reads a long run of %j in time', async (piece) => {
+    const began = process.cpuUsage().user
+    await bash(piece.repeat(Math.ceil(LENGTH / piece.length)))
+    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(MOST_MS)
+  })
 
   it('refuses a command that is too long to be checked', async () => {
     expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
@@ -307,7 +360,7 @@ describe('the hook, of a command of git for the whole project,', () => {
 
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'squall-git-'))
-    git('init', '-q')
+    git('init', '-qb', 'master')
     await writeFile(join(project, POLICY_FILE), 'a')
     await writeFile(join(project, '.gitignore'), 'audit.jsonl\n')
     git('add', '.')
@@ -326,6 +379,14 @@ describe('the hook, of a command of git for the whole project,', () => {
       'git clean -fdx',
       'git stash -u',
       'git stash',
+      'git checkout -f',
+      'git checkout -f -b next HEAD',
+      'git switch -f master',
+      'git checkout-index -fa',
+      'git checkout -f -- notes.txt',
+      'git reset --hard HEAD@{0}',
+      'git -c a=b stash',
+      'cd / && git reset --hard HEAD~1',
     ]) {
       expect(await ask(command), command).toBe('')
     }
@@ -337,6 +398,31 @@ describe('the hook, of a command of git for the whole project,', () => {
     expect(await ask('git reset --soft HEAD~1')).toBe('')
   })
 
+  it.each([
+    'git -c a=b reset --hard HEAD~1',
+    'git -c "user.name=a b" reset --hard HEAD~1',
+    'git --no-optional-locks reset --hard HEAD~1',
+    '/usr/bin/git --no-pager -c a=b reset --hard HEAD~1',
+    'if true; then git reset --hard HEAD~1; fi',
+    'git reset --har HEAD~1',
+    'git reset --hard HEAD@{1}',
+    'git reset --hard no-such-revision',
+    'git checkout -f HEAD~1',
+    'git checkout --force HEAD~1',
+    'git checkout -f -b next HEAD~1',
+    'git switch -f --detach HEAD~1',
+    'git switch --discard-changes --detach HEAD~1',
+    'git read-tree -u --reset HEAD~1',
+    'git --git-dir=.git --work-tree=. reset --hard',
+    'GIT_DIR=.git git reset --hard',
+  ])('refuses another version of the policy by %j', async (command) => {
+    expect(await ask(command)).toEqual(refused)
+  })
+
+  it('reads the directories of git before its command', async () => {
+    expect(await ask(`cd / && git -c a=b -C ${project} -C . reset --hard HEAD~1`)).toEqual(refused)
+  })
+
   it('refuses to remove files that git does not have', async () => {
     await writeFile(join(project, 'audit.jsonl'), 'x')
     expect(await ask('git clean -fd')).toBe('')
@@ -345,12 +431,23 @@ describe('the hook, of a command of git for the whole project,', () => {
     await writeFile(join(project, '.mcp.json'), '{}')
     expect(await ask('git clean -fd')).toEqual(refused)
     expect(await ask('git stash -u')).toEqual(refused)
+    await mkdir(join(project, 'src'))
+    expect(await ask('cd src && git stash -u')).toEqual(refused)
+    expect(await ask('cd src && git clean -fd')).toBe('')
+    expect(await ask('cd src && git clean -fd ..')).toEqual(refused)
     expect(await ask('git stash')).toBe('')
   })
 
   it('refuses to take back a change of the policy', async () => {
     await writeFile(join(project, POLICY_FILE), 'c')
-    for (const command of ['git reset --hard', 'git stash', 'true && git stash push -m x']) {
+    for (const command of [
+      'git reset --hard',
+      'git stash',
+      'true && git stash push -m x',
+      'git checkout -f',
+      'git switch -f master',
+      'git checkout-index -fa',
+    ]) {
       expect(await ask(command), command).toEqual(refused)
     }
     expect(await ask('git stash list')).toBe('')
