@@ -100,4 +100,38 @@ export const agents = [
       },
     ],
   }),
+  table({
+    title: 'False values by what the agent did',
+    description:
+      'Results into which the fault falsify put false values, by what the agent did with them in the selected time range.',
+    unit: 'short',
+    size: [12, 8],
+    by: ['rule', 'tool', 'verdict'],
+    sortBy: { column: 'results', desc: true },
+    queries: [
+      {
+        expr: `${increase('squall_falsified_total', TOOL, 'rule, tool, verdict')} > 0`,
+        column: 'results',
+        unit: 'short',
+        decimals: 0,
+      },
+    ],
+  }),
+  table({
+    title: 'Calls with false values',
+    description:
+      'Calls whose arguments held a false value in the selected time range, blocked or not, by what the tool declares to do.',
+    unit: 'short',
+    size: [12, 8],
+    by: ['tool', 'hint'],
+    sortBy: { column: 'calls', desc: true },
+    queries: [
+      {
+        expr: `${increase('squall_falsified_used_total', TOOL, 'tool, hint')} > 0`,
+        column: 'calls',
+        unit: 'short',
+        decimals: 0,
+      },
+    ],
+  }),
 ]

@@ -127,7 +127,7 @@ export const bounds = [
   series({
     title: 'Dropped entries',
     description:
-      'Entries dropped from full tables, calls whose tool is counted as "other", dropped lines of the call log, and measures against the memory limit, per second. A limit is too low for this traffic.',
+      'Entries dropped from full tables, calls whose tool is counted as "other", dropped lines of the call log, messages missing on the tape, dropped spans, and measures against the memory limit, per second. A limit is too low for this traffic, or a collector is too slow for the spans.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -143,6 +143,12 @@ export const bounds = [
         legend: 'call log',
         role: 'plain',
       },
+      {
+        expr: rate('squall_tape_messages_total', `${POD}, result="dropped"`),
+        legend: 'tape',
+        role: 'plain',
+      },
+      { expr: rate('squall_spans_dropped_total', POD), legend: 'spans', role: 'plain' },
       {
         expr: rate('squall_memory_pressure_total', POD, 'reason'),
         legend: 'memory: {{reason}}',

@@ -267,7 +267,7 @@ export class AgentWatch {
   /** Takes the end of a session by its client. */
   sessionLeft(id: string): void {
     const session = keptKey(id)
-    const place = this.#held.laneOf(this.#held.callerOf(session))
+    const place = this.#held.queueOf(this.#held.callerOf(session))
     this.#held.add(place, this.#at, () => this.#tasks.left(session))
   }
 

@@ -30,7 +30,7 @@ export class HeldCalls {
   /** The callers of sessions whose task may not exist yet. */
   readonly #callers = new LruMap<string>(MAX_KNOWN)
   /** The steps by caller, in their order. */
-  readonly #lanes = new Map<string, Step[]>()
+  readonly #queues = new Map<string, Step[]>()
   #size = 0
 
   constructor(used: keys.TaskKeys, window: number, tasks: TaskTable) {
@@ -48,7 +48,7 @@ export class HeldCalls {
     const key = keys.taskKeyOf(this.#keys, call, facts)
     if (key === undefined || key.kind === 'header' || key.kind === 'meta') return key
     const isTraced = key.kind === 'trace'
-    if (!isTraced && this.#lanes.size === 0) return key
+    if (!isTraced && this.#queues.size === 0) return key
     const other = isTraced ? keys.taskKeyOf(this.#keysAfterTrace, call, facts) : key
     if (other === undefined) {
       const bySession = this.#keysAfterTrace.by.length > 0
@@ -65,7 +65,7 @@ export class HeldCalls {
       for (const step of trace.steps) this.#run(step, ofTrace)
       return key
     }
-    if (trace === undefined && !this.#lanes.has(caller)) return key
+    if (trace === undefined && !this.#queues.has(caller)) return key
     const session = keptKey(facts.session)
     const kept = other.kind === 'session' ? { kind: other.kind, key: session } : other
     return { caller, session, agent: keys.clientOfHeaders(facts), key: kept, trace }
@@ -73,12 +73,12 @@ export class HeldCalls {
 
   /** Returns the place of the end of a call; undefined when it need not wait. */
   placeOf({ held, task }: Action): Held | undefined {
-    return held ?? (task.isShared ? this.laneOf(task.caller) : undefined)
+    return held ?? (task.isShared ? this.queueOf(task.caller) : undefined)
   }
 
   /** Returns the place behind the steps of a caller; undefined without any. */
-  laneOf(caller: string | undefined): Held | undefined {
-    return caller !== undefined && this.#lanes.has(caller) ? { caller, session: '' } : undefined
+  queueOf(caller: string | undefined): Held | undefined {
+    return caller !== undefined && this.#queues.has(caller) ? { caller, session: '' } : undefined
   }
 
   /** Returns the key of the caller that began a session. */
@@ -93,9 +93,9 @@ export class HeldCalls {
     if (this.#size >= MAX_STEPS) this.#giveUpOldest()
     if (session !== '') this.#callers.set(session, caller)
     const step = { trace, at, isEvent, run, isRun: false }
-    const lane = this.#lanes.get(caller)
-    if (lane === undefined) this.#lanes.set(caller, [step])
-    else lane.push(step)
+    const queue = this.#queues.get(caller)
+    if (queue === undefined) this.#queues.set(caller, [step])
+    else queue.push(step)
     trace?.steps.push(step)
     this.#size++
     if (isEvent) this.events++
@@ -103,32 +103,32 @@ export class HeldCalls {
 
   /** Returns the time up to which the calls of a caller are known; Infinity for all of them. */
   knownUntil(caller: string): number {
-    return this.#lanes.get(caller)?.[0]?.at ?? Infinity
+    return this.#queues.get(caller)?.[0]?.at ?? Infinity
   }
 
   /** Runs the steps that need not wait any longer. */
   release(now: number): void {
-    for (const [caller, lane] of this.#lanes) {
-      const end = lane.findIndex(
+    for (const [caller, queue] of this.#queues) {
+      const end = queue.findIndex(
         ({ trace, isRun }) => !isRun && trace !== undefined && trace.until > now,
       )
-      this.#runFirst(caller, lane, Math.min(end < 0 ? lane.length : end, MAX_RUN))
+      this.#runFirst(caller, queue, Math.min(end < 0 ? queue.length : end, MAX_RUN))
     }
   }
 
   #giveUpOldest(): void {
-    const [[caller, lane] = ['', []]] = this.#lanes
-    const trace = lane[0]?.trace
+    const [[caller, queue] = ['', []]] = this.#queues
+    const trace = queue[0]?.trace
     if (trace !== undefined) trace.until = -Infinity
-    this.#runFirst(caller, lane, 1)
+    this.#runFirst(caller, queue, 1)
   }
 
-  #runFirst(caller: string, lane: Step[], count: number): void {
-    for (const step of lane.splice(0, count)) {
+  #runFirst(caller: string, queue: Step[], count: number): void {
+    for (const step of queue.splice(0, count)) {
       this.#size--
       this.#run(step)
     }
-    if (lane.length === 0) this.#lanes.delete(caller)
+    if (queue.length === 0) this.#queues.delete(caller)
   }
 
   #run(step: Step, key?: keys.TaskKey): void {

@@ -77,7 +77,7 @@ function verdictsOf(steps: readonly Step[], named: (agent: number, call: number)
   return [...verdicts].sort(([a], [b]) => a - b)
 }
 
-const SEEDS = Array.from({ length: rounds(60, 1500) }, (_, seed) => seed)
+const SEEDS = Array.from({ length: rounds(30, 1500) }, (_, seed) => seed)
 
 describe('verdicts about agents that call at random', () => {
   it.each([
@@ -187,7 +187,7 @@ it('a session that its client ends while its calls are held is not open', () => 
 it('holds bounded calls and bounded memory when each call begins a trace', () => {
   const setup = watched({ window: 1e9 }, () => 'other')
   const before = bytesHeld().heapUsed
-  for (let i = 1; i <= rounds(40_000, 1_000_000); i++) {
+  for (let i = 1; i <= rounds(8000, 1_000_000); i++) {
     const long = 'n'.repeat(200)
     setup.call({ tool: `${long}${i % 5}`, args: { long }, trace: traceOf(i) }, FAILED)
     setup.verdicts.length = 0

@@ -73,6 +73,13 @@ describe('squall run', () => {
       callLogSize: 104_857_600,
       logIds: 'full',
       logInjections: 'all',
+      tape: undefined,
+      tapeForce: false,
+      tapeSize: 268_435_456,
+      tapeKeepSecrets: false,
+      tapeRedact: [],
+      traceUrl: undefined,
+      tracing: undefined,
     })
   })
 
@@ -84,7 +91,10 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-in-flight 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --in-flight-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432 --tasks=false',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432 --tasks=false ' +
+        '--tape t --tape-force --tape-size 2MiB --tape-keep-secrets --tape-redact /params/arguments/card ' +
+        '--trace-injected --trace-session-ids --trace-url https://t.example/{trace}',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
     )
     expect(given).toEqual({
       appProbes: [],
@@ -133,6 +143,29 @@ describe('squall run', () => {
       callLogSize: 8_388_608,
       logIds: 'hash',
       logInjections: 'sample',
+      tape: {
+        path: 't',
+        force: true,
+        maxBytes: 2_097_152,
+        keepSecrets: true,
+        redact: ['/params/arguments/card'],
+      },
+      tapeForce: true,
+      tapeSize: 2_097_152,
+      tapeKeepSecrets: true,
+      tapeRedact: ['/params/arguments/card'],
+      traceUrl: 'https://t.example/{trace}',
+      tracing: {
+        spans: {
+          url: 'http://collector:4318/v1/traces',
+          isJson: false,
+          followsParent: true,
+          injected: true,
+          sessionIds: true,
+          maxWaiting: 2048,
+          batch: 128,
+        },
+      },
     })
   })
 

@@ -100,15 +100,33 @@ it.each([
   expect(await isArmed()).toBe(true)
 })
 
-it('goes to the cluster by its flags, and by SQUALL_NAMESPACE', async () => {
+it('goes to the cluster by its flags, and by their variables', async () => {
   const env = { KUBECONFIG: join(directory, 'none') }
   for (const [args, more] of [
     [['stop', '-n', 'shop'], {}],
     [['resume', '-A'], {}],
     [['stop'], { SQUALL_NAMESPACE: 'shop' }],
+    [['stop'], { SQUALL_CONTEXT: 'staging' }],
+    [['stop'], { SQUALL_ALL_NAMESPACES: 'true' }],
+    [['resume'], { SQUALL_SELECTOR: 'app=shop' }],
+    [['stop'], { SQUALL_DRY_RUN: 'true' }],
+    [['stop'], { SQUALL_KUBECONFIG: env.KUBECONFIG }],
   ] as const) {
     const { code, stderr } = await startProgram(args, { ...env, ...more }, { here: true })
     expect(code).toBe(2)
     expect(stderr).toContain(join(directory, 'none'))
   }
+})
+
+it.each(['x'.repeat(201), ' ', '', 'two\nlines'])('rejects the reason %j', async (reason) => {
+  const { code, stdout, stderr } = await squall('stop', '-t', address, '--reason', reason)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^squall: --reason: .*; write one line of 1 to 200 characters\n$/)
+  expect(await isArmed()).toBe(true)
+})
+
+it('sends a reason of 200 characters', async () => {
+  const reason = '🌊'.repeat(200)
+  expect(await squall('stop', '-t', address, '--reason', reason)).toMatchObject({ code: 0 })
+  expect(await squall('resume', '-t', address)).toMatchObject({ code: 0 })
 })

@@ -62,6 +62,7 @@ const LINES: readonly (readonly [line: string, form: string | RegExp])[] = [
   ['load --concurrency 10', 'did you mean --clients?'],
   ['load --iterations 10', 'did you mean --task-count?'],
   ['load --requests 10', 'did you mean --task-count?'],
+  ['load --hold 10', 'did you mean --open-streams?'],
   ['load --threshold p99<1s', 'did you mean --slo?'],
   ['load --time 30s', 'did you mean --duration?'],
   ['load', 'http://localhost:3000/mcp'],

@@ -166,11 +166,11 @@ export function isAboutWebhook(expr: string): boolean {
   return /squall_(webhook|injection)/.test(expr)
 }
 
-/** True for queries without data: no webhook, no agent that repeats calls, no server on stdio. */
+/** True for queries without data: no webhook, no repeated calls, no false values, no stdio. */
 export function isElsewhere(expr: string): boolean {
   return (
     isAboutWebhook(expr) ||
-    /duplicate_executions|squall_stdio_|squall_outbound_|verdict="(runaway|possible_duplicate)"/.test(
+    /duplicate_executions|squall_falsified_|squall_stdio_|squall_outbound_|verdict="(runaway|possible_duplicate)"/.test(
       expr,
     )
   )

@@ -52,6 +52,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it waits for an agent, or for its tape; packages/experiments/test/tape has both',
   },
   {
+    page: 'docs/guides/sweep.md',
+    command: /^npx mcp-squall (?:run|sweep) /,
+    because: 'the agent is the reader’s own; packages/experiments/test/sweep has one, and its tape',
+  },
+  {
     page: 'docs/guides/tracing.md',
     command: /^OTEL_EXPORTER_OTLP_ENDPOINT=/,
     because: 'it needs a collector; the tests of spans have one, and name it so',
@@ -199,7 +204,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'deploy/agents/plugin/', command: /./, by: 'agent-plugin.test.ts' },
   {
     page: 'deploy/',
-    command: /^(?:helm|kubectl|for pod|sed|npx mcp-squall (?:status|report merge)) /,
+    command: /^(?:helm|kubectl|for pod|sed|npx mcp-squall (?:status|load merge)) /,
     because: 'the cluster tests apply the same files, with images that exist',
   },
   {
@@ -230,6 +235,6 @@ export const FAILS: readonly {
 /** Shortens durations of minutes to seconds for tests, and names an address that is the default. */
 export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
-  [/--tasks \d{3,}/, '--task-count 60'],
+  [/--task-count \d{3,}/, '--task-count 60'],
   [/^npx mcp-squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
 ]

@@ -4,12 +4,13 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, it } from 'vitest'
-import { closers } from '../support/closers.ts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { closers, closeStack } from '../support/closers.ts'
 import { rulesFile, startProgram, throughSquall } from '../support/commands.ts'
 import { type Collector, type ExportedSpan, openClient, startUpstream } from '../support/wire.ts'
 
 const opened = closers()
+const shared = closeStack()
 const SERVER = fileURLToPath(new URL('../fixtures/traced-server.mjs', import.meta.url))
 const RULES = `rules:
   - name: search-down
@@ -58,39 +59,49 @@ function stdioThrough(endpoint: string): string {
   return JSON.stringify(['/usr/bin/env', ...variables, ...command])
 }
 
-async function httpThrough(kind: string, endpoint: string): Promise<string> {
-  const server = startProgram([SERVER, kind, endpoint], {}, { program: process.execPath })
-  opened({ close: () => server.kill() })
+async function httpThrough(endpoint: string): Promise<string> {
+  const server = startProgram([SERVER, 'http', endpoint], {}, { program: process.execPath })
+  shared.open({ close: () => server.kill() })
   const { port } = await server.logged('listening')
   const flags = ['--listen', '127.0.0.1:0', '--upstream', `http://127.0.0.1:${String(port)}`]
   const args = ['run', ...flags, '--admin', 'off', '--rules', rulesFile(RULES)]
   const squall = startProgram(args, exporting(endpoint))
-  opened({ close: () => squall.kill() })
+  shared.open({ close: () => squall.kill() })
   const { address } = await squall.logged('listening')
-  return `http://${String(address)}/${kind === 'http+sse' ? 'sse' : 'mcp'}`
+  return `http://${String(address)}`
 }
 
+/** Starting programs takes longer than the calls: all clients have one server, Squall and collector. */
+let collector: Collector
+let url: string
+
+beforeAll(async () => {
+  collector = shared.open(await startUpstream('collector'))
+  url = await httpThrough(collector.endpoint)
+})
+
+afterAll(shared.closeAll)
+
 it.each([
-  ['HTTP with JSON', 'v1', 'json'],
-  ['HTTP with event streams', 'v1', 'sse'],
-  ['HTTP+SSE', 'v1', 'http+sse'],
+  ['HTTP with JSON', 'v1', '/mcp'],
+  ['HTTP with event streams', 'v1', '/streams/mcp'],
+  ['HTTP+SSE', 'v1', '/sse'],
   ['stdio', 'v1', 'stdio'],
-  ['protocol version 2026-07-28', 'v2 auto', 'modern'],
-] as const)('an agent, Squall and a server share one trace over %s', async (_, sdk, kind) => {
-  const collector = opened(await startUpstream('collector'))
-  const { endpoint } = collector
-  const isStdio = kind === 'stdio'
-  const url = isStdio ? stdioThrough(endpoint) : await httpThrough(kind, endpoint)
-  const transport = isStdio ? 'stdio' : kind === 'http+sse' ? 'sse' : 'streamableHttp'
-  const client = opened(await openClient(sdk)(url, transport))
+  ['protocol version 2026-07-28', 'v2 auto', '/modern/mcp'],
+] as const)('an agent, Squall and a server share one trace over %s', async (_, sdk, path) => {
+  const isStdio = path === 'stdio'
+  const transport = isStdio ? 'stdio' : path === '/sse' ? 'sse' : 'streamableHttp'
+  const target = isStdio ? stdioThrough(collector.endpoint) : `${url}${path}`
+  const client = opened(await openClient(sdk)(target, transport))
   const agent = agentOf(collector)
   const call = (tool: string) =>
     agent.call((meta) => client.call(tool, { message: 'hello' }, { meta }), tool)
+  const before = collector.spans.length
   const fine = await call('echo')
   const failed = await call('search')
   agent.end()
   // The task, two calls as the agent and Squall saw them, and the one that reached the server.
-  const spans = await collector.received(6)
+  const spans = (await collector.received(before + 6)).slice(before)
   const of = (service: string, name: string): ExportedSpan =>
     spans.find((span) => span.service === service && span.name === name)!
   const task = of('agent', 'task')
@@ -114,7 +125,7 @@ it.each([
     'squall.origin': 'real',
   })
   expect(echo.attributes['mcp.protocol.version']).toBe(
-    kind === 'modern' ? '2026-07-28' : '2025-11-25',
+    path === '/modern/mcp' ? '2026-07-28' : '2025-11-25',
   )
   const search = of('squall', 'tools/call search')
   expect(search.status).toEqual({ code: 2, message: 'the index is down' })

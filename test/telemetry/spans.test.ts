@@ -2,52 +2,14 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { parseRunOptions } from '../../src/sidecar/run-options.ts'
 import { readTap } from '../admin/event-reader.ts'
 import { closers } from '../support/closers.ts'
-import { type RuledSquall, startSquall } from '../support/commands.ts'
-import { type Collector, type ExportedSpan, openClient, startUpstream } from '../support/wire.ts'
+import { startSquall } from '../support/commands.ts'
+import { type ExportedSpan, openClient, startUpstream } from '../support/wire.ts'
+import { exportingTo, HEADER, message, META, PARENT, post, traceparent } from './sampled-calls.ts'
 
 const opened = closers()
-const META = '4bf92f3577b34da6a3ce929d0e0e4736'
-const HEADER = '0af7651916cd43dd8448eb211c80319c'
-const PARENT = '00f067aa0ba902b7'
-const traceparent = (trace: string, flags = '01'): string => `00-${trace}-${PARENT}-${flags}`
+const start = exportingTo(opened)
 
 afterEach(() => void vi.unstubAllEnvs())
-
-interface Setup {
-  readonly rules?: string
-  readonly flags?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
-  /** Variables that OpenTelemetry's packages read themselves. */
-  readonly otel?: Readonly<Record<string, string>>
-  readonly behaviour?: Collector['behaviour']
-}
-
-async function start({ rules = 'rules: []', flags = [], env, otel = {}, behaviour }: Setup = {}) {
-  const collector = opened(await startUpstream('collector'))
-  collector.behaviour = behaviour ?? 200
-  for (const [name, value] of Object.entries({ OTEL_BSP_SCHEDULE_DELAY: '20', ...otel })) {
-    vi.stubEnv(name, value)
-  }
-  const own = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, ...otel, ...env }
-  const ruled = opened(await startSquall({ rules, flags, env: own }))
-  return { collector, ruled, ...ruled }
-}
-
-const message = (id: number, meta?: object, tool = 'echo', args: object = {}): object => ({
-  jsonrpc: '2.0',
-  id,
-  method: 'tools/call',
-  params: { name: tool, arguments: args, ...(meta && { _meta: meta }) },
-})
-
-async function post({ squall }: RuledSquall, body: unknown, headers = {}): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  return response.text()
-}
 
 const failing = (match = '{}'): string => `rules:
   - name: down
@@ -197,27 +159,6 @@ it('the resource is named by the variables', async () => {
     'deployment.environment.name': 'staging',
   })
 })
-
-it.each([500, 'reset', 'hang'] as const)(
-  'a collector that fails (%s) delays no call; spans are bounded and counted',
-  async (behaviour) => {
-    const otel = { OTEL_BSP_MAX_QUEUE_SIZE: '40', OTEL_EXPORTER_OTLP_TIMEOUT: '300' }
-    const { collector, ruled, squall } = await start({ behaviour, otel })
-    const headers = { traceparent: traceparent(HEADER) }
-    for (let id = 0; id < 200; id++) {
-      expect(await post(ruled, message(id), headers)).toContain('fine')
-    }
-    // Everything beyond the queue is dropped at once, and the queue when its export fails.
-    await squall.reaches('squall_spans_dropped_total', {}, 200)
-    expect(collector.spans).toHaveLength(0)
-    const lines = squall.logs.filter(({ msg }) => msg === 'spans were dropped')
-    expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatchObject({ level: 'warn', collector: collector.endpoint })
-    collector.behaviour = 200
-    await post(ruled, message(201), headers)
-    await collector.received(1)
-  },
-)
 
 it('a drain exports what waits, and does not wait for a collector that hangs', async () => {
   const otel = { OTEL_BSP_SCHEDULE_DELAY: '60000' }

@@ -98,6 +98,7 @@ const UNSAID: Readonly<Record<string, readonly string[]>> = {
     'match: { all: [{ http: { path: /a } }, { args: { /b: 1 } }] }',
   ],
   'presence and absence contradict each other only where they are true': [
+    'match: { baggage: { a: { absent: true, prefix: b } } }',
     'match: { headers: { x-a: { absent: true, prefix: b } } }',
     'match: { session: { present: true, absent: true } }',
   ],

@@ -126,3 +126,16 @@ it('finds no drift between a server and its own tape', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ same: 2, drift: 0, skipped: 0 })
   expect(code).toBe(0)
 })
+
+it('shows the requests of a tape, and the sessions that the server began', async () => {
+  const started = { at: 1, exchange: 1, id: 1 }
+  const result = { protocolVersion: '2025-06-18', capabilities: {} }
+  const path = await written([
+    { ...started, from: 'client', method: 'initialize', params: result },
+    { ...started, at: 2, from: 'server', via: 'json', session: 'abcd', result },
+    { at: 3, exchange: 2, id: 2, from: 'client', session: 'abcd', method: 'tools/list' },
+    { at: 4, exchange: 2, id: 2, from: 'server', via: 'json', session: 'abcd', result: {} },
+  ])
+  const { stdout } = await startProgram(['tape', 'show', path], {}, { here: true })
+  expect(stdout).toContain('2 requests, 1 sessions, ')
+})

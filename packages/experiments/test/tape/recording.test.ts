@@ -159,7 +159,9 @@ it('replaces values at pointers, and keeps secrets when asked to', async () => {
     { mail: 'ada@example.com', id: 1 },
     { mail: 'bob@example.com', id: 2 },
   ]
-  const app = await server(() => ({ ...TEXT, structuredContent: { rows } }))
+  const texts = [JSON.stringify({ rows }), JSON.stringify({ rows }, null, 2), 'two rows']
+  const content = texts.map((text) => ({ type: 'text', text }))
+  const app = await server(() => ({ content, structuredContent: { rows } }))
   const flags = ['--tape-keep-secrets', '--tape-redact', '/params/arguments/card']
   const all = [...flags, '--tape-redact', '/result/structuredContent/rows/*/mail']
   const path = await recorded(app.url, [ask(1, 'pay', { card: 4711, token: 'kept-1' })], all)
@@ -168,13 +170,29 @@ it('replaces values at pointers, and keeps secrets when asked to', async () => {
   expect(JSON.parse(header!)).toHaveProperty('note', expect.stringContaining('in clear'))
   const [asked, responded] = await linesOf(path)
   expect(asked!.params).toMatchObject({ arguments: { card: '[redacted]', token: 'kept-1' } })
-  const { structuredContent } = responded!.result as { structuredContent: object }
-  expect(structuredContent).toEqual({
+  const redacted = {
     rows: [
       { mail: '[redacted]', id: 1 },
       { mail: '[redacted]', id: 2 },
     ],
+  }
+  expect(responded!.result).toEqual({
+    content: [
+      { type: 'text', text: JSON.stringify(redacted) },
+      { type: 'text', text: JSON.stringify(redacted, null, 2) },
+      { type: 'text', text: 'two rows' },
+    ],
+    structuredContent: redacted,
   })
+})
+
+it('replaces values of a list that a server wraps, also where each item has its own text', async () => {
+  const items = [{ mail: 'ada@example.com' }, { mail: 'bob@example.com' }]
+  const texts = [...items, items].map((each) => ({ type: 'text', text: JSON.stringify(each) }))
+  const app = await server(() => ({ content: texts, structuredContent: { result: items } }))
+  const flags = ['--tape-redact', '/result/structuredContent/result/*/mail']
+  const path = await recorded(app.url, [ask(1, 'list', {})], flags)
+  expect(await readFile(path, 'utf8')).not.toContain('@example.com')
 })
 
 it('is readable by its owner alone, and replaces no file unless asked to', async () => {
@@ -264,6 +282,22 @@ it('records what is no result: an error, a status, and a response that is too la
     { status: 503, retryAfter: '7', body: 'busy' },
     { failed: 'reset' },
     { omitted: 'too_large', bytes: expect.any(Number) },
+  ])
+})
+
+it('records the events of a stream that breaks, and then the failure, as parts of a stream', async () => {
+  const large = { jsonrpc: '2.0', method: 'log', params: { text: 'word '.repeat(100_000) } }
+  const app = open(
+    await startUpstream((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify(large)}\n\n`, () => response.destroy())
+    }),
+  )
+  const path = await recorded(app.url, [ask(1, 'echo', {})])
+  const [, ...found] = await linesOf(path)
+  expect(found).toMatchObject([
+    { via: 'sse', method: 'log' },
+    { via: 'sse', failed: 'closed' },
   ])
 })
 

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
-import { startProgram, stdioClient, throughSquall } from '../../../../test/support/commands.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 import { Player } from '../../src/tape/player.ts'
+import { serveLines } from '../../src/tape/serve-lines.ts'
 import { Tape } from '../../src/tape/tape.ts'
-import { linesOf, newPath, served, written } from './recorded.ts'
+import { newPath, served, written } from './recorded.ts'
 
 const open = closers()
 const HEADERS = {
@@ -92,6 +94,7 @@ it('asks a live server for calls off the tape', async () => {
   const flags = ['--upstream', server.url.href, '--listen', '127.0.0.1:0', '--admin', 'off']
   const program = startProgram(['tape', 'serve', path, ...flags, '--log-format', 'json'])
   open({ close: () => program.kill() })
+  expect(await program.logged('serving a tape')).toMatchObject({ calls: 3, values: 'redacted' })
   const { url } = (await program.logged('listening')) as { url: string }
   expect(await ask(url, 'price', { from: 'HAM', to: 'ROM' })).toBe('Rome')
   const live = await ask(url, 'work', { anything: 1 })
@@ -233,11 +236,11 @@ it('responds as the server failed: by status, header and reset', async () => {
 
 it('responds at the recorded pace when asked to', async () => {
   const [asked, responded] = taped(1, 'slow', {}, text('late')) as [object, object]
-  const path = await written([asked, { ...responded, at: 10 + 400 }])
+  const path = await written([asked, { ...responded, at: 10 + 150 }])
   const { url } = open(await served(path, { pace: 'real' }))
   const before = performance.now()
   expect(await ask(url, 'slow')).toBe('late')
-  expect(performance.now() - before).toBeGreaterThan(395)
+  expect(performance.now() - before).toBeGreaterThan(145)
 })
 
 it('has faults injected, and its calls counted, as any server', async () => {
@@ -262,27 +265,26 @@ it('has faults injected, and its calls counted, as any server', async () => {
   expect((await fetch(new URL('readyz', page))).status).toBe(200)
 })
 
-it('is recorded from and served over stdio, also behind a sidecar', async () => {
-  const path = await newPath()
-  const play = async (command: readonly string[]): Promise<unknown> => {
-    const client = await stdioClient('v1', command)
-    const seen = [
-      await client.listTools(),
-      await client.call('echo', { text: 'grüße' }),
-      await client.call('steps'),
-      await client.call('ask'),
-    ]
-    await client.close()
-    return seen
-  }
-  const direct = await play(throughSquall(['--tape', path]))
-  expect(direct).toMatchObject([{}, text('grüße'), text('done'), text('file:///a')])
-  const methods = (await linesOf(path)).map(({ method }) => method)
-  expect(methods).toContain('roots/list')
-  expect(methods.filter((method) => method === 'notifications/progress')).toHaveLength(3)
-  const tape = [process.execPath, 'dist/cli/main.js', 'tape', 'serve', path, '--stdio']
-  expect(await play(tape)).toEqual(direct)
-  expect(await play(throughSquall([], tape))).toEqual(direct)
+it('serves a client line by line, until its input ends', async () => {
+  const tape = await Tape.open(await written([...HANDSHAKE, ...PRICES]))
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const ended = serveLines(new Player(tape), input, output, new AbortController().signal)
+  const params = { name: 'price', arguments: { from: 'HAM', to: 'ROM' } }
+  const messages = [
+    { jsonrpc: '2.0', id: 'a', method: 'initialize', params: INIT },
+    { jsonrpc: '2.0', id: 'b', method: 'tools/call', params },
+  ].map((message) => JSON.stringify(message))
+  input.end(`${messages[0]}\nnot JSON\n\n${messages[1]}`)
+  await ended
+  output.end()
+  const lines = (await output.toArray()).join('').trimEnd().split('\n')
+  const sent = lines.map((line) => JSON.parse(line) as { readonly id: string | null })
+  expect(sent.toSorted((x, y) => `${x.id}`.localeCompare(`${y.id}`))).toMatchObject([
+    { id: 'a', result: { serverInfo: { name: 's' } } },
+    { id: 'b', result: text('Rome') },
+    { id: null, error: { code: -32700 } },
+  ])
+  await tape.close()
 })
 
 it.each([

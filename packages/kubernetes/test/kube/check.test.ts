@@ -142,8 +142,11 @@ test('the next step for disarmed sidecars is that of their reason', async () => 
   squall.running.rules!.arming.disarm('guard', 'too many errors')
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
-  expect(stdout).toMatch(/shop-2: disarmed by guard \(too many errors\)\n {4}.*squall resume arms/)
-  expect(stdout).not.toContain('squall resume')
+  expect(stdout).toMatch(
+    /shop-2: disarmed by guard \(too many errors\)\n {4}.*squall resume -t ADDRESS arms/,
+  )
+  // Nothing was stopped in the namespace.
+  expect(stdout).not.toContain('resume -n')
 })
 
 test('an API server that does not respond is the only result', async () => {
