@@ -195,11 +195,13 @@ export function factsOf(
 
 /** Returns the end of a call that is held, without parts of longer texts. */
 export function keptEnd(end: ActionEnd): ActionEnd {
-  const { outcome, origin, changed = false, trace } = end.record
-  const record = { outcome, origin, changed, trace: trace && inOnePiece(trace) }
+  const { outcome, origin, changed = false, trace, span } = end.record
+  const record = { outcome, origin, changed, trace: trace && inOnePiece(trace), span }
   return {
     ...end,
     record,
+    // A fault that took effect holds its call, with the arguments.
+    faults: end.faults.map(({ rule, fault }) => ({ rule, fault })),
     session: end.session.length > MAX_SESSION ? '' : inOnePiece(end.session),
   }
 }

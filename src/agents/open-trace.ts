@@ -26,7 +26,7 @@ export interface Step {
 export class OpenTrace {
   readonly id: string
   readonly steps: Step[] = []
-  /** A call that comes later is of another task; one that stays open holds others no longer. */
+  /** A later call is of another task; a call that stays open holds others no longer. */
   until: number
   readonly #window: number
   readonly #latest: number

@@ -53,12 +53,17 @@ export function taskKeyOf(
     let key: string | undefined
     if (kind === 'header') key = headerValue(caller.head.headers, header)
     else if (kind === 'meta') key = meta === undefined ? undefined : metaOf(call, meta)
-    else if (kind === 'trace') key = trace?.slice(3, 35)
+    else if (kind === 'trace') key = trace && traceId(trace)
     else if (kind === 'session') key = session
     else key = clientKey(caller, isModern(call.protocolVersion) ? client : undefined)
     if (key !== undefined && key !== '') return { kind, key }
   }
   return undefined
+}
+
+/** Returns the id within a valid `traceparent`. */
+export function traceId(trace: string): string {
+  return trace.slice(3, 35)
 }
 
 const MAX_AGENT = 60

@@ -170,3 +170,8 @@ export class Task {
 /** The task of calls whose own is not clear yet. */
 export const UNFILED = new Task('client', '', '', 0)
 UNFILED.isEnded = true
+
+/** Returns the task of a call once it is clear. */
+export function clearTask({ task }: Action): Task | undefined {
+  return task === UNFILED ? undefined : task
+}

@@ -1,3 +1,4 @@
+import { clearTask } from '../agents/task.ts'
 import type { ClientInfo, Origin, Outcome, RequestCall } from '../mcp/call.ts'
 import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
@@ -125,7 +126,7 @@ export class InFlightRequests {
       client: this.#clientOf(entry),
       error,
       requestBytes,
-      task: action?.held?.key ?? action?.task,
+      task: action && clearTask(action),
       faults: effectsOn(entry, error),
     }
     // A copy of the record would take 3 KB.

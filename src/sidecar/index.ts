@@ -8,6 +8,7 @@ export type { MetricSpec } from '../telemetry/metric-table.ts'
 export type { Exposition } from '../telemetry/metrics.ts'
 export { CONTENT_TYPE, nodeTexts, registryTexts } from '../telemetry/prom-registry.ts'
 export { pathsOf, redactMessage, type Redaction } from '../telemetry/redact-message.ts'
+export { REDACTED } from '../telemetry/log-redact.ts'
 export { redactText } from '../telemetry/redact-text.ts'
 export { TAPE_VERSION, type TapeHeader, type TapeLine } from '../telemetry/tape-line.ts'
 export {

@@ -39,7 +39,11 @@ export function redactMessage(
     const name = isRecord(value) && part === 'params' && method !== undefined && value['name']
     if (typeof name === 'string') (copy[part] as Record<string, unknown>)['name'] = name
   }
-  for (const path of paths) replace(copy, path, 0)
+  for (const path of paths) {
+    replace(copy, path, 0)
+    if (path[0] === 'result' && path[1] === 'structuredContent')
+      replaceInTexts(copy['result'], path)
+  }
   return copy
 }
 
@@ -137,6 +141,36 @@ function replace(at: unknown, path: readonly string[], depth: number): void {
   for (const own of key === '*' ? Object.keys(record) : Object.hasOwn(at, key) ? [key] : []) {
     if (depth === path.length - 1) record[own] = REDACTED
     else replace(record[own], path, depth + 1)
+  }
+}
+
+/** Replaces values of `structuredContent` in the texts that repeat them. */
+function replaceInTexts(result: unknown, path: readonly string[]): void {
+  const content = isRecord(result) ? result['content'] : undefined
+  if (!Array.isArray(content)) return
+  const depths = [2]
+  // SDKs wrap other values than objects as `result`, and make each item of a list a text of its own.
+  if (path[2] === 'result') depths.push(3)
+  if (path[2] === 'result' && /^(?:\*|\d+)$/.test(path[3] ?? '')) depths.push(4)
+  for (const block of content as unknown[]) {
+    for (const holder of isRecord(block) ? [block, block['resource']] : []) {
+      if (!isRecord(holder) || typeof holder['text'] !== 'string') continue
+      holder['text'] = replacedIn(holder['text'], path, depths)
+    }
+  }
+}
+
+function replacedIn(text: string, path: readonly string[], depths: readonly number[]): string {
+  if (depths.includes(path.length)) return REDACTED
+  try {
+    const value: unknown = JSON.parse(text)
+    const before = JSON.stringify(value)
+    for (const depth of depths) replace(value, path, depth)
+    const after = JSON.stringify(value)
+    if (before === after) return text
+    return text.includes('\n') ? JSON.stringify(value, null, 2) : after
+  } catch {
+    return text
   }
 }
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { endingAfter } from '../base/deadline.ts'
 import { Fifo } from '../base/fifo.ts'
 import { inThread } from '../base/in-thread.ts'
@@ -24,6 +24,10 @@ export interface TapeOptions {
 const MAX_WAITING = 32 * 1024 * 1024
 const MAX_BETWEEN_CALLS = 64 * 1024
 const THREAD_MS = 60_000
+const CLOSE_MS = 3_000
+/** Memory of a line that waits in addition to its text. */
+const LINE = 256
+const TOO_SLOW = 'it is written too slowly'
 const NOTE =
   'arguments and results are kept in clear; values that look like secrets are replaced by [redacted], unless secrets are kept'
 const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -45,7 +49,7 @@ export class TapeRecorder {
   readonly #file: FileHandle
   readonly #startedAt = performance.now()
   readonly #waiting = new Fifo<Waiting>()
-  readonly #closing = new AbortController()
+  readonly #stop = new AbortController()
   #bytesWaiting = 0
   #bytes = 0
   #exchanges = 0
@@ -80,6 +84,15 @@ export class TapeRecorder {
     return tape
   }
 
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** Counts messages that are not recorded. */
+  drop(messages: number): void {
+    this.#options.count('dropped', messages)
+  }
+
   /** Numbers an exchange. */
   exchange(): number {
     return ++this.#exchanges
@@ -87,21 +100,22 @@ export class TapeRecorder {
 
   /** Records the messages in a text, or a line without one. */
   take(line: Omit<TapeLine, 'at'>, text?: string): void {
-    const size = text?.length ?? 0
-    if (this.#ended === undefined && this.#bytesWaiting + size > MAX_WAITING)
-      this.#end('it is written too slowly')
-    if (this.#ended !== undefined) return this.#options.count('dropped', 1)
+    const size = sizeOf(text)
+    if (this.#ended === undefined && this.#bytesWaiting + size > MAX_WAITING) this.#end(TOO_SLOW)
+    if (this.#ended !== undefined) return this.drop(1)
     const at = Math.round((performance.now() - this.#startedAt) * 10) / 10
     this.#bytesWaiting += size
     this.#waiting.push({ line: { at, ...line }, text })
     this.#writing ??= this.#run().finally(() => (this.#writing = undefined))
   }
 
-  /** Writes what waits, and closes the file. */
+  /** Writes what waits, for a limited time, and closes the file. */
   async close(): Promise<void> {
-    await this.#writing
-    this.#closing.abort()
-    await this.#file.close()
+    await inTime(this.#writing)
+    if (this.#writing !== undefined && this.#ended === undefined) this.#end(TOO_SLOW)
+    this.#ended ??= 'it is closed'
+    // A write in progress is completed, unless the disk hangs.
+    await inTime(this.#file.close())
   }
 
   async #run(): Promise<void> {
@@ -111,7 +125,7 @@ export class TapeRecorder {
       let lines = 0
       for (; this.#waiting.length > 0 && text.length < MAX_BETWEEN_CALLS; lines++) {
         const next = this.#waiting.shift()!
-        this.#bytesWaiting -= next.text?.length ?? 0
+        this.#bytesWaiting -= sizeOf(next.text)
         text += await this.#lines(next)
       }
       await this.#write(text, lines)
@@ -122,7 +136,7 @@ export class TapeRecorder {
   async #lines({ line, text }: Waiting): Promise<string> {
     const job = { line, text, redaction: this.#redaction }
     if (COMPILED === undefined || (text?.length ?? 0) <= MAX_BETWEEN_CALLS) return tapeLines(job)
-    const signal = endingAfter(THREAD_MS, this.#closing.signal)
+    const signal = endingAfter(THREAD_MS, this.#stop.signal)
     const lines = await inThread<string>(COMPILED, job, signal).catch(() => undefined)
     return lines ?? tapeLines({ ...job, text: undefined, line: { ...line, omitted: 'unreadable' } })
   }
@@ -131,23 +145,37 @@ export class TapeRecorder {
     const bytes = Buffer.from(text)
     if (this.#ended === undefined && this.#bytes + bytes.length > this.#options.maxBytes)
       this.#end('its largest size is reached')
-    if (this.#ended !== undefined) return this.#options.count('dropped', lines)
+    if (this.#ended !== undefined) return this.drop(lines)
     try {
       for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten
       this.#bytes += bytes.length
       this.#options.count('written', lines)
     } catch (error) {
-      this.#options.count('dropped', lines)
+      this.drop(lines)
       this.#end((error as NodeJS.ErrnoException).code ?? String(error))
     }
   }
 
   #end(why: string): void {
     this.#ended = why
+    this.drop(this.#waiting.length)
+    this.#waiting.clear()
+    this.#bytesWaiting = 0
+    this.#stop.abort()
     const { path, logger } = this.#options
     logger.warn(
       { path, why, bytes: this.#bytes },
       'the recording has ended; further messages are not on the tape',
     )
   }
+}
+
+function sizeOf(text: string | undefined): number {
+  return LINE + (text?.length ?? 0)
+}
+
+async function inTime(work: Promise<void> | undefined): Promise<void> {
+  const end = new AbortController()
+  const limit = sleep(CLOSE_MS, undefined, { signal: end.signal }).catch(() => undefined)
+  await Promise.race([work, limit]).finally(() => end.abort())
 }

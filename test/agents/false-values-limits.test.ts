@@ -1,51 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
+import { lied, testLimits } from './false-value-limits.ts'
 import { FALSE_PRICE, falsifies, shopAgent, WAYS } from './shop-agent.ts'
 
 const opened = closers()
-const lied = async (way: (typeof WAYS)[number], keys = '') => {
-  const agent = opened(await shopAgent(way, [falsifies(keys)]))
-  await agent.call('get_quote', { id: 'Q-1' })
-  return agent
-}
 
-describe.each(WAYS)('%s', (way) => {
-  it('looks at a large call before it is sent', async () => {
-    const agent = await lied(way)
-    const note = 'x '.repeat(50_000)
-    const { result } = await agent.call('pay', { note, amount: FALSE_PRICE, more: note })
-    expect(result).toMatchObject({ isError: true })
-    expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
-  })
-
-  it.each([4_000, 40_000])('finds the true value in a large result', async (padding) => {
-    const agent = await lied(way)
-    await agent.call('get_price', { id: 'Q-1', padding })
-    expect(agent.end()).toEqual(['verified'])
-  })
-
-  it('blocks every further use, and counts the result once', async () => {
-    const agent = await lied(way)
-    for (let i = 0; i < 3; i++) await agent.call('pay', { amount: FALSE_PRICE, i })
-    expect(agent.end()).toEqual(['used_blocked'])
-    expect(agent.faults.falseUses).toHaveLength(3)
-    expect((await agent.executed()).map(([tool]) => tool)).toEqual(['get_quote'])
-  })
-
-  it('blocks a use after the rules are disarmed', async () => {
-    const agent = await lied(way)
-    agent.faults.rules.states.disarm('test')
-    const { result } = await agent.call('pay', { amount: FALSE_PRICE })
-    expect(result).toMatchObject({ isError: true })
-  })
-
-  it('blocks a use in a tool that reads, where the rule asks for it', async () => {
-    const agent = await lied(way, ', onUse: block')
-    const { result } = await agent.call('search', { q: String(FALSE_PRICE) })
-    expect(result).toMatchObject({ isError: true })
-  })
-})
+// The part slow tests each limit on the other ways.
+testLimits((limit, way) => limit % WAYS.length === way)
 
 describe('over HTTP', () => {
   const TOO_LARGE = 300 * 1024
@@ -94,6 +56,41 @@ it('follows sessions where tasks are not watched, and takes every tool as unknow
   expect(agent.faults.verdicts).toEqual(['used_blocked'])
 })
 
+describe('where calls have traces', () => {
+  const TRACED = {
+    by: ['trace', 'session', 'client'],
+    header: 'x-task-id',
+    meta: undefined,
+    window: 60_000,
+    maxRetries: 3,
+  } as const
+  const traced = async () => opened(await shopAgent('json', [falsifies()], TRACED))
+  const trace = (n: number): string => `00-${String(n).repeat(32)}-00f067aa0ba902b7-01`
+
+  it.each([
+    ['one trace', [1, 1, 1]],
+    ['a trace each', [1, 2, 3]],
+  ])('blocks a use, and gives the truth at the second look, in calls with %s', async (_, of) => {
+    const agent = await traced()
+    const look = () => agent.traced(trace(of[1]!), 'get_quote', { id: 'Q-1' })
+    await agent.traced(trace(of[0]!), 'get_quote', { id: 'Q-1' })
+    const used = await agent.traced(trace(of[1]!), 'pay', { amount: FALSE_PRICE })
+    expect(used.result).toMatchObject({ isError: true })
+    expect((await look()).result!.structuredContent).toMatchObject({ price: 3987.84 })
+    const again = await agent.traced(trace(of[2]!), 'pay', { amount: FALSE_PRICE })
+    expect(again.result).toMatchObject({ isError: true })
+    expect(agent.faults.verdicts).toEqual(['used_blocked'])
+    expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
+  })
+
+  it('does not look in the traces of other sessions', async () => {
+    const agent = await traced()
+    await agent.traced(trace(1), 'get_quote', { id: 'Q-1' })
+    const { result } = await agent.traced(trace(2), 'pay', { amount: FALSE_PRICE }, 'another')
+    expect(result).not.toHaveProperty('isError')
+  })
+})
+
 it('does not follow a value that has occurred before', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
   await agent.call('search', { q: 'not above 4,187.23' })
@@ -106,8 +103,11 @@ it('does not follow a value that has occurred before', async () => {
 it('follows no more results than it may, and blocks the values of the first', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
   for (let i = 0; i < 3; i++) await agent.call('get_quote', { id: 'Q-1', i })
-  // The same value has occurred by then.
-  expect(agent.faults.verdicts).toEqual(['untracked', 'untracked'])
+  // There are two false prices, one above and one below the true one: the third result repeats one.
+  const { verdicts, falseUses } = agent.faults
+  expect(agent.faults.counts()).toMatchObject({ injected: 3 })
+  expect(verdicts).toEqual(['untracked'])
   const { result } = await agent.call('pay', { amount: FALSE_PRICE })
   expect(result).toMatchObject({ isError: true })
+  expect(falseUses).toHaveLength(1)
 })

@@ -11,6 +11,10 @@ const RULES = `rules:
   - { name: wrong-price, match: { tool: get_quote }, faults: [falsify: { number: { by: 5% }, at: /price }] }
 `
 
+interface Result {
+  readonly structuredContent?: { readonly price: number }
+}
+
 function server(): RequestListener {
   const respond = shop()
   return (req, res) => {
@@ -25,9 +29,9 @@ function server(): RequestListener {
 }
 
 it('shows what agents did with false values, and nothing of arguments and results', async () => {
-  const flags = ['--task-window', '300ms']
+  const flags = ['--task-window', '2s']
   const { squall } = open(await startSquall({ rules: RULES, upstream: server(), flags }))
-  const call = async (task: string, name: string, args: object): Promise<void> => {
+  const call = async (task: string, name: string, args: object): Promise<number> => {
     const params = { name, arguments: args }
     const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
       method: 'POST',
@@ -38,15 +42,21 @@ it('shows what agents did with false values, and nothing of arguments and result
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     })
-    await response.text()
+    const { result } = (await response.json()) as { result: Result }
+    return result.structuredContent?.price ?? NaN
   }
+  // The first call of a process takes longest, and is no part of the tasks below.
+  await call('first', 'search', {})
   // The agent of this task looks again, and pays the true price.
-  await call('careful', 'get_quote', { id: 'Q-1', task: 'careful' })
-  await call('careful', 'get_quote', { id: 'Q-1', task: 'careful' })
-  await call('careful', 'pay', { amount: 3987.84, to: 'Anna Schneider' })
+  const asked = { id: 'Q-1', task: 'careful' }
+  expect(await call('careful', 'get_quote', asked)).not.toBe(3987.84)
+  const price = await call('careful', 'get_quote', asked)
+  expect(price).toBe(3987.84)
+  await call('careful', 'pay', { amount: price, to: 'Anna Schneider' })
   for (const task of ['a', 'b']) {
-    await call(task, 'get_quote', { id: 'Q-1', task })
-    await call(task, 'pay', { amount: 4187.23, to: 'Anna Schneider' })
+    const amount = await call(task, 'get_quote', { id: 'Q-1', task })
+    expect([4187.23, 3788.45]).toContain(amount)
+    await call(task, 'pay', { amount, to: 'Anna Schneider' })
   }
   const read = async (path: string): Promise<string> =>
     (await fetch(`${squall.admin}${path}`)).text()
@@ -81,5 +91,6 @@ it('shows what agents did with false values, and nothing of arguments and result
   )
   expect(found?.advice).toMatch(/^Look again by id before you pay;/)
   const all = [...shown, JSON.stringify(squall.logs)].join('\n')
-  for (const secret of ['4187.23', '3987.84', 'Schneider', 'Q-1']) expect(all).not.toContain(secret)
+  for (const secret of ['4187.23', '3788.45', '3987.84', 'Schneider', 'Q-1'])
+    expect(all).not.toContain(secret)
 })

@@ -50,6 +50,8 @@ export interface ShopAgent {
   readonly findings?: Findings
   /** Calls a tool; resolves to the response. */
   call(tool: string, args?: object): Promise<Message>
+  /** Calls a tool within a trace, in its session or another one. */
+  traced(traceparent: string, tool: string, args: object, session?: string): Promise<Message>
   /** The same in another session. */
   in(session: string, tool: string, args: object): Promise<Message>
   /** Sends a compressed message. */
@@ -90,6 +92,8 @@ export async function shopAgent(
   return {
     ...stage,
     call: (name, args = {}) => ask('tools/call', { name, arguments: args }),
+    traced: (traceparent, name, args, session) =>
+      ask('tools/call', { name, arguments: args, _meta: { traceparent } }, session),
     in: (session, name, args) => ask('tools/call', { name, arguments: args }, session),
     sendBytes: (bytes) => send(bytes, 1),
     send: (messages) => send(JSON.stringify(messages), messages.length),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { AgentWatch } from '../../src/agents/agent-watch.ts'
+import { CallWatch } from '../../src/telemetry/call-watch.ts'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
 import { call, startSidecar } from '../support/wire.ts'
@@ -124,4 +125,19 @@ describe.each(Object.entries(LINES))('two agents behind one client: %s', (_, sta
     expect(await play(await start(), () => ({ meta: newTrace() }))).toEqual(without)
     expect(without.join()).not.toContain('trace')
   })
+})
+
+it('single calls name their task once it is clear, and no other before', async () => {
+  const { listener } = agentUpstream()
+  const watch = new CallWatch()
+  const squall = opened(await startSidecar({ upstream: listener, rules, tasks: TASKS, watch }))
+  const agent = opened(new ScriptedAgent(squall.url, 'json', 'session', 'both'))
+  await agent.open()
+  const lines: (string | undefined)[] = []
+  watch.read(({ task }) => lines.push(task))
+  const shared = newTrace()
+  for (const meta of [newTrace(), shared, shared]) {
+    await agent.ask('tools/call', paramsOf({ tool: 'c', meta }))
+  }
+  await expect.poll(() => lines).toEqual([undefined, undefined, shared.slice(3, 35)])
 })

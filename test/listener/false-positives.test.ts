@@ -49,7 +49,7 @@ it(`finds no use of a false value in ${CALLS} ordinary calls`, () => {
       progressToken: undefined,
     } as const
     const key = `session ${task % 900}`
-    const asker = { key, party: key, task: undefined, hint: 'destructive' } as const
+    const asker = { keys: [key], party: key, task: () => undefined, hint: 'destructive' } as const
     return [message, follower.asked(message, asker, true)]
   }
   const uses: string[] = []

@@ -19,7 +19,7 @@ export interface Context {
 
 /** Declares one command of the program. */
 interface CommandSpec<Of extends Flags, Request> {
-  /** One word, or two as in `report merge`. */
+  /** One word, or two as in `load merge`. */
   readonly name: string
   readonly description: string
   /** Command lines without the program's name. */

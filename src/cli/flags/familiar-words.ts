@@ -41,6 +41,7 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '--users': '--clients',
     '--concurrency': '--clients',
     '--tasks': '--task-count',
+    '--hold': '--open-streams',
     '--iterations': '--task-count',
     '--requests': '--task-count',
     '--threshold': '--slo',

@@ -28,8 +28,10 @@ export interface FalseUse {
 
 /** The conversation of a call: its task, or else its session or client. */
 export interface Asker {
-  readonly key: string
-  readonly task: Task | undefined
+  /** Several while the task is not clear: false values are looked for in all that it may be. */
+  readonly keys: readonly string[]
+  /** Returns the task once it is clear. */
+  readonly task: () => Task | undefined
   /** Its session, or else its client. */
   readonly party: string
   readonly hint: ToolHint
@@ -48,6 +50,7 @@ interface Lie {
   readonly onUse: 'block' | 'allow' | undefined
   /** Identifies the call, so that it is recognized when the agent repeats it. */
   readonly callKey: string
+  readonly task: Asker['task']
   isVerified: boolean
   isDecided: boolean
 }
@@ -72,6 +75,12 @@ const MAX_PARTIES = 16
 /** Larger results are not searched. Those above 16 KiB are not parsed, and searched as text. */
 export const MAX_RESULT = 1024 * 1024
 
+/** A call that was sent, with the conversations that it may be of. */
+interface Place {
+  readonly asker: Asker
+  readonly owns: readonly Conversation[]
+}
+
 /** The calls of one task, session or client, in which false values are looked for. */
 class Conversation implements Reader {
   readonly key: string
@@ -82,7 +91,6 @@ class Conversation implements Reader {
   /** The calls that repeat one with a false result; those with one repeat nothing. */
   readonly again = new WeakMap<Call, readonly Lie[] | 'falsified'>()
   occurred: Occurred | undefined
-  task: Task | undefined
   usedAt = 0
   bytes = 0
 
@@ -115,7 +123,7 @@ class Conversation implements Reader {
 export class FalseValues implements Kept {
   readonly #followed = new Map<string, Conversation>()
   readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
-  readonly #calls = new WeakMap<Call, Conversation>()
+  readonly #calls = new WeakMap<Call, Place>()
   readonly #onVerdict: OnFalsified
   #memory: (Room & { readonly keeping: Keeping }) | undefined
 
@@ -138,21 +146,11 @@ export class FalseValues implements Kept {
    * `records`, remembers what occurs, because a fault may falsify later results.
    */
   asked(call: RequestCall, asker: Asker, records: boolean): FalseUse | undefined {
-    const own = this.#conversation(asker, records)
-    if (own === undefined) return undefined
-    this.#calls.set(call, own)
-    own.usedAt = performance.now()
-    own.task = asker.task ?? own.task
-    if (own.parties.size < MAX_PARTIES) own.parties.add(asker.party)
-    if (call.method !== 'tools/call') return undefined
-    readValue(fieldsOf(call.params)['arguments'], own)
-    if (own.lies.length === 0) return undefined
-    const key = keyOf(call)
-    const again = own.lies.filter(({ callKey }) => callKey === key)
-    if (again.length > 0) own.again.set(call, again)
-    const found = [...(own.values.take() ?? [])].filter(({ isTrue }) => !isTrue)
-    const lies = new Set(found.map(({ lie }) => lie))
-    return lies.size === 0 ? undefined : this.#used([...lies], own, asker.hint)
+    const owns = asker.keys.flatMap((key) => this.#conversation(key, records) ?? [])
+    if (owns.length === 0) return undefined
+    this.#calls.set(call, { asker, owns })
+    const lies = new Set(owns.flatMap((own) => usedIn(own, call, asker)))
+    return lies.size === 0 ? undefined : this.#used([...lies], asker.hint)
   }
 
   /** Takes the false values in the result of a call that is about to be sent. */
@@ -162,45 +160,28 @@ export class FalseValues implements Kept {
     values: readonly FalseValue[],
     onUse: Lie['onUse'],
   ): void {
-    const own = this.#calls.get(call)
-    own?.again.set(call, 'falsified')
-    const forms = values.flatMap((value) => newForms(value, own?.occurred) ?? [])
-    if (own === undefined || forms.length === 0 || !this.#follow(own, forms)) {
-      this.#onVerdict(by, 'untracked', own?.task)
-      return
-    }
-    const lie = {
-      by,
-      onUse,
-      callKey: keyOf(call as RequestCall),
-      isVerified: false,
-      isDecided: false,
-    }
-    own.lies.push(lie)
-    for (const { kind, falsified, trueForm } of forms) {
-      for (const form of falsified) watch(own, kind, form, { lie, isTrue: false })
-      if (trueForm !== undefined) watch(own, kind, trueForm, { lie, isTrue: true })
-    }
+    const { owns = [], asker } = this.#calls.get(call) ?? {}
+    const task = asker?.task ?? (() => undefined)
+    const callKey = keyOf(call as RequestCall)
+    const lie = { by, onUse, callKey, task, isVerified: false, isDecided: false }
+    const followed = owns.filter((own) => {
+      own.again.set(call, 'falsified')
+      const forms = values.flatMap((value) => newForms(value, own.occurred) ?? [])
+      if (forms.length === 0 || !this.#follow(own, forms)) return false
+      own.lies.push(lie)
+      for (const { kind, falsified, trueForm } of forms) {
+        for (const form of falsified) watch(own, kind, form, { lie, isTrue: false })
+        if (trueForm !== undefined) watch(own, kind, trueForm, { lie, isTrue: true })
+      }
+      return true
+    })
+    if (followed.length === 0) this.#onVerdict(by, 'untracked', task())
   }
 
   /** Takes the response to a call as its client gets it; `raw` is its text where it was not parsed. */
   responded(call: Call, message: Message, raw: () => string | undefined): void {
-    const own = this.#calls.get(call)
-    if (own === undefined || message.kind !== 'result') return
-    const { occurred, lies } = own
-    const isOpen = lies.some(({ isDecided, isVerified }) => !isDecided && !isVerified)
-    if (!isOpen && occurred === undefined) return
-    const text = raw()
-    if (text === undefined) readValue(message.result, own)
-    else readText(text, own)
-    const found = [...(own.values.take() ?? [])]
-    const again = own.again.get(call) ?? []
-    if (!isOpen || again === 'falsified' || fieldsOf(message.result)['isError'] === true) return
-    for (const lie of lies) {
-      const has = (isTrue: boolean) =>
-        found.some((mark) => mark.lie === lie && mark.isTrue === isTrue)
-      if ((again.includes(lie) || has(true)) && !has(false)) lie.isVerified = true
-    }
+    if (message.kind !== 'result') return
+    for (const own of this.#calls.get(call)?.owns ?? []) respondedIn(own, call, message.result, raw)
   }
 
   /** Returns the fault whose value a request that cannot be read may use. */
@@ -218,10 +199,14 @@ export class FalseValues implements Kept {
   sweep(): void {
     const now = performance.now()
     for (const own of this.#followed.values()) {
-      const { task, usedAt, key, bytes } = own
-      if (task === undefined ? now - usedAt > WINDOW : task.isEnded) this.#decideAll(own)
-      if (now - usedAt <= RETENTION) continue
-      this.#decideAll(own)
+      const { usedAt, key, bytes, lies } = own
+      const isOver = now - usedAt > RETENTION
+      for (const lie of lies) {
+        const task = lie.task()
+        const hasEnded = task === undefined ? now - usedAt > WINDOW : task.isEnded
+        if (isOver || hasEnded) this.#decide(lie, lie.isVerified ? 'verified' : 'not_seen')
+      }
+      if (!isOver) continue
       this.#followed.delete(key)
       this.#forget(own)
       this.#memory?.give(bytes)
@@ -239,14 +224,14 @@ export class FalseValues implements Kept {
     own.occurred = undefined
   }
 
-  #conversation(asker: Asker, records: boolean): Conversation | undefined {
-    const followed = this.#followed.get(asker.key)
+  #conversation(key: string, records: boolean): Conversation | undefined {
+    const followed = this.#followed.get(key)
     if (followed !== undefined || !records) return followed
-    let own = this.#others.get(asker.key)
+    let own = this.#others.get(key)
     if (own === undefined) {
-      own = new Conversation(asker.key)
+      own = new Conversation(key)
       if (this.#memory?.keeping.keep(this, OCCURRED_BYTES) !== false) own.occurred = new Occurred()
-      this.#others.set(asker.key, own)
+      this.#others.set(key, own)
     }
     return own
   }
@@ -264,24 +249,56 @@ export class FalseValues implements Kept {
     return true
   }
 
-  #used(lies: readonly Lie[], own: Conversation, hint: ToolHint): FalseUse {
+  #used(lies: readonly Lie[], hint: ToolHint): FalseUse {
     const isUnsafe = hint === 'destructive' || hint === 'unknown'
     const isBlocked = lies.some(({ onUse = isUnsafe ? 'block' : 'allow' }) => onUse === 'block')
     for (const lie of lies) {
       const first = isBlocked ? 'used_blocked' : 'used'
-      this.#decide(own, lie, lie.isVerified ? 'used_after_verification' : first)
+      this.#decide(lie, lie.isVerified ? 'used_after_verification' : first)
     }
     return { by: lies[0]!.by, hint, isBlocked }
   }
 
-  #decideAll(own: Conversation): void {
-    for (const lie of own.lies) this.#decide(own, lie, lie.isVerified ? 'verified' : 'not_seen')
-  }
-
-  #decide(own: Conversation, lie: Lie, verdict: FalsifiedVerdict): void {
+  #decide(lie: Lie, verdict: FalsifiedVerdict): void {
     if (lie.isDecided) return
     lie.isDecided = true
-    this.#onVerdict(lie.by, verdict, own.task)
+    this.#onVerdict(lie.by, verdict, lie.task())
+  }
+}
+
+/** Looks for false values in a call; returns the results that they are from. */
+function usedIn(own: Conversation, call: RequestCall, { party }: Asker): readonly Lie[] {
+  own.usedAt = performance.now()
+  if (own.parties.size < MAX_PARTIES) own.parties.add(party)
+  if (call.method !== 'tools/call') return []
+  readValue(fieldsOf(call.params)['arguments'], own)
+  if (own.lies.length === 0) return []
+  const key = keyOf(call)
+  const again = own.lies.filter(({ callKey }) => callKey === key)
+  if (again.length > 0) own.again.set(call, again)
+  return [...(own.values.take() ?? [])].flatMap(({ lie, isTrue }) => (isTrue ? [] : [lie]))
+}
+
+/** Looks for false and true values in a result. */
+function respondedIn(
+  own: Conversation,
+  call: Call,
+  result: unknown,
+  raw: () => string | undefined,
+): void {
+  const { occurred, lies } = own
+  const isOpen = lies.some(({ isDecided, isVerified }) => !isDecided && !isVerified)
+  if (!isOpen && occurred === undefined) return
+  const text = raw()
+  if (text === undefined) readValue(result, own)
+  else readText(text, own)
+  const found = [...(own.values.take() ?? [])]
+  const again = own.again.get(call) ?? []
+  if (!isOpen || again === 'falsified' || fieldsOf(result)['isError'] === true) return
+  for (const lie of lies) {
+    const has = (isTrue: boolean) =>
+      found.some((mark) => mark.lie === lie && mark.isTrue === isTrue)
+    if ((again.includes(lie) || has(true)) && !has(false)) lie.isVerified = true
   }
 }
 

@@ -124,7 +124,10 @@ function isGrouped(groups: readonly string[], by: readonly string[]): boolean {
 function canonical(text: string): string {
   const [, whole = '', fraction = '', power = '0'] = /^(\d*)\.?(\d*)(?:e(.*))?$/.exec(text) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
-  const kept = digits.replace(/0+$/, '')
+  let end = digits.length
+  // A regular expression would begin anew at each zero.
+  while (digits[end - 1] === '0') end--
+  const kept = digits.slice(0, end)
   return `${kept}e${Number(power) - fraction.length + digits.length - kept.length}`
 }
 
@@ -154,7 +157,7 @@ function formOf(text: string, kind: FalseValue['kind']): string {
   if (kind === 'number' && plain !== undefined) return canonical(plain.replace('-', ''))
   const number = (form: string) => forms.push(form)
   const [take, leave] = [kind === 'number' ? { number } : { words }, () => undefined]
-  readText(text, { wantsWords: true, words: leave, number: leave, ...take } as Reader)
+  readText(text, { wantsWords: true, words: leave, number: leave, ...take })
   return forms[0] ?? ''
 }
 

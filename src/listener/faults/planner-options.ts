@@ -1,5 +1,6 @@
 import type { Asker } from '../falsified/false-values.ts'
-import { callerKey } from '../../agents/task-key.ts'
+import { clearTask } from '../../agents/task.ts'
+import { callerKey, traceId } from '../../agents/task-key.ts'
 import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
 import {
@@ -126,12 +127,16 @@ export function acting(plan: Plan | undefined): Plan | undefined {
 }
 
 /** Returns the task of a call, or else its session or client, in which false values are looked for. */
-export function askerOf({ action, session, caller, call }: CallEntry): Asker {
-  const task = action?.task
+export function askerOf({ action, session, caller, call, trace }: CallEntry): Asker {
   const party = partyOf(session, caller)
+  const { held } = action ?? {}
+  const key = held === undefined ? action?.task : held.key
+  const keys = [key === undefined ? party : `${key.kind} ${key.key}`]
+  // The next call of the trace shows whether the trace is the task.
+  if (held?.trace !== undefined && trace !== undefined) keys.push(`trace ${traceId(trace)}`)
   return {
-    key: task === undefined ? party : `${task.kind} ${task.key}`,
-    task,
+    keys,
+    task: () => action && clearTask(action),
     party,
     hint: action?.server.hintOf(call.name ?? '') ?? 'unknown',
   }

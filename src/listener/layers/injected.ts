@@ -1,3 +1,4 @@
+import { clearTask } from '../../agents/task.ts'
 import type { Upstream } from '../../http/transfer.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { CallEntry } from '../call-entry.ts'
@@ -65,7 +66,10 @@ function planCalls(
     repeats,
     entryOf: (call) => entries.find((each) => each.call === call),
     disturbancesOf: (call) => disturbancesOf(openOf(entries, call)),
-    taskOf: (call) => entries.find((each) => each.call === call)?.action?.task,
+    taskOf(call) {
+      const action = entries.find((each) => each.call === call)?.action
+      return action && clearTask(action)
+    },
     onResponded: (call) => markResponded(entries, call, now()),
   })
 }

@@ -21,6 +21,10 @@ export function taped(p: StackParts): Layer<Service<Outgoing>> {
     if (tape === undefined) return inner
     return {
       send(request, sink) {
+        if (tape.hasEnded) {
+          tape.drop(Number(request.body !== null) + Number(request.entries.length > 0))
+          return inner.send(request, sink)
+        }
         const own = new TapedSink(p, tape, request, sink)
         const transfer = inner.send(request, own)
         const abort = (): void => {
@@ -43,7 +47,7 @@ class TapedSink implements ResponseSink {
   readonly #exchange: number
   /** True for a POST with a call, and for a stream. */
   #isCall: boolean
-  readonly #isStream: boolean
+  #via: 'json' | 'sse' | 'stream'
   #session: string | undefined
   #head: ResponseHead | undefined
   #watch: SseWatch | undefined
@@ -63,8 +67,8 @@ class TapedSink implements ResponseSink {
     this.#exchange = tape.exchange()
     const { kind, session, coding, protocolVersion } = factsOf(head)
     this.#session = p.sessions.endpoints.lookup(head.target) ?? session
-    this.#isStream = kind === 'stream'
-    this.#isCall = entries.length > 0 || this.#isStream
+    this.#via = kind === 'stream' ? 'stream' : 'json'
+    this.#isCall = entries.length > 0 || kind === 'stream'
     if (kind === 'post') {
       const text = body instanceof Uint8Array ? this.#text(body, coding) : undefined
       const line = this.#line('client', { protocolVersion })
@@ -85,6 +89,7 @@ class TapedSink implements ResponseSink {
     this.#session ??= headerValue(head.headers, 'mcp-session-id')
     const { coding, streams } = responseFactsOf(head)
     if (head.status >= 300 || !streams) return
+    if (this.#via === 'json') this.#via = 'sse'
     const { maxBody, memory } = this.#parts
     const onFrame = (frame: SseFrame): void => this.#event(frame)
     this.#watch = new SseWatch(codingOf(coding), maxBody, () => 0, onFrame, memory)
@@ -104,16 +109,19 @@ class TapedSink implements ResponseSink {
 
   fail(failure: Failure): void {
     this.#sink.fail(failure)
-    this.release()
-    if (this.#isCall) this.#record({ failed: failure.kind })
+    this.release(() => {
+      if (this.#isCall) this.#record({ failed: failure.kind })
+    })
   }
 
-  /** Drops what is held of a response. */
-  release(): void {
+  /** Drops what is held of a response; calls `done` behind its last message. */
+  release(done: () => void = () => undefined): void {
     this.#parts.memory.give(this.#pieces.size)
     this.#pieces.clear()
-    this.#watch?.end(() => undefined)
+    const watch = this.#watch
     this.#watch = undefined
+    if (watch === undefined) done()
+    else watch.end(done)
   }
 
   #chunks(run: ChunkRun): boolean {
@@ -151,7 +159,7 @@ class TapedSink implements ResponseSink {
       ? this.#text(this.#pieces.joined(), head && responseFactsOf(head).coding)
       : ''
     this.release()
-    if (!this.#isCall || this.#isStream || head === undefined) return
+    if (!this.#isCall || this.#via === 'stream' || head === undefined) return
     if (!isHeld) return this.#record({ omitted: 'too_large', bytes: this.#size })
     const isError = head.status >= 300 || this.#size === 0
     // HTTP+SSE servers only accept the call here.
@@ -167,7 +175,7 @@ class TapedSink implements ResponseSink {
   #line(from: TapeLine['from'], rest: Partial<TapeLine>): Omit<TapeLine, 'at'> {
     const key = this.#session
     const session = key === undefined || key === '' ? undefined : digest(key).slice(0, 8)
-    const via = this.#isStream ? 'stream' : this.#watch === undefined ? 'json' : 'sse'
+    const via = this.#via
     return { exchange: this.#exchange, session, from, ...(from === 'server' && { via }), ...rest }
   }
 

@@ -248,5 +248,5 @@ function remedies(reports: readonly SidecarReport[], namespace: string): string 
     by.has('environment') ? 'use a namespace that is not production' : undefined,
     by.has('file') ? 'remove enabled: false from the rules' : undefined,
   ].filter((each) => each !== undefined)
-  return all.length === 0 ? 'squall resume arms a sidecar again' : all.join('; ')
+  return all.length === 0 ? 'squall resume -t ADDRESS arms a sidecar again' : all.join('; ')
 }

@@ -90,7 +90,7 @@ export const TAPE_SERVE = operation({
   examples: [
     'tape serve book-flight.tape',
     'tape serve book-flight.tape --rules rules.yaml --listen 127.0.0.1:3000',
-    'stdio --rules rules.yaml -- squall tape serve book-flight.tape --stdio',
+    'tape serve book-flight.tape --stdio',
   ],
   page: PAGE,
   description: 'serve a tape as an MCP server, with a sidecar in front of it',

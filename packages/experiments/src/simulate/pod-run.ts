@@ -191,7 +191,7 @@ function tooMany(): RejectedError {
   return rejectionError(
     'NOT_MODELLED',
     `a pod would make more than ${MOST_ATTEMPTS} calls and retries in a stage: the clients call again as fast as calls fail`,
-    'limit the stages with --tasks, or give the load a rate',
+    'limit the stages with --fleet-tasks, or give the load a rate',
   )
 }
 

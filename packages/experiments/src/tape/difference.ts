@@ -1,4 +1,5 @@
 import { isRecord, pointerTo, sameJson } from '#base'
+import { REDACTED } from '#sidecar'
 
 /** A place at which two values differ. */
 export interface Difference {
@@ -12,7 +13,6 @@ export interface Difference {
 const MAX_FOUND = 20
 const MAX_DEPTH = 32
 const MAX_ITEMS = 1_000
-const REDACTED = '[redacted]'
 
 /** Returns where a found value differs from the recorded one: in its shape, or in any value. */
 export function differences(recorded: unknown, found: unknown, byValue: boolean): Difference[] {

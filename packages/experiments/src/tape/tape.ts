@@ -16,6 +16,8 @@ const MAX_START = 64 * 1024
 const CHUNK = 256 * 1024
 const MAX_LINES = 20_000_000
 const RESULT = ',"result":'
+const TEXTS = ['session', 'method', 'retryAfter', 'body', 'failed'] as const
+const PRINTABLE = /^[ -~]{0,100}$/
 const NONE: TapedLine[] = []
 
 /** A file that is not a tape, or cannot be played as asked. */
@@ -234,13 +236,20 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
     return 'it is not valid JSON'
   }
   if (!isRecord(value)) return 'it is not an object'
-  const { at, exchange, from, session = '', method } = value
+  const { at, exchange, from, status = 200, retryAfter = '', error } = value
   if (typeof at !== 'number' || typeof exchange !== 'number')
     return 'at or exchange is not a number'
   if (from !== 'client' && from !== 'server') return 'from is neither client nor server'
-  if (typeof session !== 'string') return 'session is not a string'
-  if (method !== undefined && typeof method !== 'string') return 'method is not a string'
-  return value as unknown as TapeLine
+  const wrong = TEXTS.find((name) => !['string', 'undefined'].includes(typeof value[name]))
+  if (wrong !== undefined) return `${wrong} is not a string`
+  // Both are written into the head of a response.
+  if (!isStatus(status)) return 'status is not an integer from 100 to 599'
+  if (!PRINTABLE.test(String(retryAfter))) return 'retryAfter is not printable, or is too long'
+  return (error === null ? { ...value, error: undefined } : value) as unknown as TapeLine
+}
+
+function isStatus(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 599
 }
 
 /** Reads the lines of a tape in order, and finds what belongs together. */

@@ -3,12 +3,12 @@ import { quoted } from '#base'
 import { parseLabelSelector } from '#rules'
 import {
   adminTokenOf,
-  asText,
   changeSidecar,
   type Command,
   type Context,
   defineCommand,
   environmentLabelFlag,
+  type Given,
   group,
   invalidCombination,
   invalidOption,
@@ -36,6 +36,8 @@ import type { StopRequest } from '../cli/stop-output.ts'
 const CLUSTER = 'The cluster:'
 const SIDECARS = 'Sidecars:'
 const SHARED: readonly string[] = ['timeout', 'json']
+/** As the admin API takes it. */
+const REASON = /^(?=\s*\S).{1,200}$/u
 
 const COMMON_FLAGS = {
   ...SIDECAR_FLAGS,
@@ -64,7 +66,11 @@ export const STOP: Command = defineCommand({
   flags: {
     ...COMMON_FLAGS,
     ...group(SIDECARS, {
-      reason: one('text', 'reason to stop, which logs, the page and the admin API show', asText),
+      reason: one(
+        'text',
+        'reason to stop, which logs, the page and the admin API show',
+        parseReason,
+      ),
     }),
     ...group(CLUSTER, {
       production: toggle(
@@ -135,7 +141,7 @@ async function start(request: Request): Promise<number> {
 /** Returns the change of sidecars that are named, or of that of this machine; none in a cluster. */
 function localChange(
   what: SidecarChange['what'],
-  flags: Values<typeof SIDECAR_FLAGS> & { readonly namespace: string | undefined },
+  flags: Values<typeof COMMON_FLAGS>,
   { env, names }: Context,
   reason = 'by squall stop',
 ): { endpoints: readonly AdminEndpoint[]; change: SidecarChange; json: boolean } | undefined {
@@ -150,7 +156,7 @@ function localChange(
       'use -t for sidecars by their admin ports, or -n for a namespace of a cluster',
     )
   }
-  if (cluster !== undefined || (local === undefined && flags.namespace !== undefined)) return
+  if (cluster !== undefined || (local === undefined && choosesCluster(flags))) return
   const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
   const token = adminTokenOf(adminTokenFile, env)
   if (token === undefined) {
@@ -160,6 +166,21 @@ function localChange(
     )
   }
   return { endpoints, json, change: { what, token, timeout, reason } }
+}
+
+/** Returns true where a flag or its variable says which cluster, or which pods of it. */
+function choosesCluster(flags: Values<typeof COMMON_FLAGS>): boolean {
+  const { namespace, context, kubeconfig, selector, allNamespaces, dryRun } = flags
+  return allNamespaces || dryRun || (namespace ?? context ?? kubeconfig ?? selector) !== undefined
+}
+
+function parseReason({ text, source }: Given): string {
+  if (REASON.test(text)) return text
+  throw invalidOption(
+    source,
+    'is empty, or has more than 200 characters or one line',
+    'write one line of 1 to 200 characters',
+  )
 }
 
 function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {

@@ -65,6 +65,8 @@ const MAX_PROSE = 16 * 1024
 /** The values of which all copies are looked for, and the other values that are tried for each. */
 const MAX_TRIES = 10
 const MAX_OTHERS = 5
+/** The values that are looked at in one turn of the event loop. */
+const LEAVES_IN_TURN = 500
 
 /** Finds a lie of one kind that leaves the result valid. */
 export async function findLie(
@@ -83,7 +85,9 @@ export async function findLie(
   const isUsed = (leaf: Leaf): boolean => used.has(pointerTo(leaf.keys)) || used.has(rawOf(leaf))
   const facts = { ...ctx, enums: enumsIn(schema) }
   let tries = 0
+  let seen = 0
   for (const leaf of shuffled(parts[0]?.leaves ?? [], ctx.random)) {
+    if (++seen % LEAVES_IN_TURN === 0) await ctx.nextLoop()
     if (!isMeant(leaf) || isUsed(leaf)) continue
     const attempts = attemptsAt(kind, view, leaf, facts)
     for (const attempt of attempts) {
@@ -244,12 +248,39 @@ function dateSwaps(text: string, ms: number, random: () => number): readonly Swa
   })
 }
 
+/** Kept for all values of a result: made once of the result, and of the earlier ones. */
+const KNOWN = new WeakMap<ResultView, ReadonlySet<unknown>>()
+const BY_FIELD = new WeakMap<readonly Leaf[], ReadonlyMap<string, readonly Leaf[]>>()
+
+function made<K extends object, V>(all: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = all.get(key) ?? make()
+  all.set(key, known)
+  return known
+}
+
+function byField(leaves: readonly Leaf[]): ReadonlyMap<string, readonly Leaf[]> {
+  const all = new Map<string, Leaf[]>()
+  for (const leaf of leaves) {
+    const field = fieldOf(leaf)
+    const own = all.get(field)
+    if (own === undefined) all.set(field, [leaf])
+    else own.push(leaf)
+  }
+  return all
+}
+
 /** Takes the value of the same field from another entity, which this result does not name. */
 function otherSwaps(view: ResultView, leaf: Leaf, earlier: readonly Leaf[]): readonly Swap[] {
-  const known = new Set(view.parts.flatMap(({ leaves }) => leaves.map(valueIn)))
   const value = valueIn(leaf)
-  const others = earlier.filter(
-    (each) => typeof valueIn(each) === typeof value && fieldOf(each) === fieldOf(leaf),
+  const inField = made(BY_FIELD, earlier, () => byField(earlier))
+  const others = (inField.get(fieldOf(leaf)) ?? []).filter(
+    (each) => typeof valueIn(each) === typeof value,
+  )
+  if (others.length === 0) return []
+  const known = made(
+    KNOWN,
+    view,
+    () => new Set(view.parts.flatMap(({ leaves }) => leaves.map(valueIn))),
   )
   const values = [...new Map(others.map((each) => [valueIn(each), each])).values()]
   return values

@@ -35,20 +35,19 @@ export class LiedCalls {
     this.#kept = new KeptResponses(0, keeping)
   }
 
-  /** Returns true for a call that was falsified before. */
+  /** Returns true for a call that was falsified before, if only before its task was clear. */
   has(ctx: FaultContext): boolean {
-    return this.#calls.get(this.#keyOf(ctx)) === true
+    return [ctx.task, undefined].some((task) => this.#calls.get(this.#keyOf(ctx, task)) === true)
   }
 
   add(ctx: FaultContext): void {
-    this.#calls.set(this.#keyOf(ctx), true)
+    this.#calls.set(this.#keyOf(ctx, ctx.task), true)
   }
 
-  #keyOf(ctx: FaultContext): string {
-    const { task, caller } = ctx
+  #keyOf(ctx: FaultContext, task: FaultContext['task']): string {
     const number = task && (this.#tasks.get(task) ?? ++this.#lastTask)
     if (task && number) this.#tasks.set(task, number)
-    return digest(JSON.stringify([number ?? caller ?? null, canonicalJson(aboutOf(ctx, true))]))
+    return digest(JSON.stringify([number ?? ctx.caller ?? null, canonicalJson(aboutOf(ctx, true))]))
   }
 
   /** Returns the earlier results, and keeps this one. */

@@ -34,7 +34,7 @@ function only<T>(
   is: (value: unknown) => value is T,
   holds: (value: T, rule: never, place: Place) => boolean,
 ): Check {
-  return ((rule: never, value: unknown, place) => !is(value) || holds(value, rule, place)) as Check
+  return (rule: never, value: unknown, place) => !is(value) || holds(value, rule, place)
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'
@@ -55,8 +55,8 @@ const CHECKS = new Map<string, Check>(
     exclusiveMinimum: only(isNumber, (value, rule) => value > rule),
     exclusiveMaximum: only(isNumber, (value, rule) => value < rule),
     multipleOf: only(isNumber, (value, rule) => Number.isInteger(value / rule)),
-    minLength: only(isText, (value, rule) => [...value].length >= rule),
-    maxLength: only(isText, (value, rule) => [...value].length <= rule),
+    minLength: only(isText, (value, rule) => Array.from(value).length >= rule),
+    maxLength: only(isText, (value, rule) => Array.from(value).length <= rule),
     pattern: only(isText, (value, rule) => new SafeRegex(rule).test(value)),
     minItems: only(isList, ({ length }, rule) => length >= rule),
     maxItems: only(isList, ({ length }, rule) => length <= rule),
