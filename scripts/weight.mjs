@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8612 },
-  { name: 'filters', directories: ['src/filters'], budget: 5798 },
-  { name: 'rules', directories: ['src/rules'], budget: 12516 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 4682 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8692 },
+  { name: 'filters', directories: ['src/filters'], budget: 7015 },
+  { name: 'rules', directories: ['src/rules'], budget: 12533 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 5890 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 15949 },
-  { name: 'admin', directories: ['src/admin'], budget: 7171 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2533 },
-  { name: 'cli', directories: ['src/cli'], budget: 3140 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14090 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 28880 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2603 },
+  { name: 'listener', directories: ['src/listener'], budget: 17063 },
+  { name: 'admin', directories: ['src/admin'], budget: 7213 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2760 },
+  { name: 'cli', directories: ['src/cli'], budget: 3121 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14210 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32417 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 
 function filesBelow(directory) {

@@ -23,10 +23,10 @@ export async function faultPages(built) {
 }
 
 function list(faults) {
-  const rows = faults.map(({ name, summary, elsewhere = '' }) => [
+  const rows = faults.map(({ name, summary, otherTools = '' }) => [
     `[${name}](${faultFile(name)})`,
     cell(sentence(summary)),
-    cell(elsewhere),
+    cell(otherTools),
   ])
   return `${[
     GENERATED,
@@ -36,7 +36,7 @@ function list(faults) {
   ].join('\n\n')}\n`
 }
 
-function pageOf({ name, summary, schema, meets, example, elsewhere }, tables) {
+function pageOf({ name, summary, schema, clientSees, example, otherTools }, tables) {
   const parameters = tables(schema)
   const measured = NOT_MEASURED.includes(name)
     ? []
@@ -47,8 +47,10 @@ function pageOf({ name, summary, schema, meets, example, elsewhere }, tables) {
     `The fault \`${name}\` ${summary}.`,
     ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
     ...(parameters.length === 0 ? [] : ['## Parameters', ...parameters]),
-    ...(meets === undefined ? [] : ['## What clients see', [meets, ...measured].join('\n\n')]),
-    ...(elsewhere === undefined ? [] : ['## In other tools', elsewhere]),
+    ...(clientSees === undefined
+      ? []
+      : ['## What clients see', [clientSees, ...measured].join('\n\n')]),
+    ...(otherTools === undefined ? [] : ['## In other tools', otherTools]),
     '## See also',
     '[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. [Reach](../reach.md) shows on which messages the fault acts, and [`squall explain`](../../guides/explain.md) whether it acts on a call of yours.',
   ]

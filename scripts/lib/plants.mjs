@@ -94,10 +94,10 @@ export const PLANTS = [
   {
     name: 'body-cut',
     fault: 'a body of many small pieces loses a byte',
-    file: 'src/base/pieces.ts',
+    file: 'src/base/byte-list.ts',
     from: 'this.#block.subarray(from, this.#used)',
     to: 'this.#block.subarray(from, this.#used - 1)',
-    tests: ['test/base/pieces.test.ts'],
+    tests: ['test/base/byte-list.test.ts'],
   },
   {
     name: 'body-cut-on-fast-path',

@@ -19,7 +19,7 @@ export {
 } from './seeded-random.ts'
 export { interruption, onSignals, onStopSignals } from './signals.ts'
 export { NoSmallFileError, readSmallFile } from './small-file.ts'
-export { asStarted, startWords } from './started-as.ts'
+export { asInvoked, ownCommand } from './own-command.ts'
 export { alignedLines } from './text/aligned-lines.ts'
 export {
   foreign,

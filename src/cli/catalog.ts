@@ -1,4 +1,4 @@
-import { startWords } from '../base/started-as.ts'
+import { ownCommand } from '../base/own-command.ts'
 
 /** Describes the program, or the words before those of several commands, for its help. */
 export interface Family {
@@ -11,7 +11,7 @@ export interface Family {
 
 /** Returns the end of a help: examples, and the page to read. */
 export function endOfHelp({ examples, page }: Omit<Family, 'description'>): string {
-  const start = startWords()
+  const start = ownCommand()
   const lines = examples.map((example) => `  ${start} ${example}\n`)
   return `\nExamples:\n${lines.join('')}\nMore: ${page}`
 }

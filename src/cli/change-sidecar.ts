@@ -1,4 +1,4 @@
-import { asStarted } from '../base/started-as.ts'
+import { asInvoked } from '../base/own-command.ts'
 import { type AdminEndpoint, endpointText } from '../admin/contract/endpoint.ts'
 
 /** A change of the state of a sidecar. */
@@ -25,7 +25,7 @@ export async function changeSidecar(
     const state = armed ? 'armed' : 'disarmed'
     // Something else may keep the rules disarmed: production or a stop.
     const ok = armed === (what === 'arm')
-    const still = ok ? '' : asStarted(', still: squall top shows the reasons')
+    const still = ok ? '' : asInvoked(', still: squall top shows the reasons')
     const text = `${state}${isChanged ? '' : ' already'}${still}`
     return { address, ok, armed, changed: isChanged, text }
   } catch (error) {

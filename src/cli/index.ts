@@ -16,7 +16,7 @@ export { parseEndpoints, SIDECAR_FLAGS } from './flags/admin-endpoints.ts'
 export { type Command, type Context, defineCommand } from './flags/command.ts'
 export {
   type Environment,
-  type Given,
+  type FlagInput,
   group,
   type Kind,
   readFlags,

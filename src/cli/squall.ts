@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { asStarted } from '../base/started-as.ts'
+import { asInvoked } from '../base/own-command.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
@@ -104,7 +104,7 @@ async function main(): Promise<number> {
 /** Returns a message whose fix can be copied into the same shell. */
 function withFix(message: string): string {
   const fix = message.lastIndexOf('; ')
-  return fix < 0 ? message : `${message.slice(0, fix)}${asStarted(message.slice(fix))}`
+  return fix < 0 ? message : `${message.slice(0, fix)}${asInvoked(message.slice(fix))}`
 }
 
 /** Runs the program, and ends the process. */

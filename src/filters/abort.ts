@@ -10,9 +10,9 @@ import * as Type from 'typebox'
 export const abort = defineFault({
   name: 'abort',
   summary: 'responds to a call with an error',
-  meets:
+  clientSees:
     'An error in the format of the protocol version, with the id of the call, as JSON or as an SSE event like other responses. `status` makes the whole HTTP response an error, which SDKs raise as a transport error. SDKs raise `rpcError` as a protocol error; `toolError` is a tool result that the model can read. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response` the upstream has executed the call.',
-  elsewhere:
+  otherTools:
     'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy has no equivalent: it does not support HTTP.',
   example: `- name: flaky-db
   match: { tool: [query_db, list_tables] }

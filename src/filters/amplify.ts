@@ -10,9 +10,9 @@ const MAX_TOTAL_MS = 3_600_000
 export const amplify = defineFault({
   name: 'amplify',
   summary: 'sends copies of a call to the upstream',
-  meets:
+  clientSees:
     'The response to the original call. The upstream also receives each copy, with another id, and the responses to the copies are dropped: a tool that is not idempotent acts several times. In a session, the first copy is sent when the upstream begins to respond, or after 100 ms. No copy is sent after the session has ended, by a DELETE from the client or by status 404. Calls over HTTP+SSE are skipped, because the responses to their copies would reach the client.',
-  elsewhere:
+  otherTools:
     "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh cannot copy requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP discards.",
   example: `- name: retry-storm
   match: { tool: create_ticket }

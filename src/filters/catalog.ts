@@ -90,9 +90,9 @@ export const catalog = defineFault({
       }),
     ),
   }),
-  meets:
+  clientSees:
     'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls of added tools as unknown, and two tools with one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; with automatic refresh it requests the list again 300 ms later.',
-  elsewhere: 'Other tools have no equivalent: they do not read MCP.',
+  otherTools: 'Other tools have no equivalent: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }
   first: 3
@@ -125,7 +125,7 @@ export const catalog = defineFault({
           : editResult(frame, (text, result) => {
               const now = text.slice(result.start, result.end)
               const first = ctx
-                .memory(() => new FirstTexts(age, ctx.keeping))
+                .memory(() => new FirstTexts(age, ctx.cacheBudget))
                 .firstOr(whose, now, ctx.now())
               isFirst = first === undefined || first === now
               return isFirst ? [] : [{ start: result.start, end: result.end, text: first! }]

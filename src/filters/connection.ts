@@ -46,9 +46,9 @@ export const connectionFault = defineFault({
   }),
   oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
   goesWith: { jitter: 'latency' },
-  meets:
+  clientSees:
     'Affects the MCP server or agent whose outgoing connections pass through Squall, not the MCP client: its driver, connection pool and health check see a dependency that is down or slow. The MCP client sees how the server copes. Acts on open connections as well, within 250 ms, and ends within 250 ms.',
-  elsewhere:
+  otherTools:
     'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
   example: `- name: database-gone
   match: { outbound: { host: db, port: 5432 } }

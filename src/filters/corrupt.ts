@@ -31,9 +31,9 @@ export const corrupt = defineFault({
       }),
     ),
   }),
-  meets:
+  clientSees:
     'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream only the event with the response is damaged: the TypeScript SDK skips an event that it cannot parse and waits for its timeout, the Python SDK reports -32700. A flipped bit may stay unnoticed, as another number or word.',
-  elsewhere:
+  otherTools:
     'toxiproxy and Envoy have no equivalent. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page
   match: { tool: search }

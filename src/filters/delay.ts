@@ -14,9 +14,9 @@ import { NOTHING } from './lib/outlook.ts'
 export const delay = defineFault({
   name: 'delay',
   summary: 'delays a call',
-  meets:
+  clientSees:
     'The response of the upstream, byte for byte, but later. A client with a shorter timeout gives up first: the TypeScript SDK after 60 s. With `at: request` the upstream does not receive a call that the client has cancelled or disconnected from; with `at: response` and `at: event` it has executed the call.',
-  elsewhere:
+  otherTools:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search
   match: { tool: "search_*" }

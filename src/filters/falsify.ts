@@ -78,9 +78,9 @@ export const falsify = defineFault({
   name: 'falsify',
   summary: 'puts a plausible wrong value into a result',
   schema,
-  meets:
+  clientSees:
     'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
-  elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
+  otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }
   percent: 20
@@ -136,7 +136,7 @@ async function falsified(
   const text = mayBeFalse(ctx.call) && isPlainResult(frame.message) ? frameText(frame) : undefined
   if (text === undefined) return undefined
   const kinds = kindsOf(config)
-  const calls = ctx.memory(() => new LiedCalls(ctx.keeping))
+  const calls = ctx.memory(() => new LiedCalls(ctx.cacheBudget))
   const isKept = kinds.some((each) => FROM_EARLIER.includes(each))
   const earlier: Earlier = isKept ? calls.keep(ctx, text) : { others: [] }
   const work = new Falsehood(ctx, config, earlier, text)

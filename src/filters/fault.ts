@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
-import type { Keeping } from '../base/room.ts'
+import type { CacheBudget } from '../base/byte-budget.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import type { NotApplicableReason } from './lib/not-applicable.ts'
@@ -166,7 +166,7 @@ export interface FaultContext {
    */
   readonly memory: <Memory>(make: () => Memory) => Memory
   /** Counts the messages that the fault keeps in its memory. */
-  readonly keeping: Keeping
+  readonly cacheBudget: CacheBudget
   /**
    * Reserves memory, until the response is sent, for bytes that the fault is about to create.
    * Returns a reason, and reserves nothing, when there is not enough.
@@ -255,9 +255,9 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   /** One line, used by `squall explain` and the reference page. */
   readonly summary: string
   /** Describes the effect on the client, in sentences for the reference page. */
-  readonly meets: string
+  readonly clientSees: string
   /** Names the same fault in other tools, in sentences for the reference page. */
-  readonly elsewhere: string
+  readonly otherTools: string
   /** A rule for the reference page: a list item of `rules` in YAML, in the first column. */
   readonly example: string
   /** The parameters as written in the rules file. `create` gets them parsed and with defaults. */

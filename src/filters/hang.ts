@@ -47,9 +47,9 @@ export const hang = defineFault({
         'Sends a comment every 15 s on a stream that hangs, so that idle timeouts do not end it. Requires `at: headers`, or `at: event` without `after.bytes`.',
     }),
   }),
-  meets:
+  clientSees:
     'Nothing, until its own timeout. The TypeScript SDK gives up after 60 s; the Python SDK has no request timeout, but its HTTP client has a read timeout of 300 s. When a client disconnects, or cancels a call that the upstream has not received, Squall releases the call at once and does not send it to the upstream. With `at: headers` and `at: event` the upstream has executed the call.',
-  elsewhere:
+  otherTools:
     'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a very long `delay`. Envoy: a `fixed_delay` longer than the timeout of every client.',
   example: `- name: search-hangs
   match: { tool: search }

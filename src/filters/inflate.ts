@@ -42,9 +42,9 @@ export const inflate = defineFault({
       }),
     ),
   }),
-  meets:
+  clientSees:
     'A valid result with text of the given size; a tool result without text gets one. The Python client fails with -32000 when an event has more than 1 MiB. The last text grows at its end, so that JSON in the text becomes invalid. Structured content is unchanged. A result is not changed if it would exceed `--max-memory` together with all other messages (counted as `memory`), or if it is larger than `--max-body` on a stream that calls share (counted as `too_large`). Later faults of the call do not read a result larger than `--max-body`.',
-  elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
+  otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }
   percent: 5

@@ -55,9 +55,9 @@ export const poison = defineFault({
       description: 'Position: end of the last text of the result, or start of the first.',
     }),
   }),
-  meets:
+  clientSees:
     'A valid result with more text than the tool wrote; a tool result without text gets one. Structured content is unchanged. The texts are harmless: they only ask for the canary, and `.invalid` is not a real domain. An agent that obeys sends the canary in a later call to the same server, which Squall counts and forwards.',
-  elsewhere: 'Other fault injectors have no equivalent: they do not read results.',
+  otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: prompt-injection
   match: { tool: fetch_page }
   percent: 5

@@ -60,9 +60,9 @@ export const processFault = defineFault({
     ),
   }),
   oneOf: ['exit', 'stop', 'print', 'crlf'],
-  meets:
+  clientSees:
     'With `exit`, a closed pipe: the TypeScript SDKs report `Connection closed` for each open call and do not restart the server; desktop clients show it as failed. With `stop`, a server that does not respond, until the timeout of the client. With `print`, a line that is not JSON: the TypeScript SDKs report it to `onerror` and continue. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF alone keep the CR. Only on stdio: over HTTP Squall does not run the server.',
-  elsewhere: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
+  otherTools: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
   example: `- name: server-crashes
   match: { tool: index_files }
   percent: 5

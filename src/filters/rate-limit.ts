@@ -21,9 +21,9 @@ const MODERN_RPC_CODE = 429
 export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'rejects calls with too many requests',
-  meets:
+  clientSees:
     'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (with protocol version 2026-07-28 and later, which reserve -32029, status 429). The upstream does not receive the call. With `limit`, calls within the limit pass and are counted as `within_limit`, and `Retry-After` is the time until the next token. The SDKs neither wait nor retry by themselves.',
-  elsewhere:
+  otherTools:
     'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
   match: { tool: search }

@@ -4,7 +4,7 @@ import { defineFault, type Fault, type FaultContext, type Frame } from './fault.
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { aboutOf, isPlainResult } from './lib/kept-calls.ts'
-import { KeptResponses } from './lib/kept-responses.ts'
+import { StoredResponses } from './lib/stored-responses.ts'
 import { changingLast } from './lib/json/json-part.ts'
 import { idText, withId } from './lib/json/message-id.ts'
 import { isOther } from '../mcp/call.ts'
@@ -14,9 +14,9 @@ import * as Type from 'typebox'
 export const replay = defineFault({
   name: 'replay',
   summary: 'responds with an earlier response',
-  meets:
+  clientSees:
     'A valid but outdated response: that of an earlier call of the same tool, with the id of this call. The upstream still executes the call, and its response is kept for later calls. Only responses to sampled calls are kept and replaced. The first call, failed calls, and calls with an unchanged response pass, and are counted as `within_limit`. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names must be equal. With `by: caller`, calls that do not identify their caller pass, with the reason `no_caller`.',
-  elsewhere:
+  otherTools:
     'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
   match: { tool: get_weather }
@@ -62,7 +62,7 @@ export const replay = defineFault({
         ctx.cannot(cannot)
         return undefined
       }
-      const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
+      const responses = ctx.memory(() => new StoredResponses(age, ctx.cacheBudget))
       const older = responses.older(key, ctx.now())
       responses.add(key, text, ctx.now())
       const stale = older === undefined ? undefined : withId(older, id)

@@ -42,9 +42,9 @@ export const reset = defineFault({
     },
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
-  meets:
+  clientSees:
     'A failed request: `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK ends its whole client when a connection breaks before the headers. After a stream that ends without its response and without event ids, the TypeScript SDK waits for its timeout; with event ids, clients resume by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream has executed the call. No SDK retries a call by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
-  elsewhere:
+  otherTools:
     'toxiproxy: `reset_peer`; with `after`, `limit_data`; with `at: connect`, `enabled: false`. Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops
   match: { tool: search }

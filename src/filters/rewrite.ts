@@ -27,9 +27,9 @@ export const rewrite = defineFault({
   name: 'rewrite',
   summary: 'changes the JSON of results, arguments, schemas or whole messages',
   schema: rewriteSchema,
-  meets:
+  clientSees:
     'A valid response with another shape. Clients that have listed the tools validate structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Others pass the change on to the agent. Everything else keeps its bytes: whitespace, the order of keys, numbers of any length.',
-  elsewhere:
+  otherTools:
     'Chaos Mesh: `patch: { body: … }` of HTTPChaos merges a patch into a whole JSON body. `rewrite` changes members in place, also in JSON within texts.',
   example: `- name: drifted-weather
   match: { tool: get_weather }

@@ -11,9 +11,9 @@ import * as Type from 'typebox'
 export const session = defineFault({
   name: 'session',
   summary: 'ends the session of a call',
-  meets:
+  clientSees:
     'Status 404 with the JSON-RPC error -32001 for the sampled call and, until the rule is removed, for every request of the session; open streams of the session end. The specification asks clients to send `initialize` again, which SDKs leave to the application. With `rejectInitialize`, this also fails, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: the fault does nothing.',
-  elsewhere:
+  otherTools:
     'Chaos Mesh: `PodChaos` with `action: pod-kill` ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; `abort.httpStatus: 404` is closest.',
   example: `- name: restarted-server
   match: { method: [tools/call, initialize], client: { name: "inspector*" } }

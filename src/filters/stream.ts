@@ -18,9 +18,9 @@ const PAUSE_MS = 100
 export const stream = defineFault({
   name: 'stream',
   summary: 'drops, duplicates, reorders or splits events of a stream',
-  meets:
+  clientSees:
     'An event stream in which selected events are missing, duplicated, reordered or split. All bytes are those that the upstream sent; `wrongId` changes only the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and accepts a response with a wrong id. A duplicate response is reported and has no other effect. Split events affect only parsers that treat a read as an event. JSON responses have no events: only `wrongId` acts on them. Calls share the stream of HTTP+SSE: there `close` ends the events of the call and leaves the stream open.',
-  elsewhere:
+  otherTools:
     'toxiproxy: `slicer` splits bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` acts on packets, which TCP repairs. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
   match: { tool: "search_*" }

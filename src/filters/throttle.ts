@@ -29,9 +29,9 @@ export const throttle = defineFault({
       }),
     ),
   }),
-  meets:
+  clientSees:
     'The whole response, byte for byte, slowly. Clients with a timeout for the whole request reach it although bytes keep arriving; those with only an idle timeout do not.',
-  elsewhere: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
+  otherTools: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }
   faults:

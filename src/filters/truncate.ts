@@ -83,9 +83,9 @@ export const truncate = defineFault({
       ),
     ),
   }),
-  meets:
+  clientSees:
     'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. After a stream that ends without its response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data than the upstream sent, which an agent takes for complete. `after` does not act on batches and on responses over HTTP+SSE; `content` does.',
-  elsewhere: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
+  otherTools: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }
   percent: 10

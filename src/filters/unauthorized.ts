@@ -19,9 +19,9 @@ type BearerError = keyof typeof DESCRIPTIONS
 export const unauthorized = defineFault({
   name: 'unauthorized',
   summary: 'rejects calls as unauthorized',
-  meets:
+  clientSees:
     'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body with the same error. The upstream does not receive the call. Clients with a token provider request a new token, or more scope, and retry; others report the status.',
-  elsewhere:
+  otherTools:
     'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent: it works below HTTP.',
   example: `- name: expired-token
   match: { headers: { authorization: { present: true } } }

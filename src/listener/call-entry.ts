@@ -1,6 +1,6 @@
 import type { Action } from '../agents/task.ts'
 import type { ClientInfo, Outcome, RequestCall } from '../mcp/call.ts'
-import type { OpenCall } from './disturbance.ts'
+import type { OpenCall } from './side-faults.ts'
 import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
 import type { Caller } from '../http/caller.ts'
@@ -75,7 +75,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     sentAt: -1,
     respondedAt: -1,
     faults: undefined,
-    disturbance: undefined,
+    sideFaults: undefined,
     exchangeOpen: true,
     settled: false,
     leftAt: -1,

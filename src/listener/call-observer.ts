@@ -4,13 +4,13 @@ import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
 import { headerValue, type ResponseHead } from '../http/headers.ts'
 import { retryAfterOf } from '../http/retry-after.ts'
-import { eachResponse, type Response } from '../mcp/event-message.ts'
+import { eachResponse, type ResponseMessage } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { endingsOfJsonBody, type OnResponse, type ReadBody } from '../mcp/body-outcome.ts'
 import { outlineOf } from '../mcp/outline.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import { MAX_RESULT } from './falsified/false-values.ts'
-import { Pieces } from '../base/pieces.ts'
+import { ByteList } from '../base/byte-list.ts'
 import { hasToolResult } from '../mcp/task-tools.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
@@ -41,7 +41,7 @@ export class CallObserver implements Observer {
   #mark: ForeignMark = 0
   /** The current event, where it was not parsed. */
   #unparsed: SseFrame | undefined
-  readonly #pieces = new Pieces()
+  readonly #pieces = new ByteList()
   /** The bytes of the response so far. */
   #size = 0
   /** True when the bytes are too many to keep. */
@@ -186,7 +186,7 @@ export class CallObserver implements Observer {
     eachResponse(frame, this.#onResponse)
   }
 
-  readonly #onResponse = (message: Response, bytes: number): void => {
+  readonly #onResponse = (message: ResponseMessage, bytes: number): void => {
     const { id } = message
     if (id === null) return
     const entry =

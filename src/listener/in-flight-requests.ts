@@ -26,7 +26,7 @@ export type RawText = () => string | undefined
 export const PARSED: RawText = () => undefined
 
 /** The parts of a port that learn from calls. */
-interface Parts {
+interface InFlightContext {
   readonly telemetry: Telemetry
   readonly now: () => number
   readonly sessions: Sessions
@@ -45,9 +45,9 @@ export class InFlightRequests {
   readonly tasks = new TaskTools()
   /** Called with each response to a call, as its client gets it. */
   onResponse: ((call: RequestCall, message: Message, raw: RawText) => void) | undefined
-  readonly #parts: Parts
+  readonly #parts: InFlightContext
 
-  constructor({ maxInFlight, inFlightTtl }: InFlightOptions, parts: Parts) {
+  constructor({ maxInFlight, inFlightTtl }: InFlightOptions, parts: InFlightContext) {
     const { telemetry } = (this.#parts = parts)
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
       if (full) telemetry.evicted('redirects')

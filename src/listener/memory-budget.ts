@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { heavyWork } from '../base/event-loop.ts'
-import type { Keeping, Kept, MessageRoom, Room } from '../base/room.ts'
+import type { CacheBudget, EvictableCache, MessageBudget, ByteBudget } from '../base/byte-budget.ts'
 
 /** Measures that the budget takes when memory is short. */
 export type Pressure =
@@ -37,10 +37,10 @@ interface Waiting {
 }
 
 /** Limits the memory of all messages in flight. */
-export class MemoryBudget implements Room {
+export class MemoryBudget implements ByteBudget {
   readonly limit: number
   /** The memory that faults keep for later calls, as long as nothing else needs it. */
-  readonly keeping = new KeptMemory(this)
+  readonly cacheBudget = new CacheMemory(this)
   readonly stalled = new StalledReceivers(this)
   readonly pressure: Record<Pressure, number> = {
     request_waited: 0,
@@ -76,7 +76,7 @@ export class MemoryBudget implements Room {
 
   take(bytes: number): boolean {
     const limit = bytes <= SMALL ? this.limit * (1 + RESERVE) : this.limit
-    if (this.#held + this.keeping.bytes + bytes > limit) this.keeping.drop()
+    if (this.#held + this.cacheBudget.bytes + bytes > limit) this.cacheBudget.drop()
     if (this.#held + bytes > limit) return false
     this.#held += bytes
     return true
@@ -85,7 +85,7 @@ export class MemoryBudget implements Room {
   /** Counts bytes that are held already; returns false when the limit is exceeded. */
   add(bytes: number): boolean {
     this.#held += bytes
-    if (this.#held + this.keeping.bytes > this.limit) this.keeping.drop()
+    if (this.#held + this.cacheBudget.bytes > this.limit) this.cacheBudget.drop()
     return this.#held <= this.limit
   }
 
@@ -122,23 +122,23 @@ export class MemoryBudget implements Room {
 }
 
 /** Counts the memory of caches, which are dropped first. */
-class KeptMemory implements Keeping {
+class CacheMemory implements CacheBudget {
   bytes = 0
   readonly #budget: MemoryBudget
-  readonly #kept = new Map<Kept, number>()
+  readonly #kept = new Map<EvictableCache, number>()
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget
   }
 
-  keep(kept: Kept, bytes: number): boolean {
+  keep(kept: EvictableCache, bytes: number): boolean {
     if (this.#budget.held + this.bytes + bytes > this.#budget.limit) return false
     this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + bytes)
     this.bytes += bytes
     return true
   }
 
-  forgo(kept: Kept, bytes: number): void {
+  release(kept: EvictableCache, bytes: number): void {
     const left = (this.#kept.get(kept) ?? 0) - bytes
     if (left > 0) this.#kept.set(kept, left)
     else this.#kept.delete(kept)
@@ -148,7 +148,7 @@ class KeptMemory implements Keeping {
   drop(): void {
     if (this.bytes === 0) return
     this.#budget.pressure.kept_dropped++
-    for (const kept of this.#kept.keys()) kept.letGo()
+    for (const kept of this.#kept.keys()) kept.evict()
     this.#kept.clear()
     this.bytes = 0
   }
@@ -185,7 +185,7 @@ class StalledReceivers {
 }
 
 /** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
-export class ExchangeMemory implements MessageRoom {
+export class ExchangeMemory implements MessageBudget {
   readonly #budget: MemoryBudget
   readonly #onFull: () => void
   #held: number

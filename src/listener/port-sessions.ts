@@ -10,7 +10,7 @@ export interface TableBounds extends InFlightOptions {
   readonly maxSessions: number
 }
 
-type Parts = Omit<ConstructorParameters<typeof InFlightRequests>[1], 'sessions'>
+type SessionContext = Omit<ConstructorParameters<typeof InFlightRequests>[1], 'sessions'>
 
 /** Follows the sessions of a port, and ends the open calls of those that end. */
 export class PortSessions {
@@ -19,7 +19,7 @@ export class PortSessions {
   readonly endpoints: Endpoints
   readonly #agents: AgentWatch | undefined
 
-  constructor(bounds: TableBounds, parts: Parts) {
+  constructor(bounds: TableBounds, parts: SessionContext) {
     const { telemetry, agents } = parts
     this.known = new Sessions(bounds.maxSessions, () => telemetry.evicted('sessions'))
     this.endpoints = new Endpoints(bounds.maxSessions, () => telemetry.evicted('endpoints'))

@@ -177,7 +177,7 @@ export class Port {
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
-    if (this.#connections.hasRoom) {
+    if (this.#connections.hasCapacity) {
       this.#tunnel.carry(req, socket, head)
       return
     }

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { asBuffer, copyOf } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
-import { ENDLESS, type Room } from '../base/room.ts'
+import { ENDLESS, type ByteBudget } from '../base/byte-budget.ts'
 import { type ForeignMark, markInComments } from '../http/foreign-markers.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { type ReadMessages, keepRead, readOf } from '../mcp/read-messages.ts'
@@ -24,7 +24,7 @@ export type OnFrame = (frame: SseFrame, mark: ForeignMark) => void
 /** Reads the events of a stream in any coding, without affecting the stream. */
 export class SseWatch {
   readonly #framer: SseFramer
-  readonly #room: Room
+  readonly #budget: ByteBudget
   /** Created for the first large event. */
   #reading: OrderedWork | undefined
   readonly #emit: EmitFrame
@@ -41,10 +41,10 @@ export class SseWatch {
   #plain = 0
 
   /** Events without a sign may be skipped. */
-  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: OnFrame, room = ENDLESS) {
-    this.#framer = new SseFramer(limit, room)
+  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: OnFrame, budget = ENDLESS) {
+    this.#framer = new SseFramer(limit, budget)
     this.#sign = sign
-    this.#room = room
+    this.#budget = budget
     this.#onFrame = onFrame
     this.#emit = (frame) => this.#event(frame)
     this.#readable = coding !== 'unknown'
@@ -120,13 +120,13 @@ export class SseWatch {
       return
     }
     const size = length + EVENT
-    if (!this.#room.take(size)) {
+    if (!this.#budget.take(size)) {
       this.#miss(length)
       return
     }
     this.#reading ??= new OrderedWork()
     this.#reading.run(length, () => {
-      this.#room.give(size)
+      this.#budget.give(size)
       try {
         this.#deliver(frame)
       } catch {

@@ -1,5 +1,5 @@
 import { isRecord } from '../base/values.ts'
-import { folded } from '../base/text/folded.ts'
+import { caseFolded } from '../base/text/case-fold.ts'
 import type { HeadFacts, HeaderAmbiguity } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
 import { KNOWN_METHODS } from './known-methods.ts'
@@ -133,12 +133,12 @@ function hasVariant(
 /** Returns a key as read by a decoder that ignores case, blanks and invisible characters. */
 function spelled(key: string): string {
   if (PLAIN_KEY.test(key)) return key.toLowerCase()
-  return folded(key).replace(/[^\p{L}\p{N}_]/gu, '')
+  return caseFolded(key).replace(/[^\p{L}\p{N}_]/gu, '')
 }
 
 /** Returns only the letters of a method. */
 function bare(method: string): string {
-  return folded(method).replace(/[^\p{L}]/gu, '')
+  return caseFolded(method).replace(/[^\p{L}]/gu, '')
 }
 
 /**

@@ -7,15 +7,15 @@ import type { SseFields } from './sse-fields.ts'
 import type { SseFrame } from './sse-framer.ts'
 
 /** The fields of an event; `oversized` is true when a frame is too complex to be read. */
-type Event = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw' | 'outline' | 'size'>>
+type EventFrame = SseFields & Partial<Pick<SseFrame, 'oversized' | 'raw' | 'outline' | 'size'>>
 
 /** A message that is the response to a call. */
-export type Response = Extract<Message, { readonly kind: 'result' | 'error' }>
+export type ResponseMessage = Extract<Message, { readonly kind: 'result' | 'error' }>
 
 const NONE: ReadMessages = { batch: false, messages: [] }
 
 /** Returns the JSON-RPC messages of an event; none for comments, primers and anything else. */
-export function eventMessages(frame: Event): ReadMessages {
+export function eventMessages(frame: EventFrame): ReadMessages {
   const { data, event, oversized, raw } = frame
   const read = raw && readOf(raw)
   if (read !== undefined) return read
@@ -32,14 +32,14 @@ export function eventMessages(frame: Event): ReadMessages {
 }
 
 /** Returns the messages of an event, and keeps them with its bytes. */
-export function readEvent(frame: Event & Pick<SseFrame, 'raw'>): ReadMessages {
+export function readEvent(frame: EventFrame & Pick<SseFrame, 'raw'>): ReadMessages {
   const read = eventMessages(frame)
   keepRead(frame.raw, read)
   return read
 }
 
 /** Returns true for a message that is the response to a call. */
-export function isResponse(message: Message | undefined): message is Response {
+export function isResponse(message: Message | undefined): message is ResponseMessage {
   return message?.kind === 'result' || message?.kind === 'error'
 }
 
@@ -49,8 +49,8 @@ export function isResponse(message: Message | undefined): message is Response {
  * member, plain or escaped, cannot be a response and is not parsed.
  */
 export function eachResponse(
-  frame: Event & Pick<SseFrame, 'raw'>,
-  found: (response: Response, bytes: number) => void,
+  frame: EventFrame & Pick<SseFrame, 'raw'>,
+  found: (response: ResponseMessage, bytes: number) => void,
 ): void {
   const { outline } = frame
   if (outline !== undefined) {

@@ -1,6 +1,6 @@
 import { asBuffer } from '../base/bytes.ts'
 import { isTooComplex, SMALL_JSON } from '../base/json/json-bounds.ts'
-import { ENDLESS, type Room } from '../base/room.ts'
+import { ENDLESS, type ByteBudget } from '../base/byte-budget.ts'
 import { outlineOfEvent, type EventOutline } from './event-outline.ts'
 import type { ReadMessages } from './read-messages.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
@@ -45,7 +45,7 @@ const MAX_LINES = 10_000
  */
 export class SseFramer {
   readonly #limit: number
-  readonly #room: Room
+  readonly #budget: ByteBudget
   /** The start of an incomplete event: its parts, and the first `#used` bytes behind them. */
   #parts: Buffer[] = []
   #held: Buffer = NOTHING
@@ -65,12 +65,12 @@ export class SseFramer {
   #first = true
 
   /**
-   * Events of more than `limit` bytes, or beyond the room, are forwarded in pieces and not read. A
-   * caller that passes `room` must call `end`.
+   * Events of more than `limit` bytes, or beyond the budget, are forwarded in pieces and not read. A
+   * caller that passes `budget` must call `end`.
    */
-  constructor(limit: number, room = ENDLESS) {
+  constructor(limit: number, budget = ENDLESS) {
     this.#limit = limit
-    this.#room = room
+    this.#budget = budget
   }
 
   /** The buffered bytes of an incomplete event. */
@@ -88,7 +88,7 @@ export class SseFramer {
    * of that event is emitted in pieces, like an event above the limit.
    */
   fork(): SseFramer {
-    const next = new SseFramer(this.#limit, this.#room)
+    const next = new SseFramer(this.#limit, this.#budget)
     next.#lineEmpty = this.#lineEmpty
     next.#afterCr = this.#afterCr
     next.#fresh = this.#fresh
@@ -222,7 +222,7 @@ export class SseFramer {
   #take(): readonly Buffer[] {
     const parts = this.#parts
     if (this.#used > 0 || parts.length === 0) parts.push(this.#held.subarray(0, this.#used))
-    this.#room.give(this.#taken)
+    this.#budget.give(this.#taken)
     this.#parts = []
     this.#held = NOTHING
     this.#used = 0
@@ -261,7 +261,7 @@ export class SseFramer {
   }
 
   #reserve(bytes: number): boolean {
-    if (!this.#room.take(bytes)) return false
+    if (!this.#budget.take(bytes)) return false
     this.#taken += bytes
     return true
   }

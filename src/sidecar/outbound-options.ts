@@ -6,7 +6,7 @@ import type { OutboundRoute, Target } from '../listener/outbound/target.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import type { UpstreamAddress } from '../upstream/address.ts'
 import { parseListen, parseUpstream } from './flags/address.ts'
-import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { parsePort } from '../base/flags/host.ts'
 import { asGiven, many, one, pathTo } from '../base/flags/kinds.ts'
 import { invalidCombination, invalidOption } from '../base/flags/usage-error.ts'
@@ -23,17 +23,17 @@ export const OUTBOUND_FLAGS = group('Outbound:', {
   outbound: many(
     'listen=target',
     'forward connections to a dependency: 127.0.0.1:15432=db:5432 for TCP, 127.0.0.1:15400=https://api.example.com for HTTP and MCP with rules for calls; repeatable',
-    asGiven<readonly Given[]>,
+    asGiven<readonly FlagInput[]>,
   ),
   captured: many(
     'port=target',
     'forward connections that squall redirect --outbound redirects to this port; the target is host:port, range:port or *:port, or http://host:port for plain HTTP and MCP with rules for calls; repeatable',
-    asGiven<readonly Given[]>,
+    asGiven<readonly FlagInput[]>,
   ),
   outboundCa: one(
     'file',
     'CA certificates for https:// dependencies, as PEM, instead of the public CAs',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
 })
 
@@ -64,7 +64,7 @@ export function outboundOf({ outbound, captured }: OutboundValues): Outbound {
   return { pairs, routes: [...routes, ...capturedRoutes(captured)] }
 }
 
-function capturedRoutes(captured: readonly Given[]): readonly OutboundRoute[] {
+function capturedRoutes(captured: readonly FlagInput[]): readonly OutboundRoute[] {
   const targets = new Map<number, [Target, ...Target[]]>()
   for (const given of captured) {
     const [at, text] = split(given, CAPTURED_FORM)
@@ -93,20 +93,20 @@ function capturedRoutes(captured: readonly Given[]): readonly OutboundRoute[] {
   }))
 }
 
-function split({ text, source }: Given, form: string): readonly [string, string] {
+function split({ text, source }: FlagInput, form: string): readonly [string, string] {
   const at = text.indexOf('=')
   if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)]
   throw invalidOption(source, `${quoted(text)} has no listener and target`, form)
 }
 
 /** Parses a target with exactly one host. */
-function hostTarget(text: string, given: Given): Target {
+function hostTarget(text: string, given: FlagInput): Target {
   const target = targetOf(text, given)
   if (target.host !== ANY_HOST && !target.host.includes('/')) return target
   throw invalidOption(given.source, `${quoted(text)} is not a single host`, ROUTE_FORM)
 }
 
-function targetOf(text: string, { source }: Given): Target {
+function targetOf(text: string, { source }: FlagInput): Target {
   const found = parseWrittenDestination(text)
   if (found === undefined) {
     throw invalidOption(source, `${quoted(text)} is not a dependency`, TARGET_FORM)

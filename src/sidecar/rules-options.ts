@@ -16,7 +16,7 @@ import {
   type SourcedName,
   productionText,
 } from '../rules/guard/production-names.ts'
-import { type Environment, type Given, group, type Values } from '../base/flags/flag.ts'
+import { type Environment, type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import {
   asGiven,
   atMost,
@@ -199,7 +199,7 @@ export function rulesOf(flags: Values<typeof RULES_FLAGS>, env: Environment): Ru
   }
 }
 
-function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
+function parseErrorRate(given: FlagInput): GuardConfig['errorPercent'] | undefined {
   if (given.text === 'off') return undefined
   const errorPercent = parsePercent(given, PERCENT)
   if (errorPercent < 100) return errorPercent
@@ -210,7 +210,7 @@ function parseErrorRate(given: Given): GuardConfig['errorPercent'] | undefined {
   )
 }
 
-function parseConditions(lists: readonly Given[]): readonly RollbackCondition[] {
+function parseConditions(lists: readonly FlagInput[]): readonly RollbackCondition[] {
   const all = elementsOf(lists, 'write a condition, such as real-errors>1% for 30s') ?? []
   atMost(MAX_CONDITIONS, all)
   return all.map((given) => {
@@ -220,7 +220,7 @@ function parseConditions(lists: readonly Given[]): readonly RollbackCondition[] 
   })
 }
 
-function parseEnvironment(given: Given): Given {
+function parseEnvironment(given: FlagInput): FlagInput {
   if (ENVIRONMENT.test(given.text.trim())) return asGiven(given)
   throw invalidValue(
     given,
@@ -241,7 +241,7 @@ function neverArmed(
   return `${productionText(found)}; --allow-production would arm`
 }
 
-function parseWorkload(given: Given): string {
+function parseWorkload(given: FlagInput): string {
   if (WORKLOAD.test(given.text)) return given.text
   throw invalidValue(
     given,
@@ -250,7 +250,7 @@ function parseWorkload(given: Given): string {
   )
 }
 
-function parsePod(given: Given): string {
+function parsePod(given: FlagInput): string {
   if (given.text !== '' && given.text.length <= MAX_POD) return given.text
   throw invalidValue(
     given,
@@ -259,7 +259,7 @@ function parsePod(given: Given): string {
   )
 }
 
-function faultOf({ text, source }: Given): FaultName {
+function faultOf({ text, source }: FlagInput): FaultName {
   const name = FAULT_NAMES.find((known) => known === text)
   if (name !== undefined) return name
   const nearest = nearestName(text, FAULT_NAMES)
@@ -271,7 +271,7 @@ function faultOf({ text, source }: Given): FaultName {
   )
 }
 
-function parseTools(lists: readonly Given[]): readonly string[] | undefined {
+function parseTools(lists: readonly FlagInput[]): readonly string[] | undefined {
   const tools = elementsOf(lists, 'name a tool, or a glob such as pay_*')
   if (tools === undefined) return undefined
   atMost(MAX_TOOLS, tools, ', or globs')
@@ -282,7 +282,7 @@ function parseTools(lists: readonly Given[]): readonly string[] | undefined {
   })
 }
 
-function parsePaths(lists: readonly Given[]): readonly string[] | undefined {
+function parsePaths(lists: readonly FlagInput[]): readonly string[] | undefined {
   const paths = elementsOf(lists, 'name a path, or a glob such as /admin/*')
   if (paths === undefined) return undefined
   atMost(MAX_PATHS, paths, ', or globs')

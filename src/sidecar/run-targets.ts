@@ -10,7 +10,7 @@ import {
   parseUpstream,
   parseUpstreamHost,
 } from './flags/address.ts'
-import { type Environment, type Given, group, type Values } from '../base/flags/flag.ts'
+import { type Environment, type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { asGiven, asText, many, one, oneOf, pairs as pairsOf } from '../base/flags/kinds.ts'
 import { quoted } from '../base/text/foreign-text.ts'
 import type { ChaosMonkey } from '../admin/compat/chaos-monkey.ts'
@@ -80,7 +80,7 @@ export const TARGET_FLAGS = {
     appProbes: one(
       'json',
       'probes and hooks of the upstream that the admin port performs without faults: "container/readyz" → handler, as JSON',
-      asGiven<Given>,
+      asGiven<FlagInput>,
     ),
     control: one(
       'socket',
@@ -170,7 +170,7 @@ function movedTo(host: string | undefined, upstream: UpstreamAddress): UpstreamA
   )
 }
 
-function parseAdmin(given: Given): Named | undefined {
+function parseAdmin(given: FlagInput): Named | undefined {
   return given.text === 'off' ? undefined : { address: parseListen(given), source: given.source }
 }
 
@@ -232,7 +232,7 @@ export function appProbesOf({ appProbes: given, upstreamHost, admin }: TargetVal
 }
 
 /** Returns the URL by which clients reach Squall, without a slash at its end. */
-function parsePublicUrl({ text, source }: Given): string {
+function parsePublicUrl({ text, source }: FlagInput): string {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
     throw invalidAddress(

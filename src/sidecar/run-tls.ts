@@ -1,7 +1,7 @@
 import { NO_FILE, readSmallFile } from '../base/small-file.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../base/text/foreign-text.ts'
-import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { asGiven, one, pathTo, toggle } from '../base/flags/kinds.ts'
 import { isHost } from '../base/flags/host.ts'
 import type { TlsPaths } from '../listener/front/tls-files.ts'
@@ -9,7 +9,7 @@ import type { Pair } from '../listener/sidecar-options.ts'
 import { invalidCombination, invalidFile, invalidValue } from '../base/flags/usage-error.ts'
 
 const PEM = 'name a PEM file'
-const file = (help: string) => one('file', help, asGiven<Given>)
+const file = (help: string) => one('file', help, asGiven<FlagInput>)
 
 /** Declares the options of `squall run` about TLS. */
 export const TLS_FLAGS = group('TLS:', {
@@ -21,7 +21,7 @@ export const TLS_FLAGS = group('TLS:', {
   upstreamServername: one(
     'name',
     'name in the certificate of the upstream, if it differs from the host of --upstream',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
   upstreamInsecure: toggle('accept any certificate of the upstream'),
 })
@@ -66,7 +66,7 @@ export interface TlsPair {
   readonly key: string
 }
 
-type Named = readonly [given: Given | undefined, flag: string]
+type Named = readonly [given: FlagInput | undefined, flag: string]
 
 function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefined {
   const lone = cert ?? key
@@ -78,7 +78,7 @@ function pair([cert, certFlag]: Named, [key, keyFlag]: Named): TlsPair | undefin
   return { cert: pathTo(PEM)(cert), key: pathTo(PEM)(key) }
 }
 
-function servername(given: Given): string {
+function servername(given: FlagInput): string {
   if (isIP(given.text) === 0 && isHost(given.text)) return given.text
   throw invalidValue(
     given,

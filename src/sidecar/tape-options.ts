@@ -1,5 +1,5 @@
 import { parsePointer } from '../base/json/json-pointer.ts'
-import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { many, one, pathTo, size, toggle } from '../base/flags/kinds.ts'
 import { invalidCombination, invalidFile, invalidValue } from '../base/flags/usage-error.ts'
 import { quoted } from '../base/text/foreign-text.ts'
@@ -58,7 +58,7 @@ export async function openedTape(
   })
 }
 
-function pointersOf(all: readonly Given[]): readonly string[] {
+function pointersOf(all: readonly FlagInput[]): readonly string[] {
   return all.map((given) => {
     const keys = parsePointer(given.text)
     if (/^(params|result|error)$/.test(keys?.[0] ?? '') && keys!.length > 1) return given.text

@@ -1,6 +1,6 @@
 import { KEY_KINDS } from '../agents/key-kinds.ts'
 import type { AgentWatchOptions } from '../agents/agent-watch.ts'
-import { type Given, group, type Values } from '../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { count, duration, elementsOf, many, one, oneOf, toggle } from '../base/flags/kinds.ts'
 import { isSecretName } from '../telemetry/log-redact.ts'
 import { invalidValue } from '../base/flags/usage-error.ts'
@@ -47,7 +47,7 @@ export function tasksOf(flags: Values<typeof TASK_FLAGS>): AgentWatchOptions | u
   }
 }
 
-function headerOf(given: Given): string {
+function headerOf(given: FlagInput): string {
   if (!/^[-!#$%&'*+.^`|~\w]{1,128}$/.test(given.text)) {
     throw invalidValue(given, 'is not the name of a header', 'write a name such as x-task-id')
   }
@@ -58,7 +58,7 @@ function headerOf(given: Given): string {
   return given.text.toLowerCase()
 }
 
-function metaOf(given: Given): string {
+function metaOf(given: FlagInput): string {
   if (given.text !== '' && given.text.length <= MAX_META) return given.text
   throw invalidValue(given, 'is not a key', `write 1 to ${MAX_META} characters`)
 }

@@ -1,4 +1,4 @@
-import { type Environment, type Given, group, type Values } from '../base/flags/flag.ts'
+import { type Environment, type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import { one, toggle } from '../base/flags/kinds.ts'
 import { invalidOption, invalidValue } from '../base/flags/usage-error.ts'
 import type { Exported } from '../telemetry/spans.ts'
@@ -69,7 +69,7 @@ function urlOf(text: string, isGrpc: boolean): URL | undefined {
   return url
 }
 
-function traceUrlOf(given: Given): string {
+function traceUrlOf(given: FlagInput): string {
   const form = 'write a URL such as https://tracing.example.com/trace/{trace}'
   const text = given.text.replaceAll(TRACE, SAMPLE)
   if (!given.text.includes(TRACE)) throw invalidValue(given, 'has no {trace}', form)

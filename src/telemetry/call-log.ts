@@ -13,11 +13,11 @@ const CLOSE_MS = 1_000
 const NEWLINE = 10
 const TOO_SLOW = 'it is written too slowly'
 
-/** The fate of a line. */
+/** The result of a line. */
 export type LoggedLine = 'written' | 'dropped'
 
 /** Counts the lines of the call log. */
-export type CountLines = (fate: LoggedLine, lines: number) => void
+export type CountLines = (result: LoggedLine, lines: number) => void
 
 /** Configures the call log. */
 export interface CallLogOptions {
@@ -54,7 +54,7 @@ export class CallLog {
   readonly #output: CallLogOutput
   readonly #options: CallLogOptions
   /** The bytes of lines that wait: as strings they would be moved by each collection. */
-  readonly #room = Buffer.allocUnsafeSlow(MAX_WAITING)
+  readonly #buffer = Buffer.allocUnsafeSlow(MAX_WAITING)
   #waiting = 0
   #waitingLines = 0
   /** The bytes that are being written: whole lines, the first of which may have begun. */
@@ -79,7 +79,7 @@ export class CallLog {
       this.#drop(1, this.#problem ?? TOO_SLOW)
       return
     }
-    this.#waiting += this.#room.write(text, this.#waiting)
+    this.#waiting += this.#buffer.write(text, this.#waiting)
     this.#waitingLines++
     this.#plan()
   }
@@ -129,7 +129,7 @@ export class CallLog {
 
   async #write(): Promise<void> {
     if (this.#batchLines === 0) {
-      this.#batch = Buffer.from(this.#room.subarray(0, this.#waiting))
+      this.#batch = Buffer.from(this.#buffer.subarray(0, this.#waiting))
       this.#batchLines = this.#waitingLines
       this.#waiting = 0
       this.#waitingLines = 0

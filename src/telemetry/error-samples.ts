@@ -36,7 +36,7 @@ export interface ErrorKind {
   readonly samples: readonly ErrorSample[]
 }
 
-interface Kept extends ErrorKind {
+interface StoredKind extends ErrorKind {
   last: number
   count: number
   samples: ErrorSample[]
@@ -59,9 +59,9 @@ const MAX_NAME = 128
 export class ErrorSamples {
   readonly #ids: ShownIds
   readonly #messages: boolean
-  readonly #kinds: LruMap<Kept>
+  readonly #kinds: LruMap<StoredKind>
   readonly #ofTool = new Map<string, number>()
-  readonly #all = new Set<Kept>()
+  readonly #all = new Set<StoredKind>()
   #total = 0
   #dropped = 0
 
@@ -97,7 +97,7 @@ export class ErrorSamples {
     return [...this.#all].sort((a, b) => b.last - a.last)
   }
 
-  #kindOf(call: EndedCall, at: number): Kept {
+  #kindOf(call: EndedCall, at: number): StoredKind {
     const { method, outcome, origin, error } = call
     const tool = shownTool(call)
     const named = tool ?? foreign(method, MAX_NAME)
@@ -110,7 +110,7 @@ export class ErrorSamples {
     const key = isCoded ? exact : `others ${end}`
     const alike = this.#kinds.get(key)
     if (alike !== undefined) return alike
-    const kind: Kept = {
+    const kind: StoredKind = {
       method: tool === undefined ? named : foreign(method, MAX_NAME),
       tool,
       outcome,
@@ -140,7 +140,7 @@ export class ErrorSamples {
     }
   }
 
-  #drop(kind: Kept): void {
+  #drop(kind: StoredKind): void {
     this.#dropped += kind.count
     this.#all.delete(kind)
     const left = (this.#ofTool.get(nameOf(kind)) ?? 1) - 1

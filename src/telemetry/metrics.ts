@@ -112,7 +112,7 @@ class PromMetrics implements Metrics {
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   readonly outbound = new OutboundCounts()
-  memory: MemorySource = { limit: 0, held: 0, keeping: { bytes: 0 }, pressure: {} }
+  memory: MemorySource = { limit: 0, held: 0, cacheBudget: { bytes: 0 }, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
   readonly #reloads = { ...NO_RELOADS }
   readonly #guardTrips = { ...NO_GUARD_TRIPS }
@@ -245,7 +245,7 @@ class PromMetrics implements Metrics {
       squall_guard_trips_total: this.#guardTrips,
       squall_rules_reloads_total: this.#reloads,
       squall_memory_held_bytes: this.memory.held,
-      squall_memory_kept_bytes: this.memory.keeping.bytes,
+      squall_memory_kept_bytes: this.memory.cacheBudget.bytes,
       squall_memory_limit_bytes: this.memory.limit,
       squall_memory_pressure_total: this.memory.pressure,
       squall_table_evictions_total: this.#evictions,

@@ -121,6 +121,6 @@ export function telemetryWith(inner: Telemetry, own: Partial<Telemetry>): Teleme
 export interface MemorySource {
   readonly limit: number
   readonly held: number
-  readonly keeping: { readonly bytes: number }
+  readonly cacheBudget: { readonly bytes: number }
   readonly pressure: Readonly<Record<string, number>>
 }

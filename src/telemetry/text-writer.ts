@@ -56,19 +56,19 @@ export class TextWriter {
 
   text(text: string): void {
     if (text === '') return
-    this.#makeRoom(text.length * MOST_BYTES_OF_A_UNIT)
+    this.#ensureCapacity(text.length * MOST_BYTES_OF_A_UNIT)
     this.#length += this.#chunk.write(text, this.#length, 'utf8')
   }
 
   /** Writes one line of a series; only OpenMetrics has the exemplar. */
   line(start: LineStart, value: number, exemplar?: { readonly text: string }): void {
-    this.#makeRoom(start.length + NUMBER_BYTES)
+    this.#ensureCapacity(start.length + NUMBER_BYTES)
     this.#chunk.set(start, this.#length)
     this.#length += start.length
     if (value >= 0 && Number.isSafeInteger(value)) this.#digits(value)
     else this.text(numberText(value))
     if (exemplar !== undefined && this.format === 'openmetrics') this.text(exemplar.text)
-    this.#makeRoom(1)
+    this.#ensureCapacity(1)
     this.#chunk[this.#length++] = NEWLINE
   }
 
@@ -94,7 +94,7 @@ export class TextWriter {
     this.#length = end
   }
 
-  #makeRoom(bytes: number): void {
+  #ensureCapacity(bytes: number): void {
     if (this.#length + bytes <= this.#chunk.length) return
     if (this.#length > 0) this.#full.push(this.#chunk.subarray(0, this.#length))
     this.#chunk = this.#take(bytes)

@@ -1,16 +1,16 @@
 import type { Failure } from '../http/transfer.ts'
-import type { SocketFate } from './undici-connection.ts'
+import type { SocketState } from './undici-connection.ts'
 
 /** Classifies a failed transfer by undici's error and the socket's own events. */
-export function failureOf(error: Error, fate: SocketFate): Failure {
+export function failureOf(error: Error, state: SocketState): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const { message } = error
-  if (fate === 'reset') return { kind: 'reset', message: 'the upstream reset the connection' }
-  if (fate === 'broken' && isUnreadable(error, code)) return { kind: 'protocol', message }
+  if (state === 'reset') return { kind: 'reset', message: 'the upstream reset the connection' }
+  if (state === 'broken' && isUnreadable(error, code)) return { kind: 'protocol', message }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'protocol', message }
   if (code === 'UND_ERR_SOCKET' && message.startsWith('bad ')) return { kind: 'protocol', message }
   if (code === 'SQUALL_CONNECT') return { kind: 'connect', message }
-  if (fate === 'closed') {
+  if (state === 'closed') {
     return {
       kind: 'closed',
       message: 'the upstream closed the connection before its response was complete',

@@ -58,7 +58,7 @@ export class UpstreamConnections {
   /**
    * Returns true when a connection may be opened elsewhere; closes an idle connection to make room.
    */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     const { maxConnections } = this.#options
     if (this.#connections < maxConnections) return true
     return this.#fast.closeIdle() || this.#standard.closeIdle()

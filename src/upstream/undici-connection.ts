@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 }
 
 /** The end of a connection as the socket reported it; `broken` is an error on this side. */
-export type SocketFate = 'open' | 'reset' | 'closed' | 'broken'
+export type SocketState = 'open' | 'reset' | 'closed' | 'broken'
 
 /**
  * The upstream closes at its own time; retiring ours this much earlier keeps requests off dying
@@ -37,7 +37,7 @@ export class UndiciConnection implements PooledConnection {
   readonly head = new RequestHeadWriter()
   readonly statusLine = new StatusLine()
   readonly guard = new SocketGuard()
-  fate: SocketFate = 'open'
+  state: SocketState = 'open'
   alive = true
   busy = false
   idleSince = 0
@@ -49,7 +49,7 @@ export class UndiciConnection implements PooledConnection {
     const UndiciClient = undiciClient()
     this.#client = new UndiciClient('http://squall.invalid', {
       connect: (_options, callback) => {
-        this.fate = 'open'
+        this.state = 'open'
         this.#connecting = options.connector((error, socket) => {
           this.#connecting = undefined
           if (socket === null) {
@@ -92,14 +92,14 @@ export class UndiciConnection implements PooledConnection {
     this.statusLine.attach(socket)
     paceReads(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.fate = 'reset'
-      else if (this.fate === 'open') this.fate = 'broken'
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.state = 'reset'
+      else if (this.state === 'open') this.state = 'broken'
     })
     socket.once('end', () => {
-      if (this.fate === 'open') this.fate = wasReset(socket) ? 'reset' : 'closed'
+      if (this.state === 'open') this.state = wasReset(socket) ? 'reset' : 'closed'
     })
     socket.once('close', () => {
-      if (this.fate === 'open') this.fate = 'closed'
+      if (this.state === 'open') this.state = 'closed'
       events.disconnected(this)
     })
     events.connected()

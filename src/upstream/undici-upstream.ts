@@ -220,7 +220,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
       this.#pool.release(connection)
       return
     }
-    if (connection.fate === 'reset') {
+    if (connection.state === 'reset') {
       // A body without a length ends cleanly only by FIN.
       this.#pool.discard(connection)
       this.#sink.fail({ kind: 'reset', message: 'the upstream reset the connection' })
@@ -240,7 +240,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   onError(error: Error): void {
     if (this.#done) return
     this.#done = true
-    const failure = failureOf(error, this.#connection.fate)
+    const failure = failureOf(error, this.#connection.state)
     this.#pool.discard(this.#connection)
     if (this.#ended) return
     this.#sink.fail(failure)

@@ -149,7 +149,7 @@ class Worker {
   /** On the connection of the exchange before, where that is still open. */
   async #exchange(bytes: string, method = 'POST'): Promise<void> {
     let client = this.#client
-    if (client === undefined || client.fate !== undefined || client.socket.destroyed) {
+    if (client === undefined || client.closeState !== undefined || client.socket.destroyed) {
       client = await RawClient.connect(stage.squall.port)
       this.#client = client
     }

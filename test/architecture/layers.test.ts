@@ -151,7 +151,7 @@ describe('the layers of the source', () => {
       `await import("../../../cli/files.ts")`,
       'await import(`../../../cli/files.ts`)',
       `await import(\n  '../../../cli/files.ts',\n)`,
-      `type Given = import('../../../cli/flags/flag.ts').Given`,
+      `type FlagInput = import('../../../cli/flags/flag.ts').FlagInput`,
       `createRequire(import.meta.url)('./x.js'); require('../../../cli/files.ts')`,
     ]
     const paths = planted.map((_, n) => `listener/faults/chain/planted-${n}.ts`)

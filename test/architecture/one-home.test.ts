@@ -59,9 +59,9 @@ it.each([
     ['telemetry/text-format.ts'],
   ],
   [
-    'whether rules may act on an exchange (rules/select/restraint.ts)',
+    'whether rules may act on an exchange (rules/select/inactive-reason.ts)',
     /[sS]tates\??\.(?:denies|deniesAny|excludes)\(|[sS]tates\??\.deniesTools\b|enabled (?:&&|\|\||\?).*disarmed/,
-    ['rules/select/restraint.ts'],
+    ['rules/select/inactive-reason.ts'],
   ],
   [
     'signals that abort after a time or with another one (base/deadline.ts)',

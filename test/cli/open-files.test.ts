@@ -39,7 +39,7 @@ test('clients that hang take no descriptor from the admin port or from accepted 
   await eventually(() =>
     held.length === most ? undefined : `${held.length} calls at the upstream`,
   )
-  const served = (): RawClient[] => clients.filter(({ fate }) => fate === undefined)
+  const served = (): RawClient[] => clients.filter(({ closeState }) => closeState === undefined)
   await eventually(() => (served().length === most ? undefined : `${served().length} are served`))
   for (let i = 0; i < 5; i++) {
     expect((await fetch(`${admin}/livez`)).status).toBe(200)

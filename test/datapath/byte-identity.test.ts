@@ -94,12 +94,16 @@ async function run(
         )
       }
       const closes = exchanges.at(-1)!.closes
-      const fate = closes
+      const closeState = closes
         ? await Promise.race([client.gone, sleep(STUCK, 'open', { ref: false })])
         : 'kept'
       client.close()
       exchanges.forEach(({ id }, i) => {
-        seen.set(id, { response: responseSeen(responses[i]), fate, violations: client.violations })
+        seen.set(id, {
+          response: responseSeen(responses[i]),
+          closeState,
+          violations: client.violations,
+        })
       })
     }
   }

@@ -75,7 +75,7 @@ test.each([
   const client = await RawClient.connect(squall.port)
   await client.send('GET /bad HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
   await Promise.race([client.response(), client.gone])
-  if (client.fate === undefined) {
+  if (client.closeState === undefined) {
     await client.send(GOOD, 'GET')
     const second = await client.response(1)
     if (second !== undefined) expect(second.body.toString()).toBe('good')

@@ -19,16 +19,16 @@ test('responses that replay keeps count, give way to messages, and go with their
   const squall = opened(await startSidecar({ upstream: jsonApp, rules, maxMemory: 64 * KIB }))
   const { memory } = squall.sidecar
   await call(squall, callMessage(1))
-  expect(memory.keeping.bytes).toBeGreaterThan(resultText(1).length)
+  expect(memory.cacheBudget.bytes).toBeGreaterThan(resultText(1).length)
   // A request that needs the room gets it.
   const large = { ...callMessage(2, 'other'), pad: 'x'.repeat(70 * KIB) }
   await call(squall, large)
-  expect(memory.keeping.bytes).toBe(0)
+  expect(memory.cacheBudget.bytes).toBe(0)
   expect(memory.pressure.kept_dropped).toBe(1)
   await call(squall, callMessage(3))
-  expect(memory.keeping.bytes).toBeGreaterThan(0)
+  expect(memory.cacheBudget.bytes).toBeGreaterThan(0)
   squall.faults.take([])
-  expect(memory.keeping.bytes).toBe(0)
+  expect(memory.cacheBudget.bytes).toBe(0)
 })
 
 test('copies that the upstream has not answered count', async () => {

@@ -16,16 +16,16 @@ test.each(['fast', 'standard'] as const)(
         },
       },
     })
-    const fates: string[] = []
+    const callStates: string[] = []
     for (let i = 0; i < CALLS; i++) {
       const client = await RawClient.connect(squall.port)
       await client.send(toolCall(i), 'POST')
-      fates.push(await client.gone)
+      callStates.push(await client.gone)
       client.close()
     }
     const counted = squall.metrics()
     expect(await counted).toMatch(/^squall_calls_total\{outcome="reset".*\} 20$/m)
     await squall.close()
-    expect(fates).toEqual(Array<string>(CALLS).fill('reset'))
+    expect(callStates).toEqual(Array<string>(CALLS).fill('reset'))
   },
 )

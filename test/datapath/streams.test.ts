@@ -64,7 +64,7 @@ test('each chunk of a stream is passed on at once, as one chunk, without a chang
     socket.write(chunk(piece))
     sent += piece.length
     // The next piece is written only when this one has arrived whole.
-    while (head!.bodyBytes < sent && client.fate === undefined)
+    while (head!.bodyBytes < sent && client.closeState === undefined)
       await client.sawBytes(client.received + 1)
   }
   socket.write('0\r\n\r\n')
@@ -224,7 +224,7 @@ test.each([
   await client.send(`GET / HTTP/1.1\r\nHost: pod\r\n${lead}`)
   for (
     let sent = 0;
-    sent < MIB && client.fate === undefined && client.responses.length === 0;
+    sent < MIB && client.closeState === undefined && client.responses.length === 0;
     sent += more.length
   ) {
     await client.send(['', more])

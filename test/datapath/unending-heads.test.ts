@@ -14,7 +14,7 @@ test('heads that never end are cut off while good clients go on', async () => {
     for (const client of slow) void client.send('c')
   }, 50)
   let good = 0
-  while (slow.some((client) => client.fate === undefined)) {
+  while (slow.some((client) => client.closeState === undefined)) {
     const client = await RawClient.connect(squall.port)
     await client.send(toolCall(good), 'POST')
     expect((await client.response())?.status).toBe(200)

@@ -78,8 +78,8 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
   return connections.flatMap(({ requests, end }) => {
     const last = idleEnds && end === 'fin' ? 'kept' : end
     return requests.map((text, at) => {
-      const fate = at === requests.length - 1 ? last : 'kept'
-      return `${fate} ${joinChunks(text)}`
+      const closeState = at === requests.length - 1 ? last : 'kept'
+      return `${closeState} ${joinChunks(text)}`
     })
   })
 }

@@ -43,7 +43,7 @@ export async function met(call: Promise<ToolResult>): Promise<string> {
 }
 
 /** Calls a tool several times in a row and describes each call. */
-export async function fates(agent: Agent, tool: string, calls: number): Promise<string[]> {
+export async function callStates(agent: Agent, tool: string, calls: number): Promise<string[]> {
   const all: string[] = []
   for (let n = 0; n < calls; n++) all.push(await met(agent.call(tool)))
   return all

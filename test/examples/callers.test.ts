@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fates, met } from './agent.ts'
+import { callStates, met } from './agent.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -8,9 +8,16 @@ it('flaky-auth: 401 now and then, 403 for writing, and nothing without a token',
   const { v1, server, injected, errors } = await startExample('flaky-auth')
   const agent = await v1('good')
   const [gone, ok] = ['StreamableHTTPError 401', 'ok']
-  expect(await fates(agent, 'search_docs', 4)).toEqual([ok, gone, ok, ok])
-  expect(await fates(agent, 'create_ticket', 4)).toEqual([ok, ok, ok, 'StreamableHTTPError 403'])
-  expect(await fates(await v1(), 'create_ticket', 8)).toEqual(Array.from({ length: 8 }, () => ok))
+  expect(await callStates(agent, 'search_docs', 4)).toEqual([ok, gone, ok, ok])
+  expect(await callStates(agent, 'create_ticket', 4)).toEqual([
+    ok,
+    ok,
+    ok,
+    'StreamableHTTPError 403',
+  ])
+  expect(await callStates(await v1(), 'create_ticket', 8)).toEqual(
+    Array.from({ length: 8 }, () => ok),
+  )
   expect(await server.executed('search_docs')).toBe(3)
   expect(await server.executed('create_ticket')).toBe(11)
   await injected('expired-token', 1)
@@ -30,7 +37,7 @@ it('flaky-auth: a client that can get a new token continues', async () => {
       token = 'second'
     },
   })
-  expect(await fates(agent, 'search_docs', 3)).toEqual(['ok', 'ok', 'ok'])
+  expect(await callStates(agent, 'search_docs', 3)).toEqual(['ok', 'ok', 'ok'])
   expect(asked).toEqual([expect.stringContaining('error="invalid_token"')])
   expect(await server.executed('search_docs')).toBe(3)
   await errors(1, { tool: 'search_docs' })
@@ -40,7 +47,7 @@ it('lost-session: dead for everything once it is lost, and a new one works', asy
   const { v1, server, errors, squall } = await startExample('lost-session')
   const agent = await v1()
   const [ok, lost] = ['ok', 'StreamableHTTPError 404']
-  expect(await fates(agent, 'get_weather', 7)).toEqual([ok, ok, ok, ok, lost, lost, lost])
+  expect(await callStates(agent, 'get_weather', 7)).toEqual([ok, ok, ok, ok, lost, lost, lost])
   await expect(agent.tools()).rejects.toMatchObject({ code: 404 })
   expect(await met((await v1()).call('get_weather'))).toBe('ok')
   expect(await server.executed('get_weather')).toBe(5)

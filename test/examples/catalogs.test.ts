@@ -1,7 +1,7 @@
 // part: slow
 import { expect, it } from 'vitest'
 import { SampleHash } from '../../src/rules/select/sample-hash.ts'
-import { fates, met, type Agent } from './agent.ts'
+import { callStates, met, type Agent } from './agent.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -17,7 +17,7 @@ it('cold-tool: not listed and unknown at first, then warm', async () => {
   for (let n = 0; n < 3; n++) listed.push(await lists(agent, 'search_docs'))
   expect(listed).toEqual([false, false, true])
   const cold = 'McpError -32602'
-  expect(await fates(agent, 'search_docs', 5)).toEqual([cold, cold, cold, 'ok', 'ok'])
+  expect(await callStates(agent, 'search_docs', 5)).toEqual([cold, cold, cold, 'ok', 'ok'])
   expect(await met(agent.call('get_weather'))).toBe('ok')
   expect(await server.executed('search_docs')).toBe(2)
   await injected('cold-in-list', 2)
@@ -34,8 +34,8 @@ it('missing-tool: for some sessions, in the list and when called alike', async (
     const isMissing = SampleHash.of('2', 'missing-tool').number(agent.session!) < 0.2
     expect(await lists(agent, 'search_docs')).toBe(!isMissing)
     const unknown = 'tool error: MCP error -32602: Tool search_docs not found'
-    const fate = isMissing ? unknown : 'ok'
-    expect(await fates(agent, 'search_docs', 2)).toEqual([fate, fate])
+    const callState = isMissing ? unknown : 'ok'
+    expect(await callStates(agent, 'search_docs', 2)).toEqual([callState, callState])
     missing += Number(isMissing)
   }
   expect(await server.executed('search_docs')).toBe(2 * (12 - missing))
@@ -60,7 +60,7 @@ it('schema-drift: found by clients that know the schema, and not where the schem
   const agent = await v1()
   await agent.tools()
   const drifted = 'McpError -32602'
-  expect(await fates(agent, 'get_weather', 4)).toEqual(['ok', 'ok', drifted, 'ok'])
+  expect(await callStates(agent, 'get_weather', 4)).toEqual(['ok', 'ok', drifted, 'ok'])
   const totals = []
   for (let n = 0; n < 5; n++) {
     const { structuredContent } = await agent.call('list_orders')

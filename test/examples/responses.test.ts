@@ -1,6 +1,6 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { fates, met, type ToolResult } from './agent.ts'
+import { callStates, met, type ToolResult } from './agent.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -49,7 +49,7 @@ it('context-blow-up: a document that fills the context, in a response that is in
 it('garbage: pages instead of JSON', async () => {
   const { v1, server, injected, errors } = await startExample('garbage', { json: true })
   const agent = await v1()
-  expect(await fates(agent, 'get_weather', 4)).toEqual([
+  expect(await callStates(agent, 'get_weather', 4)).toEqual([
     'ok',
     'StreamableHTTPError -1',
     'StreamableHTTPError 502',

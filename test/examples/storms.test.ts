@@ -1,6 +1,6 @@
 // part: slow-nightly
 import { expect, it } from 'vitest'
-import { fates, met, type Agent } from './agent.ts'
+import { callStates, met, type Agent } from './agent.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -9,7 +9,15 @@ it('retry-storm: down at first, and then a call that the upstream gets four time
   const { v1, server, injected, errors, squall } = await startExample('retry-storm')
   const agent = await v1()
   const down = 'StreamableHTTPError 503'
-  expect(await fates(agent, 'create_ticket', 7)).toEqual([down, down, down, 'ok', 'ok', 'ok', 'ok'])
+  expect(await callStates(agent, 'create_ticket', 7)).toEqual([
+    down,
+    down,
+    down,
+    'ok',
+    'ok',
+    'ok',
+    'ok',
+  ])
   expect(await met(agent.call('create_ticket'))).toBe('ok')
   await expect.poll(() => server.executed('create_ticket')).toBe(8)
   await injected('down-at-first', 3)
@@ -37,7 +45,7 @@ it('retry-storm: says when to come back', async () => {
 async function task(agent: Agent): Promise<boolean> {
   const tools = ['search_docs', 'get_weather', 'list_orders', 'search_docs']
   const all = await Promise.all([...tools, ...tools].map((tool) => met(agent.call(tool))))
-  return all.every((fate) => fate === 'ok')
+  return all.every((callState) => callState === 'ok')
 }
 
 it('fan-out: 2 % of the calls are 15 % of the tasks', async () => {
@@ -60,9 +68,9 @@ it('rate-limited-provider: five at once for each session, and then come back lat
   const { v1, v2, server, injected, errors, squall } = await startExample('rate-limited-provider')
   const [one, two] = [await v1(), await v2()]
   const ok = ['ok', 'ok', 'ok', 'ok', 'ok']
-  expect(await fates(one, 'search_docs', 6)).toEqual([...ok, 'StreamableHTTPError 429'])
+  expect(await callStates(one, 'search_docs', 6)).toEqual([...ok, 'StreamableHTTPError 429'])
   expect(await met(one.call('get_weather'))).toBe('ok')
-  expect(await fates(two, 'search_docs', 6)).toEqual([...ok, 'SdkHttpError 429'])
+  expect(await callStates(two, 'search_docs', 6)).toEqual([...ok, 'SdkHttpError 429'])
   expect(await server.executed('search_docs')).toBe(10)
   await injected('provider-quota', 2)
   await errors(2, { tool: 'search_docs', kind: 'http_error' })
@@ -75,7 +83,7 @@ it('app-executed-client-does-not-know: errors for work that was done', async () 
     'app-executed-client-does-not-know',
   )
   const agent = await v1()
-  expect(await fates(agent, 'create_ticket', 6)).toEqual([
+  expect(await callStates(agent, 'create_ticket', 6)).toEqual([
     'ok',
     'TypeError fetch failed',
     'ok',

@@ -1,6 +1,6 @@
 // part: slow
 import { expect, it } from 'vitest'
-import { fates, met } from './agent.ts'
+import { callStates, met } from './agent.ts'
 import { examples } from './example.ts'
 
 const startExample = examples()
@@ -11,11 +11,11 @@ it('head-of-line-blocking: one tool is late, and the others are not', async () =
     { replace: { 'scale: 500ms': 'scale: 2s' } },
   )
   const agent = await v1()
-  await fates(agent, 'search_docs', 3)
+  await callStates(agent, 'search_docs', 3)
   let isThere = false
   const slow = met(agent.call('search_docs')).finally(() => (isThere = true))
   await squall.reaches('squall_active_faults', { rule: 'long-tail' }, 1)
-  expect(await fates(agent, 'get_weather', 5)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
+  expect(await callStates(agent, 'get_weather', 5)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
   expect(isThere).toBe(false)
   expect(await slow).toBe('ok')
   expect(await server.executed('search_docs')).toBe(4)
@@ -47,7 +47,7 @@ it('slow-network: a large response trickles, and is whole', async () => {
 it('half-open: silence before the upstream gets the call', async () => {
   const { v1, server, injected, errors, squall } = await startExample('half-open')
   const agent = await v1()
-  expect(await fates(agent, 'search_docs', 2)).toEqual(['ok', 'ok'])
+  expect(await callStates(agent, 'search_docs', 2)).toEqual(['ok', 'ok'])
   expect(await met(agent.call('search_docs', { timeout: 300 }))).toBe('McpError -32001')
   expect(await met(agent.call('search_docs'))).toBe('ok')
   expect(await server.executed('search_docs')).toBe(3)
@@ -60,9 +60,9 @@ it('half-open: silence before the upstream gets the call', async () => {
 it('half-open: silence after the upstream did its work', async () => {
   const { v2, server, injected, errors, squall } = await startExample('half-open')
   const agent = await v2()
-  expect(await fates(agent, 'create_ticket', 3)).toEqual(['ok', 'ok', 'ok'])
-  const fate = await met(agent.call('create_ticket', { timeout: 300 }))
-  expect(fate).toBe('SdkError REQUEST_TIMEOUT')
+  expect(await callStates(agent, 'create_ticket', 3)).toEqual(['ok', 'ok', 'ok'])
+  const callState = await met(agent.call('create_ticket', { timeout: 300 }))
+  expect(callState).toBe('SdkError REQUEST_TIMEOUT')
   await expect.poll(() => server.executed('create_ticket')).toBe(4)
   await injected('silent-after-headers', 1)
   await agent.close()

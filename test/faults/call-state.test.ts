@@ -42,7 +42,7 @@ const shown = ({ state, holders }: CallInjection): Shown =>
   state === 'open' && holders > 0 ? 'held' : state
 
 const hold = (own: CallInjection): void => void own.holders++
-const letGo = (own: CallInjection): void => void own.holders--
+const releaseHold = (own: CallInjection): void => void own.holders--
 const isInjected = (own: CallInjection): boolean => originOf(own) === 'injected'
 
 const reach: Readonly<Record<Shown, (own: CallInjection) => void>> = {
@@ -51,7 +51,7 @@ const reach: Readonly<Record<Shown, (own: CallInjection) => void>> = {
   lost: (own) => {
     hold(own)
     reopen(own)
-    letGo(own)
+    releaseHold(own)
     own.upstreamResponse = OK
   },
   responded: (own) => respondedBy(own, OK),
@@ -96,7 +96,7 @@ const cases: readonly (readonly [string, (own: CallInjection) => void, readonly 
     (own) => {
       hold(own)
       reopen(own)
-      letGo(own)
+      releaseHold(own)
     },
     allOf('lost'),
   ],
@@ -114,7 +114,7 @@ const cases: readonly (readonly [string, (own: CallInjection) => void, readonly 
     'another fault that holds it and lets go',
     (own) => {
       hold(own)
-      letGo(own)
+      releaseHold(own)
     },
     ['open', 'held', 'lost', 'responded', 'replaced', 'cut'],
   ],
@@ -153,7 +153,7 @@ it.each(Object.keys(reach) as Shown[])('a call that is %s counts as its state sa
   expect(isInjected(own)).toBe(state !== 'open' && state !== 'responded')
   hold(own)
   expect(isInjected(own)).toBe(true)
-  letGo(own)
+  releaseHold(own)
   expect(isInjected(own)).toBe(state !== 'open' && state !== 'responded')
   own.edits = [(text) => text]
   expect(isInjected(own)).toBe(true)
@@ -163,9 +163,9 @@ it('a held call is open again when the last of its faults lets go', () => {
   const own = opened()
   hold(own)
   hold(own)
-  letGo(own)
+  releaseHold(own)
   expect(shown(own)).toBe('held')
-  letGo(own)
+  releaseHold(own)
   expect([shown(own), isInjected(own)]).toEqual(['open', false])
 })
 

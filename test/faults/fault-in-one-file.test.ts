@@ -18,8 +18,8 @@ import { PushApp } from './push-app.ts'
 const shout = defineFault({
   name: 'shout',
   summary: 'Adds a word to the text of a result.',
-  meets: 'A result with more text.',
-  elsewhere: 'Other tools have nothing like it.',
+  clientSees: 'A result with more text.',
+  otherTools: 'Other tools have nothing like it.',
   example: '- name: loud\n  faults:\n    - shout: { word: hey }',
   schema: Type.Object({ word: Type.String() }),
   create: ({ word }) => ({

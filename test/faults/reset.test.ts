@@ -19,9 +19,9 @@ async function cut(rule: RuleSpec, app: typeof jsonApp) {
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const fate = await client.gone
+  const closeState = await client.gone
   await stage.settled()
-  return { stage, client, fate, asked }
+  return { stage, client, closeState, asked }
 }
 
 /**
@@ -30,16 +30,16 @@ async function cut(rule: RuleSpec, app: typeof jsonApp) {
  */
 async function cutByReset(rule: RuleSpec, app: typeof jsonApp) {
   let got = await cut(rule, app)
-  for (let tries = 1; tries < 10 && got.fate !== 'reset'; tries++) got = await cut(rule, app)
+  for (let tries = 1; tries < 10 && got.closeState !== 'reset'; tries++) got = await cut(rule, app)
   return got
 }
 
 it.each([
   ['rst', 'reset'],
   ['fin', 'fin'],
-])('ends the connection by %s before the upstream hears of the call', async (how, fate) => {
+])('ends the connection by %s before the upstream hears of the call', async (how, closeState) => {
   const got = await cut(reset({ how }), jsonApp)
-  expect([got.fate, got.asked, got.client.text]).toEqual([fate, 0, ''])
+  expect([got.closeState, got.asked, got.client.text]).toEqual([closeState, 0, ''])
   const { stage } = got
   expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
@@ -48,7 +48,7 @@ it.each([
 
 it('ends it after the upstream has executed the call, and sends nothing of the response', async () => {
   const got = await cut(reset({ at: 'response' }), jsonApp)
-  expect([got.fate, got.asked, got.client.text]).toEqual(['reset', 1, ''])
+  expect([got.closeState, got.asked, got.client.text]).toEqual(['reset', 1, ''])
 })
 
 it.each([
@@ -60,7 +60,7 @@ it.each([
   for (const how of ['rst', 'fin']) {
     const rule = reset({ at: 'stream', how, ...config })
     const got = await (how === 'rst' ? cutByReset : cut)(rule, sseApp)
-    expect(got.fate).toBe(how === 'rst' ? 'reset' : 'fin')
+    expect(got.closeState).toBe(how === 'rst' ? 'reset' : 'fin')
     expect(got.client.responses[0]!.body.toString()).toBe(before)
     expect(got.client.text).not.toContain('\r\n0\r\n')
     const { stage } = got
@@ -73,7 +73,7 @@ it.each([
 it('ends it in the middle of a JSON response, under its whole length', async () => {
   const got = await cutByReset(reset({ at: 'stream', after: { bytes: 20 } }), jsonApp)
   const [response] = got.client.responses
-  expect(got.fate).toBe('reset')
+  expect(got.closeState).toBe('reset')
   expect(response!.body.toString()).toBe(resultText(1).slice(0, 20))
   expect(got.client.text).toMatch(new RegExp(`content-length: ${resultText(1).length}\r\n`, 'i'))
 })

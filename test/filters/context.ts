@@ -1,4 +1,4 @@
-import { KEEP_ALL } from '../../src/base/room.ts'
+import { UNLIMITED_CACHES } from '../../src/base/byte-budget.ts'
 import { callerText } from '../../src/http/caller-identity.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import type { FalseValue, FaultContext, Frame } from '../../src/filters/fault.ts'
@@ -71,7 +71,7 @@ export class Context implements FaultContext {
     this.sleeps.push(ms)
     await Promise.resolve()
   }
-  readonly keeping = KEEP_ALL
+  readonly cacheBudget = UNLIMITED_CACHES
   readonly reserve = (): undefined => undefined
   readonly nextLoop = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */

@@ -137,12 +137,12 @@ describe('an upstream', () => {
     ['resets', 'reset', (each: AppExchange) => each.reset()],
   ] as const)(
     'that %s before its head does so for the client: no 502',
-    async (_way, fate, leave) => {
+    async (_way, closeState, leave) => {
       const app = opened(await startUpstream({ script: leave }))
       const squall = await inFront(app.port)
       const client = opened(await RawClient.connect(squall.port))
       await client.send(toolCall(1), 'POST')
-      expect(await client.gone).toBe(fate)
+      expect(await client.gone).toBe(closeState)
       expect(client.text).toBe('')
       expect(app.requests).toHaveLength(1)
       const reset = { outcome: 'reset', origin: 'real' }

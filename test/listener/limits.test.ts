@@ -68,7 +68,7 @@ describe('a head', () => {
     const [slow, mute] = [await client(squall), await client(squall)]
     await slow.send('GET / HTTP/1.1\r\nHost: p', 'GET')
     let served = 0
-    while (slow.fate === undefined || mute.fate === undefined) {
+    while (slow.closeState === undefined || mute.closeState === undefined) {
       expect((await exchange(squall.port, GET)).response?.status).toBe(200)
       served++
       await sleep(20)
@@ -143,7 +143,7 @@ describe('client connections', () => {
     const { squall } = await stand(ok, '--max-connections', '1')
     const many = await Promise.all(Array.from({ length: 300 }, () => client(squall)))
     await eventually(() => {
-      const closed = many.filter(({ fate }) => fate !== undefined).length
+      const closed = many.filter(({ closeState }) => closeState !== undefined).length
       return closed === 300 - 257 ? undefined : `${closed} are closed`
     })
   })

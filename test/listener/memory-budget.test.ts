@@ -61,15 +61,15 @@ test('the clients that have not read for longest are disconnected, and no more t
 test('what is kept for later goes first, and all of it', () => {
   const budget = new MemoryBudget(100 * KIB)
   const gone: string[] = []
-  const kept = { letGo: () => gone.push('a') }
-  expect(budget.keeping.keep(kept, 60 * KIB)).toBe(true)
-  expect(budget.keeping.keep(kept, 60 * KIB)).toBe(false)
-  budget.keeping.forgo(kept, 20 * KIB)
-  expect(budget.keeping.bytes).toBe(40 * KIB)
+  const kept = { evict: () => gone.push('a') }
+  expect(budget.cacheBudget.keep(kept, 60 * KIB)).toBe(true)
+  expect(budget.cacheBudget.keep(kept, 60 * KIB)).toBe(false)
+  budget.cacheBudget.release(kept, 20 * KIB)
+  expect(budget.cacheBudget.bytes).toBe(40 * KIB)
   expect(budget.take(60 * KIB)).toBe(true)
   expect(gone).toEqual([])
   expect(budget.take(30 * KIB)).toBe(true)
   expect(gone).toEqual(['a'])
-  expect(budget.keeping.bytes).toBe(0)
+  expect(budget.cacheBudget.bytes).toBe(0)
   expect(budget.pressure.kept_dropped).toBe(1)
 })

@@ -102,9 +102,9 @@ it('replicas agree about a sticky property, also when each draws its own seed', 
   )
   let failed = 0
   for (let i = 0; i < 40; i++) {
-    const fate = await fails(one!, `user-${i}`)
-    expect(await fails(two!, `user-${i}`)).toBe(fate)
-    if (fate) failed++
+    const callState = await fails(one!, `user-${i}`)
+    expect(await fails(two!, `user-${i}`)).toBe(callState)
+    if (callState) failed++
   }
   expect(failed).toBeGreaterThan(0)
   // Calls without the property have nothing to agree about.

@@ -51,7 +51,7 @@ async function replica(appPort: number): Promise<{ port: number; stop(): Promise
 it('two replicas agree, call by call, where the key is shared', async () => {
   const app = await startUpstream(responding('fine'))
   const [one, two] = await Promise.all([replica(app.port), replica(app.port)])
-  const fates = async (port: number, users: readonly number[]): Promise<string[]> => {
+  const callStates = async (port: number, users: readonly number[]): Promise<string[]> => {
     const found: string[] = []
     for (const user of users) {
       const headers = { 'x-user': `user-${user}` }
@@ -62,10 +62,10 @@ it('two replicas agree, call by call, where the key is shared', async () => {
   }
   try {
     const users = Array.from({ length: USERS }, (_, user) => user)
-    const first = await fates(one.port, users)
-    expect(await fates(two.port, users.toReversed())).toEqual(first)
-    expect(first.filter((fate) => fate === 'by-user').length).toBeGreaterThan(USERS / 5)
-    expect(first.filter((fate) => fate === 'fine').length).toBeGreaterThan(USERS / 2.5)
+    const first = await callStates(one.port, users)
+    expect(await callStates(two.port, users.toReversed())).toEqual(first)
+    expect(first.filter((callState) => callState === 'by-user').length).toBeGreaterThan(USERS / 5)
+    expect(first.filter((callState) => callState === 'fine').length).toBeGreaterThan(USERS / 2.5)
   } finally {
     await one.stop()
     await two.stop()
@@ -78,9 +78,9 @@ it('two runs with one seed are identical, and other rules change nothing', async
   const runs: string[][] = []
   for (const rules of [RULES, RULES, more]) {
     const { text } = await start(rules)
-    const fates: string[] = []
-    for (let i = 0; i < CALLS; i++) fates.push(await text('ordered'))
-    runs.push(fates)
+    const callStates: string[] = []
+    for (let i = 0; i < CALLS; i++) callStates.push(await text('ordered'))
+    runs.push(callStates)
   }
   expect(runs[1]).toEqual(runs[0])
   expect(runs[2]).toEqual(runs[0])

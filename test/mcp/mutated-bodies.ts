@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { endingsOfJsonBody, type Ending } from '../../src/mcp/body-outcome.ts'
-import { eachResponse, type Response } from '../../src/mcp/event-message.ts'
+import { eachResponse, type ResponseMessage } from '../../src/mcp/event-message.ts'
 import type { RequestCall } from '../../src/mcp/call.ts'
 import { outlineOfBody, parseBody } from '../../src/mcp/classify.ts'
 import type { Message } from '../../src/mcp/json-rpc.ts'
@@ -224,13 +224,13 @@ function frameFacts(frame: Omit<SseFrame, 'ends' | 'size' | 'firstByte'>): unkno
   const { event, id, retry, oversized } = frame
   const facts: unknown[] = [event, id, retry, oversized]
   const call = callOf('tools/call')
-  eachResponse(frame, (response: Response) =>
+  eachResponse(frame, (response: ResponseMessage) =>
     facts.push(response.kind, ...factsOf(call, response, 0), isErrorOf(response)),
   )
   return facts.every((fact) => fact === undefined || fact === false) ? [] : facts
 }
 
-function isErrorOf(response: Response): unknown {
+function isErrorOf(response: ResponseMessage): unknown {
   return response.kind === 'result'
     ? (response.result as { isError?: unknown } | null)?.isError
     : 'error'

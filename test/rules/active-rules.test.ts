@@ -33,9 +33,9 @@ describe('time', () => {
 
   it('counts no ordinals outside', () => {
     const bench = new Bench([{ from: 1_000_010, first: 2 }])
-    expect(bench.fates(5)).toBe('00000')
+    expect(bench.callStates(5)).toBe('00000')
     bench.now += 10
-    expect(bench.fates(5)).toBe('11000')
+    expect(bench.callStates(5)).toBe('11000')
     expect(bench.counts().not_yet).toBe(5)
   })
 
@@ -49,29 +49,29 @@ describe('time', () => {
       expect(shares[i]).toBeCloseTo(share, 12)
     }
     const from0 = new Bench([{ ramp: { to: 100, over: 1000 } }])
-    expect(from0.fates(1000)).not.toContain('1')
+    expect(from0.callStates(1000)).not.toContain('1')
     from0.now += 500
-    expectShare(from0.fates(20_000).replaceAll('0', '').length, 20_000, 0.5)
+    expectShare(from0.callStates(20_000).replaceAll('0', '').length, 20_000, 0.5)
     from0.now += 500
-    expect(from0.fates(1000)).not.toContain('0')
+    expect(from0.callStates(1000)).not.toContain('0')
   })
 
   it('lets stages follow each other, and the last one stay', () => {
     const bench = new Bench([{ stages: [0, 50, 100], each: 100 }])
-    expect(bench.fates(500)).not.toContain('1')
+    expect(bench.callStates(500)).not.toContain('1')
     bench.now += 100
-    expectShare(bench.fates(20_000).replaceAll('0', '').length, 20_000, 0.5)
+    expectShare(bench.callStates(20_000).replaceAll('0', '').length, 20_000, 0.5)
     bench.now += 99
-    expect(bench.fates(500)).toContain('0')
+    expect(bench.callStates(500)).toContain('0')
     bench.now += 1
-    expect(bench.fates(500)).not.toContain('0')
+    expect(bench.callStates(500)).not.toContain('0')
     bench.now += 10_000
-    expect(bench.fates(500)).not.toContain('0')
+    expect(bench.callStates(500)).not.toContain('0')
   })
 
   it('raising a share keeps the calls that were sampled before', () => {
-    const at10 = new Bench([{ percent: 10, stickyBy: 'session' }]).fates(2000, session)
-    const at25 = new Bench([{ percent: 25, stickyBy: 'session' }]).fates(2000, session)
+    const at10 = new Bench([{ percent: 10, stickyBy: 'session' }]).callStates(2000, session)
+    const at25 = new Bench([{ percent: 25, stickyBy: 'session' }]).callStates(2000, session)
     for (let i = 0; i < 2000; i++) if (at10[i] === '1') expect(at25[i]).toBe('1')
   })
 })

@@ -93,7 +93,7 @@ export class Bench {
   }
 
   /** The sampled ones of the next calls, as 0 and 1. */
-  fates(calls: number, of: (i: number) => CallFacts = () => facts()): string {
+  callStates(calls: number, of: (i: number) => CallFacts = () => facts()): string {
     return Array.from({ length: calls }, (_, i) =>
       this.plan(of(i)) === undefined ? '0' : '1',
     ).join('')

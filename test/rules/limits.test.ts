@@ -264,7 +264,7 @@ describe('a rule that a limit forbids', () => {
     const rules: LooseRule[] = [{ name: 'a', percent: 20, stickyBy: 'session' }]
     const call = facts({}, { session: 'drawn-6' })
     const bench = new Bench(rules, { seed: seedThatHits(rules, call) }, { maxPercent: 20 })
-    expect(bench.fates(50, () => call)).toMatch(/^1{10}/)
+    expect(bench.callStates(50, () => call)).toMatch(/^1{10}/)
     const { forbidden, sampled } = bench.counts()
     expect(sampled + forbidden).toBe(50)
     expect(sampled).toBeLessThanOrEqual(20)

@@ -111,12 +111,12 @@ describe('the reference pages', () => {
 
   it('shows of every fault a rule that is right, what clients meet and what others call it', () => {
     const shownExamples = [...page.matchAll(/```yaml\n([^]*?)```/g)].map((m) => parse(m[1]!))
-    for (const { name, example, meets, elsewhere } of FAULTS) {
+    for (const { name, example, clientSees, otherTools } of FAULTS) {
       const text = `rules:\n${example?.trim().replace(/^/gm, '  ')}\n`
       expect(shownExamples, name).toContainEqual(parse(text))
       const [shown] = accepted(text).rules
       expect(shown!.faults.map(({ fault }) => fault)).toContain(name)
-      for (const said of [meets, elsewhere]) {
+      for (const said of [clientSees, otherTools]) {
         expect(said, name).toMatch(/^[^\n]+\.$/)
         expect(page, name).toContain(said)
       }

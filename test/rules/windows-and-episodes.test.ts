@@ -54,16 +54,16 @@ describe('an episode', () => {
 
   it('acts on all calls of the first tasks of each group', () => {
     const bench = new Bench([episodic])
-    const fates = bench.fates(20, (i) => inSession(`s${i}`))
-    expect(fates).toBe('11000110001100011000')
+    const callStates = bench.callStates(20, (i) => inSession(`s${i}`))
+    expect(callStates).toBe('11000110001100011000')
     // Later calls of a known task have the same fate.
-    expect(bench.fates(20, (i) => inSession(`s${19 - i}`))).toBe('00011000110001100011')
-    expect(bench.fates(2, () => inSession('s20'))).toBe('11')
+    expect(bench.callStates(20, (i) => inSession(`s${19 - i}`))).toBe('00011000110001100011')
+    expect(bench.callStates(2, () => inSession('s20'))).toBe('11')
     expect(bench.states.of(bench.rules[0]!)!.counts).toMatchObject({ not_selected: 24 })
   })
 
   it('takes a call without the key as a task of its own, and samples within the episode', () => {
-    expect(new Bench([episodic]).fates(10, () => inSession(undefined))).toBe('1100011000')
+    expect(new Bench([episodic]).callStates(10, () => inSession(undefined))).toBe('1100011000')
     const half = new Bench([{ ...episodic, percent: 50 }])
     const sampled = Array.from({ length: 1000 }, (_, i) => half.matched(inSession(`s${i}`)).length)
     const hits = sampled.filter((count) => count > 0).length
@@ -74,11 +74,11 @@ describe('an episode', () => {
 
   it('remembers a bounded number of tasks', () => {
     const bench = new Bench([episodic])
-    bench.fates(10_001, (i) => inSession(`s${i}`))
+    bench.callStates(10_001, (i) => inSession(`s${i}`))
     // The first task is forgotten, and comes again as number 10,001; the second one is known.
     expect(bench.matched(inSession('s1'))).toHaveLength(1)
     expect(bench.matched(inSession('s0'))).toHaveLength(1)
-    expect(bench.fates(4, (i) => inSession(`new${i}`))).toBe('0001')
+    expect(bench.callStates(4, (i) => inSession(`new${i}`))).toBe('0001')
   })
 
   it('is explained without a change', () => {
@@ -86,7 +86,7 @@ describe('an episode', () => {
     const result = (session: string) =>
       explain(bench.ruleSet, inSession(session), bench.now, bench.states).rules[0]!.result
     expect([result('a'), result('b'), result('c')]).toEqual(['sampled', 'sampled', 'sampled'])
-    bench.fates(2, (i) => inSession(`s${i}`))
+    bench.callStates(2, (i) => inSession(`s${i}`))
     expect([result('s0'), result('new')]).toEqual(['sampled', 'not_selected'])
   })
 })

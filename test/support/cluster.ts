@@ -29,7 +29,7 @@ export { patched } from './cluster/patched.ts'
 
 /** Prometheus. */
 export {
-  type KeptExemplar,
+  type StoredExemplar,
   type Prometheus,
   type Series,
   evaluatedAnew,

@@ -34,7 +34,7 @@ interface Report {
   readonly addresses?: Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
   readonly report?: string
   readonly phases: {
-    readonly nobodyNotices: {
+    readonly transparency: {
       readonly messages: number
       readonly equal: number
       readonly direct: { readonly bytes: number; readonly sha256: string }
@@ -86,7 +86,7 @@ it('finds everything as it should be', () => {
 })
 
 it('sees the same bytes on both ways', () => {
-  const { messages, equal, direct, squall } = results.phases.nobodyNotices
+  const { messages, equal, direct, squall } = results.phases.transparency
   expect(equal).toBe(messages)
   expect(squall.bytes).toBe(direct.bytes)
   expect(squall.sha256).toBe(direct.sha256)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'
 import { PATIENCE } from './patience.ts'
-import { type KeptExemplar, type Prometheus, startPrometheus } from '../support/cluster.ts'
+import { type StoredExemplar, type Prometheus, startPrometheus } from '../support/cluster.ts'
 import { type RuledSquall, startSquall } from '../support/commands.ts'
 
 const RULES = `rules:
@@ -41,8 +41,8 @@ afterAll(async () => {
   await ruled?.close()
 })
 
-async function kept(query: string, count: number): Promise<readonly KeptExemplar[]> {
-  let found: readonly KeptExemplar[] = []
+async function kept(query: string, count: number): Promise<readonly StoredExemplar[]> {
+  let found: readonly StoredExemplar[] = []
   await eventually(async () => {
     found = await prometheus.exemplars(query)
     return found.length === count ? undefined : `${found.length} exemplars of ${query}`

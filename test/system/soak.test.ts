@@ -82,7 +82,7 @@ function forget(): void {
 async function visit(random: Random): Promise<number> {
   const client = await RawClient.connect(squall.port, { keepBytes: false, keepBody: false })
   let calls = 0
-  for (let left = random.int(1, 6); left > 0 && client.fate === undefined; left--) {
+  for (let left = random.int(1, 6); left > 0 && client.closeState === undefined; left--) {
     const name = random.chance(0.6) ? 'plain' : random.pick(NAMES)
     const push = random.chance(0.1)
     const index = client.responses.length

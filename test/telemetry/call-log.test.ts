@@ -36,7 +36,7 @@ async function start(path: string, maxBytes = 100 * MIB) {
   const write = (fields: object, message: string): void => void logs.push({ fields, message })
   const logger = { debug: write, info: write, warn: write, error: write }
   const counts = { written: 0, dropped: 0 }
-  const count = (fate: keyof typeof counts, lines: number): void => void (counts[fate] += lines)
+  const count = (result: keyof typeof counts, lines: number): void => void (counts[result] += lines)
   const log = await openCallLog({ path, maxBytes, count, logger })
   return { log, logs, counts }
 }

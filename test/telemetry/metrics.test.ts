@@ -78,7 +78,12 @@ describe('a scrape', () => {
     metrics.call({ ...CALL, outcome: 'reset' })
     metrics.call({ ...CALL, changed: true })
     metrics.http({ class: 'http', status: 200, origin: 'real' })
-    metrics.memory = { limit: 2, held: 1, keeping: { bytes: 1 }, pressure: { request_unread: 1 } }
+    metrics.memory = {
+      limit: 2,
+      held: 1,
+      cacheBudget: { bytes: 1 },
+      pressure: { request_unread: 1 },
+    }
     metrics.violations = { not_json: 1 }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.watched.canaryReturned('a')

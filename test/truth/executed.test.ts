@@ -76,6 +76,6 @@ test.each(CASES.flatMap((each) => [false, true].map((streams) => ({ ...each, str
     // Only a response that no fault replaced shows the client that the call was executed.
     if (use.fault !== 'amplify') expect(client.text).not.toContain('done')
     else expect(client.text.match(/"done/g)).toHaveLength(1)
-    if (use.fault === 'reset') expect(client.fate).toBe('reset')
+    if (use.fault === 'reset') expect(client.closeState).toBe('reset')
   },
 )

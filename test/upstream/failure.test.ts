@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { failureOf } from '../../src/upstream/failure.ts'
-import type { SocketFate } from '../../src/upstream/undici-connection.ts'
+import type { SocketState } from '../../src/upstream/undici-connection.ts'
 
 const error = (code: string, message = 'm', name = 'Error'): Error =>
   Object.assign(new Error(message), { code, name })
 const unreadable = error('HPE_INVALID_CONSTANT', 'm', 'HTTPParserError')
 
-test.each<[string, SocketFate, Error]>([
+test.each<[string, SocketState, Error]>([
   ['reset', 'reset', error('ECONNRESET')],
   ['reset', 'reset', unreadable],
   ['protocol', 'broken', unreadable],
@@ -19,8 +19,8 @@ test.each<[string, SocketFate, Error]>([
   ['connect', 'open', error('SQUALL_CONNECT')],
   ['connect', 'closed', error('SQUALL_CONNECT')],
   ['closed', 'open', new Error('what is this')],
-])('%s, by a socket that was %s and %s', (kind, fate, cause) => {
-  expect(failureOf(cause, fate).kind).toBe(kind)
+])('%s, by a socket that was %s and %s', (kind, state, cause) => {
+  expect(failureOf(cause, state).kind).toBe(kind)
 })
 
 test('the reason for a failed connection is reported', () => {

@@ -17,7 +17,7 @@ export interface ChaosMonkey {
   readonly never: string | undefined
 }
 
-interface Parts extends FaultParts, ChaosMonkey {
+interface ChaosMonkeyContext extends FaultParts, ChaosMonkey {
   readonly token: string | undefined
 }
 
@@ -32,7 +32,7 @@ const MAX_TARGET = 256
 const NO_TOKEN = 'no admin token is set (SQUALL_ADMIN_TOKEN or --admin-token-file)'
 
 /** Makes the paths of mcp-chaos-monkey. Their faults are temporary ones. */
-export function chaosMonkeyRoutes(parts: Parts): Routes {
+export function chaosMonkeyRoutes(parts: ChaosMonkeyContext): Routes {
   const faults = new MonkeyFaults(parts)
   const guard = tokenGuard(parts.token)
   return [
@@ -61,11 +61,11 @@ function tokenGuard(token: string | undefined): Guard {
 }
 
 class MonkeyFaults {
-  readonly #parts: Parts
+  readonly #parts: ChaosMonkeyContext
   /** By the index of the rule, which no later rule gets again. */
   #injected: ReadonlyMap<number, Injected> = new Map()
 
-  constructor(parts: Parts) {
+  constructor(parts: ChaosMonkeyContext) {
     this.#parts = parts
   }
 

@@ -1,7 +1,7 @@
 import { allOf, UsageError } from './usage-error.ts'
 
 /** A value with its source, for messages. */
-export interface Given {
+export interface FlagInput {
   readonly text: string
   /** `--max-header-size`, or `SQUALL_MAX_HEADER_SIZE` for a value from the environment. */
   readonly source: string
@@ -23,7 +23,7 @@ export interface Flag<Value> {
   readonly repeatable?: boolean
   readonly default?: string
   /** Parses the given texts, of which there are none without a default. Throws a `UsageError`. */
-  readonly read: (given: readonly Given[], name: string) => Value
+  readonly read: (given: readonly FlagInput[], name: string) => Value
 }
 
 /** A flag before it is put into a group of the help. */
@@ -94,7 +94,7 @@ function given(
   flag: NamedFlag,
   raw: readonly string[] | undefined,
   env: Environment,
-): readonly Given[] {
+): readonly FlagInput[] {
   const source = `--${flag.name}`
   if (raw !== undefined) return raw.map((text) => ({ text, source }))
   const variable = envName(flag.name)

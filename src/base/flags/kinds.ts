@@ -1,9 +1,9 @@
 import { durationText, readPercent, readDuration, readSize, sizeText } from '../units.ts'
-import type { Given, Kind } from './flag.ts'
+import type { FlagInput, Kind } from './flag.ts'
 import { invalidOption, invalidValue, missing } from './usage-error.ts'
 
 /** The allowed range of a number. */
-export interface Range {
+export interface NumberRange {
   readonly min: number
   readonly max: number
 }
@@ -39,19 +39,19 @@ export function toggle(
 export function one<T>(
   value: string,
   help: string,
-  parse: (given: Given) => T,
+  parse: (given: FlagInput) => T,
   rest: Rest & Always,
 ): Kind<T>
 export function one<T>(
   value: string,
   help: string,
-  parse: (given: Given) => T,
+  parse: (given: FlagInput) => T,
   rest?: Rest,
 ): Kind<T | undefined>
 export function one<T>(
   value: string,
   help: string,
-  parse: (given: Given) => T,
+  parse: (given: FlagInput) => T,
   { required, ...rest }: Rest = {},
 ): Kind<T | undefined> {
   return {
@@ -72,14 +72,14 @@ export function one<T>(
 export function many<T>(
   value: string,
   help: string,
-  parse: (given: readonly Given[]) => T,
+  parse: (given: readonly FlagInput[]) => T,
   rest: Rest = {},
 ): Kind<T> {
   return { value, help, repeatable: true, ...rest, read: parse }
 }
 
 /** Parses a value as it is written. */
-export function asText({ text }: Given): string {
+export function asText({ text }: FlagInput): string {
   return text
 }
 
@@ -89,7 +89,7 @@ export function asGiven<T>(given: T): T {
 }
 
 /** Declares an option whose value is parsed within limits; without a default it may be missing. */
-function limited<Limits, T>(placeholder: string, parse: (given: Given, limits: Limits) => T) {
+function limited<Limits, T>(placeholder: string, parse: (given: FlagInput, limits: Limits) => T) {
   function kind(help: string, limits: Limits, fallback: string): Kind<T>
   function kind(help: string, limits: Limits): Kind<T | undefined>
   function kind(help: string, limits: Limits, fallback?: string): Kind<T | undefined> {
@@ -108,21 +108,21 @@ const DURATION_FORM = 'write a number with its unit, such as 300ms, 1.5s, 10m, 1
 const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
 
 /** Parses a duration into whole milliseconds: `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
-export function parseDuration(given: Given, range: Range): number {
+export function parseDuration(given: FlagInput, range: NumberRange): number {
   const value = readDuration(given.text, Number.MAX_SAFE_INTEGER)
   if (value === undefined) throw invalidValue(given, 'is not a duration', DURATION_FORM)
   return inRange(Math.round(value), given, range, durationText)
 }
 
 /** Parses a size into bytes: `1024`, `64KiB`, `4MB` or `1GiB`. */
-export function parseSize(given: Given, range: Range): number {
+export function parseSize(given: FlagInput, range: NumberRange): number {
   const value = readSize(given.text)
   if (value === undefined) throw invalidValue(given, 'is not a size', SIZE_FORM)
   return inRange(value, given, range, sizeText)
 }
 
 /** Parses an integer in plain digits. */
-export function parseCount(given: Given, range: Range): number {
+export function parseCount(given: FlagInput, range: NumberRange): number {
   if (!/^\d{1,15}$/.test(given.text)) {
     throw invalidValue(given, 'is not an integer', 'write plain digits, such as 10000')
   }
@@ -130,7 +130,7 @@ export function parseCount(given: Given, range: Range): number {
 }
 
 /** Parses a share in percent: `20%`, `12.5%` or `20`. */
-export function parsePercent(given: Given, range: Range): number {
+export function parsePercent(given: FlagInput, range: NumberRange): number {
   const value = readPercent(given.text)
   if (value !== undefined) return inRange(value, given, range, (share) => `${share}%`)
   throw invalidValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
@@ -138,7 +138,7 @@ export function parsePercent(given: Given, range: Range): number {
 
 /** Returns a parser for one of the given words. */
 export function oneOf<const Word extends string>(words: readonly Word[]) {
-  return (given: Given): Word => {
+  return (given: FlagInput): Word => {
     const word = words.find((candidate) => candidate === given.text)
     if (word !== undefined) return word
     throw invalidValue(given, 'is not known', `use one of ${words.join(', ')}`)
@@ -147,14 +147,14 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
 
 /** Returns a parser for a path, which names the file in the error. */
 export function pathTo(fix: string) {
-  return (given: Given): string => {
+  return (given: FlagInput): string => {
     if (given.text !== '' && !given.text.includes('\u0000')) return given.text
     throw invalidValue(given, 'is not a path', fix)
   }
 }
 
 /** Returns a parser for `key=value`, repeated, as one object. */
-export function pairs(all: readonly Given[]): Readonly<Record<string, string>> {
+export function pairs(all: readonly FlagInput[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     all.map((given) => {
       const at = given.text.indexOf('=')
@@ -165,7 +165,10 @@ export function pairs(all: readonly Given[]): Readonly<Record<string, string>> {
 }
 
 /** Returns the elements of lists with commas; undefined without a list. */
-export function elementsOf(lists: readonly Given[], fix: string): readonly Given[] | undefined {
+export function elementsOf(
+  lists: readonly FlagInput[],
+  fix: string,
+): readonly FlagInput[] | undefined {
   if (lists.length === 0) return undefined
   return lists.flatMap((list) =>
     list.text.split(',').map((part) => {
@@ -177,15 +180,15 @@ export function elementsOf(lists: readonly Given[], fix: string): readonly Given
 }
 
 /** Throws a `UsageError` for more values than `most`. */
-export function atMost(most: number, all: readonly Given[], fix = ''): void {
+export function atMost(most: number, all: readonly FlagInput[], fix = ''): void {
   if (all.length <= most) return
   throw invalidOption(all[0]!.source, 'too many', `use at most ${most}${fix}`)
 }
 
 function inRange(
   value: number,
-  given: Given,
-  range: Range,
+  given: FlagInput,
+  range: NumberRange,
   format: (value: number) => string,
 ): number {
   if (value >= range.min && value <= range.max) return value

@@ -14,9 +14,9 @@ const MAX_LINKS = 40
 export async function fileDirectories(
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, WatchedDirectory>> {
-  const way = new Way()
-  for (const path of paths) await way.follow(path)
-  return way.directories
+  const trail = new LinkTrail()
+  for (const path of paths) await trail.follow(path)
+  return trail.directories
 }
 
 /**
@@ -30,12 +30,12 @@ export async function directoryDirectories(
   files: readonly string[],
   concerns: (name: string) => boolean,
 ): Promise<ReadonlyMap<string, WatchedDirectory>> {
-  const way = new Way()
-  const real = await way.follow(path)
-  if (real === undefined) return way.directories
-  way.noteAll(real, concerns)
-  for (const file of files) await way.follow(file)
-  return way.directories
+  const trail = new LinkTrail()
+  const real = await trail.follow(path)
+  if (real === undefined) return trail.directories
+  trail.noteAll(real, concerns)
+  for (const file of files) await trail.follow(file)
+  return trail.directories
 }
 
 class Names implements WatchedDirectory {
@@ -49,7 +49,7 @@ class Names implements WatchedDirectory {
 
 type Step = { readonly link: string } | 'no link' | 'missing'
 
-class Way {
+class LinkTrail {
   readonly directories = new Map<string, Names>()
   readonly #steps = new Map<string, Step>()
 

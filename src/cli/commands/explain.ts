@@ -7,7 +7,7 @@ import { type ClientInfo, TRANSPORTS } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Given, group, type Values } from '../../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../../base/flags/flag.ts'
 import { asText, many, one, oneOf, pairs, toggle } from '../../base/flags/kinds.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import {
@@ -192,7 +192,7 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   }
 }
 
-function toDependency(given: Given): Destination {
+function toDependency(given: FlagInput): Destination {
   const found = parseDestination(given.text)
   if (found !== undefined) {
     const { host, port } = found
@@ -201,17 +201,17 @@ function toDependency(given: Given): Destination {
   throw invalidValue(given, 'is not a dependency', 'write host:port, such as api.example.com:443')
 }
 
-function parsePath(given: Given): string {
+function parsePath(given: FlagInput): string {
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
   throw invalidValue(given, 'is not a path', 'write a path such as /health')
 }
 
-function parseHttpMethod(given: Given): string {
+function parseHttpMethod(given: FlagInput): string {
   if (isToken(given.text, 64)) return given.text
   throw invalidValue(given, 'is not an HTTP method', 'write a method such as GET')
 }
 
-function headerOf({ text }: Given): string[] {
+function headerOf({ text }: FlagInput): string[] {
   const at = text.indexOf('=')
   if (at < 1 || !isHeaderName(text.slice(0, at))) {
     // The text may be a secret, so it is not repeated.
@@ -220,7 +220,7 @@ function headerOf({ text }: Given): string[] {
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-function parseArgs({ text }: Given): Readonly<Record<string, unknown>> {
+function parseArgs({ text }: FlagInput): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -231,14 +231,14 @@ function parseArgs({ text }: Given): Readonly<Record<string, unknown>> {
   throw invalidOption('--args', 'not a JSON object', `write '{"city":"Bern"}'`)
 }
 
-function parseClient({ text }: Given): ClientInfo {
+function parseClient({ text }: FlagInput): ClientInfo {
   // Names may have slashes, versions have none.
   const at = text.lastIndexOf('/')
   if (at < 0) return { name: text, version: '' }
   return { name: text.slice(0, at), version: text.slice(at + 1) }
 }
 
-function parseProtocolVersion(given: Given): string {
+function parseProtocolVersion(given: FlagInput): string {
   if (isProtocolVersionDate(given.text)) return given.text
   throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
 }

@@ -1,5 +1,5 @@
 import { MAX_DURATION_MS } from '../../base/units.ts'
-import { type Given, group, type Values } from '../../base/flags/flag.ts'
+import { type FlagInput, group, type Values } from '../../base/flags/flag.ts'
 import {
   asGiven,
   asText,
@@ -13,7 +13,7 @@ import {
 import { invalidValue } from '../../base/flags/usage-error.ts'
 
 const RPC_CODE = /^-?\d{1,10}$/
-const texts = (given: readonly Given[]): readonly string[] => given.map(({ text }) => text)
+const texts = (given: readonly FlagInput[]): readonly string[] => given.map(({ text }) => text)
 
 /** Declares the options that describe a temporary fault. */
 export const FAULT_FLAGS = {
@@ -37,7 +37,7 @@ export const FAULT_FLAGS = {
     rule: one(
       'yaml',
       'whole rule as in a rules file; --tool, --percent and other options replace its keys, and faults are added before its own',
-      asGiven<Given>,
+      asGiven<FlagInput>,
     ),
   }),
   ...group('Duration and name:', {
@@ -56,7 +56,7 @@ export const FAULT_FLAGS = {
 /** The options of a temporary fault. */
 export type FaultFlags = Values<typeof FAULT_FLAGS>
 
-function parseCode(given: Given): number {
+function parseCode(given: FlagInput): number {
   if (RPC_CODE.test(given.text)) return Number(given.text)
   throw invalidValue(given, 'is not a code', 'write an integer, such as -32603')
 }

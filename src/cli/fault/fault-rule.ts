@@ -1,6 +1,6 @@
 import { isRecord } from '../../base/values.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
-import type { Given } from '../../base/flags/flag.ts'
+import type { FlagInput } from '../../base/flags/flag.ts'
 import { invalidValue, missing } from '../../base/flags/usage-error.ts'
 import type { FaultFlags } from './fault-flags.ts'
 
@@ -46,13 +46,13 @@ function shortFaults({ delay, abort, toolError, rpcError, fault }: FaultFlags): 
   ]
 }
 
-function readFault(given: Given): unknown {
+function readFault(given: FlagInput): unknown {
   const value = readValue(given, FAULT_FORM)
   if (typeof value === 'string' || isRecord(value)) return value
   throw invalidValue(given, 'is not a fault', FAULT_FORM)
 }
 
-function readRule(given: Given): Readonly<Record<string, unknown>> {
+function readRule(given: FlagInput): Readonly<Record<string, unknown>> {
   const value = readValue(given, RULE_FORM)
   if (isRecord(value)) return checkRule(given, value)
   throw invalidValue(given, 'is not a rule', RULE_FORM)
@@ -60,7 +60,7 @@ function readRule(given: Given): Readonly<Record<string, unknown>> {
 
 /** Checks what the other options are added to; the sidecar checks the rest. */
 function checkRule(
-  given: Given,
+  given: FlagInput,
   rule: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const { match, faults } = rule
@@ -73,7 +73,7 @@ function checkRule(
   return rule
 }
 
-function readValue(given: Given, form: string): unknown {
+function readValue(given: FlagInput, form: string): unknown {
   const { value, problems } = readYaml(given.text)
   const [problem] = problems
   if (problem === undefined) return value

@@ -4,7 +4,7 @@ import { type Explanation, explain, explainConnection } from '../../rules/explai
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { planCall } from '../../rules/select/plan.ts'
-import { isUntouchable } from '../../rules/select/restraint.ts'
+import { isUntouchable } from '../../rules/select/inactive-reason.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { RuleBounds } from '../../sidecar/rules-options.ts'

@@ -1,4 +1,4 @@
-import { asStarted } from '../../base/started-as.ts'
+import { asInvoked } from '../../base/own-command.ts'
 import { stat } from 'node:fs/promises'
 import { plain } from '../../base/text/foreign-text.ts'
 import {
@@ -57,7 +57,7 @@ export async function validateCommand(
     }
     if (format !== 'text') continue
     for (const { file, reason } of each.skipped)
-      write(`${plain(file)}: skipped, ${plain(asStarted(reason))}\n`)
+      write(`${plain(file)}: skipped, ${plain(asInvoked(reason))}\n`)
     if (isDirectory && each.sources.every(isValid)) write(await setNote(path))
   }
   if (format === 'json') write(problemsJson(checked, skipped, warnings))
@@ -83,7 +83,7 @@ function writeSource(
 /** Returns a note on valid files of a directory that a sidecar would reject as one set. */
 async function setNote(path: string): Promise<string> {
   if (isValid(await readRulesSource(path))) return ''
-  const why = asStarted('squall run --rules; --together shows why')
+  const why = asInvoked('squall run --rules; --together shows why')
   return `${plain(path)}: valid file by file, and not as one set for ${why}\n`
 }
 
@@ -111,7 +111,7 @@ function rulesNotes(version: RulesVersion): string {
 
 function importedNote(fields: number): string {
   const differ = `${fields} ${fields === 1 ? 'field differs' : 'fields differ'}`
-  return asStarted(`, rules of another tool; ${differ}: squall import shows them`)
+  return asInvoked(`, rules of another tool; ${differ}: squall import shows them`)
 }
 
 function named(what: string, rules: readonly { readonly name: string }[]): string {

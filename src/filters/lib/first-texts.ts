@@ -1,4 +1,4 @@
-import { KEEP_ALL, type Keeping, type Kept } from '../../base/room.ts'
+import { UNLIMITED_CACHES, type CacheBudget, type EvictableCache } from '../../base/byte-budget.ts'
 
 const MAX_KEYS = 1000
 /** All of one rule together, and the largest one, in characters. */
@@ -13,17 +13,17 @@ interface First {
 }
 
 /** The first text of each key, for ever or for an age. Bounded: the oldest goes first. */
-export class FirstTexts implements Kept {
+export class FirstTexts implements EvictableCache {
   readonly #age: number
-  readonly #keeping: Keeping
+  readonly #cacheBudget: CacheBudget
   readonly #byKey = new Map<string, First>()
   #total = 0
   #isClosed = false
 
   /** Replaces texts older than `age` milliseconds. */
-  constructor(age: number, keeping: Keeping = KEEP_ALL) {
+  constructor(age: number, cacheBudget: CacheBudget = UNLIMITED_CACHES) {
     this.#age = age
-    this.#keeping = keeping
+    this.#cacheBudget = cacheBudget
   }
 
   /** The first text of a key; undefined when this one is it. */
@@ -37,13 +37,13 @@ export class FirstTexts implements Kept {
       if (this.#byKey.size < MAX_KEYS && this.#total + size <= MAX_TOTAL) break
       this.#forget(oldest)
     }
-    if (!this.#keeping.keep(this, BYTES * size)) return undefined
+    if (!this.#cacheBudget.keep(this, BYTES * size)) return undefined
     this.#byKey.set(key, { text, at: now })
     this.#total += size
     return undefined
   }
 
-  letGo(): void {
+  evict(): void {
     this.#byKey.clear()
     this.#total = 0
   }
@@ -51,8 +51,8 @@ export class FirstTexts implements Kept {
   /** Its rule is gone. */
   close(): void {
     this.#isClosed = true
-    this.#keeping.forgo(this, BYTES * this.#total)
-    this.letGo()
+    this.#cacheBudget.release(this, BYTES * this.#total)
+    this.evict()
   }
 
   #forget(key: string): void {
@@ -61,6 +61,6 @@ export class FirstTexts implements Kept {
     this.#byKey.delete(key)
     const size = key.length + first.text.length
     this.#total -= size
-    this.#keeping.forgo(this, BYTES * size)
+    this.#cacheBudget.release(this, BYTES * size)
   }
 }

@@ -16,7 +16,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
   #over = false
   #failure: { readonly error: unknown } | undefined
   #arrived: (() => void) | undefined
-  #room: (() => void) | undefined
+  #resume: (() => void) | undefined
 
   constructor(source: AsyncIterator<Piece>, sizeOf: (piece: Piece) => number, limit = READ_AHEAD) {
     this.#source = source
@@ -34,7 +34,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
       const piece = this.#held.shift()
       if (piece !== undefined) {
         this.#size -= this.#sizeOf(piece)
-        if (this.#size <= this.#limit) this.#room?.()
+        if (this.#size <= this.#limit) this.#resume?.()
         return { done: false, value: piece }
       }
       if (this.#failure !== undefined) throw this.#failure.error
@@ -59,7 +59,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
         this.#size += this.#sizeOf(step.value)
         this.#arrived?.()
         if (this.#size > this.#limit) {
-          await new Promise<void>((resolve) => (this.#room = resolve))
+          await new Promise<void>((resolve) => (this.#resume = resolve))
         }
       }
     } catch (error) {
@@ -73,7 +73,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
     this.#over = true
     this.#held.clear()
     this.#size = 0
-    this.#room?.()
+    this.#resume?.()
     this.#arrived?.()
   }
 }

@@ -1,5 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { Keeping, Kept, Room } from '../../base/room.ts'
+import type { ByteBudget, CacheBudget, EvictableCache } from '../../base/byte-budget.ts'
 import { fieldsOf } from '../../base/values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 import type { Call, RequestCall } from '../../mcp/call.ts'
@@ -120,19 +120,19 @@ class Conversation implements Reader {
  * Follows the false values that a fault put into results: looks for them in the arguments of later
  * calls of the same task, and for the true ones in later results. Keeps hashes, and no text.
  */
-export class FalseValues implements Kept {
+export class FalseValues implements EvictableCache {
   readonly #followed = new Map<string, Conversation>()
   readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
   readonly #calls = new WeakMap<Call, Place>()
   readonly #onVerdict: OnFalsified
-  #memory: (Room & { readonly keeping: Keeping }) | undefined
+  #memory: (ByteBudget & { readonly cacheBudget: CacheBudget }) | undefined
 
   constructor(onVerdict: OnFalsified) {
     this.#onVerdict = onVerdict
   }
 
   /** Sets the budget that bounds what is kept. */
-  bound(memory: Room & { readonly keeping: Keeping }): void {
+  bound(memory: ByteBudget & { readonly cacheBudget: CacheBudget }): void {
     this.#memory = memory
   }
 
@@ -214,13 +214,13 @@ export class FalseValues implements Kept {
   }
 
   /** Drops what has occurred: later values are untracked in these conversations. */
-  letGo(): void {
+  evict(): void {
     for (const own of [...this.#followed.values(), ...this.#others.values()])
       own.occurred = undefined
   }
 
   #forget(own: Conversation): void {
-    if (own.occurred !== undefined) this.#memory?.keeping.forgo(this, OCCURRED_BYTES)
+    if (own.occurred !== undefined) this.#memory?.cacheBudget.release(this, OCCURRED_BYTES)
     own.occurred = undefined
   }
 
@@ -230,7 +230,8 @@ export class FalseValues implements Kept {
     let own = this.#others.get(key)
     if (own === undefined) {
       own = new Conversation(key)
-      if (this.#memory?.keeping.keep(this, OCCURRED_BYTES) !== false) own.occurred = new Occurred()
+      if (this.#memory?.cacheBudget.keep(this, OCCURRED_BYTES) !== false)
+        own.occurred = new Occurred()
       this.#others.set(key, own)
     }
     return own

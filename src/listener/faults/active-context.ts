@@ -1,6 +1,6 @@
 import { digest } from '../../base/digest.ts'
 import { nextLoop } from '../../base/event-loop.ts'
-import type { Keeping } from '../../base/room.ts'
+import type { CacheBudget } from '../../base/byte-budget.ts'
 import type { FaultHost } from '../../filters/fault.ts'
 import { callerText } from '../../http/caller-identity.ts'
 import { type ResponseHead, headerValue, headerValues } from '../../http/headers.ts'
@@ -107,8 +107,8 @@ export class ActiveContext extends CallView {
     return this.owner.context.parts.now
   }
 
-  get keeping(): Keeping {
-    return this.owner.context.parts.memory.keeping
+  get cacheBudget(): CacheBudget {
+    return this.owner.context.parts.memory.cacheBudget
   }
 
   get signal(): AbortSignal {

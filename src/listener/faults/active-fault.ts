@@ -72,7 +72,7 @@ export class ActiveFault extends FaultEffects implements FaultContext {
       const reason = checked instanceof Promise ? await checked : checked
       if (reason === undefined) {
         // Copies are sent after the call, which another fault may still hold.
-        if (verdict.kind === 'copies') this.letGo()
+        if (verdict.kind === 'copies') this.releaseHold()
         else this.commitClaims()
         this.#actBeyondCall(verdict)
         return verdict

@@ -1,8 +1,8 @@
 import type { Falsification } from '../falsified/false-values.ts'
-import { ENDLESS, type MessageRoom } from '../../base/room.ts'
+import { ENDLESS, type MessageBudget } from '../../base/byte-budget.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'
-import type { Disturbance } from '../disturbance.ts'
+import type { SideFaults } from '../side-faults.ts'
 import { ActiveFault } from './active-fault.ts'
 import { type CallProgress, count, reopen } from './call-state.ts'
 import type { Stop } from './chain/stop.ts'
@@ -61,11 +61,11 @@ export interface InjectedExchange {
 
 /** Shared by the calls that have nothing of a kind, which are nearly all. */
 const NONE: readonly never[] = []
-const UNBOUNDED: MessageRoom = { ...ENDLESS, reserve: () => true }
+const UNBOUNDED: MessageBudget = { ...ENDLESS, reserve: () => true }
 
 /** Opens a call with the faults of its plan. */
 export function openInjection(
-  { call, plan, disturbs = NONE, blockedBy }: Partial<PlannedCall>,
+  { call, plan, sideFaults = NONE, blockedBy }: Partial<PlannedCall>,
   context: ExchangeContext,
   stop: Stop,
   memory = UNBOUNDED,
@@ -82,7 +82,7 @@ export function openInjection(
     blockedBy,
     context,
     memory,
-    disturbs,
+    sideFaults,
     faults: NONE,
     actsOnRequest: blockedBy !== undefined,
     readsResponse: false,
@@ -112,7 +112,7 @@ export function openInjection(
 export interface PlannedCall {
   readonly call: Call
   readonly plan: Plan | undefined
-  readonly disturbs?: readonly Disturbance[] | undefined
+  readonly sideFaults?: readonly SideFaults[] | undefined
   /** The fault whose false value the arguments hold: the upstream must not get the call. */
   readonly blockedBy?: Falsification | undefined
 }

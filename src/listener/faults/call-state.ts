@@ -1,10 +1,10 @@
-import type { MessageRoom } from '../../base/room.ts'
+import type { MessageBudget } from '../../base/byte-budget.ts'
 import type { EditCall } from '../../filters/fault.ts'
 import type { ResponseHead } from '../../http/headers.ts'
 import type { Call, Origin, Outcome } from '../../mcp/call.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
-import type { Disturbance } from '../disturbance.ts'
+import type { SideFaults } from '../side-faults.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext } from './exchange-context.ts'
 
@@ -57,9 +57,9 @@ export interface CallProgress {
   readonly call: Call | undefined
   readonly context: ExchangeContext
   /** Counts the memory that faults hold. */
-  readonly memory: MessageRoom
+  readonly memory: MessageBudget
   /** The calls whose outcomes depend on the message, which is not a call. */
-  readonly disturbs: readonly Disturbance[]
+  readonly sideFaults: readonly SideFaults[]
   /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
   stop: Stop
   /** Changed by `move` alone. */

@@ -4,7 +4,7 @@ import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
-import type { Disturbance } from '../disturbance.ts'
+import type { SideFaults } from '../side-faults.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { FaultEffect } from '../../telemetry/telemetry.ts'
@@ -41,7 +41,7 @@ export interface FaultedExchange {
   /** By `performance.now()`; delays are counted from then. */
   readonly receivedAt?: number
   /** Returns the records of a call, or of all open calls, that faults may disturb. */
-  readonly disturbancesOf?: (call: Call | undefined) => readonly Disturbance[]
+  readonly sideFaultsOf?: (call: Call | undefined) => readonly SideFaults[]
   /** Returns the task of a call; undefined where tasks are not watched. */
   readonly taskOf?: (call: Call | undefined) => object | undefined
   /** Called when the upstream's response to a call is complete; undefined stands for all calls. */

@@ -62,9 +62,9 @@ export class FaultEffects extends ActiveContext {
     this.#claims = undefined
     const { owner, ref, taken } = this
     const { listener, exchange } = owner.context
-    for (const each of owner.disturbs) each.by(owner.call!)
+    for (const each of owner.sideFaults) each.by(owner.call!)
     if (taken?.kind === 'notification' || taken?.kind === 'request') {
-      for (const each of exchange.disturbancesOf?.(owner.call) ?? []) each.by(taken)
+      for (const each of exchange.sideFaultsOf?.(owner.call) ?? []) each.by(taken)
     }
     for (const effect of claims) {
       const first = !this.acted
@@ -124,7 +124,7 @@ export class FaultEffects extends ActiveContext {
     this.owner.holders++
   }
 
-  protected letGo(): void {
+  protected releaseHold(): void {
     if (!this.#holds) return
     this.#holds = false
     this.owner.holders--
@@ -133,7 +133,7 @@ export class FaultEffects extends ActiveContext {
   #end(): void {
     if (!this.acting) return
     this.acting = false
-    this.letGo()
+    this.releaseHold()
     this.matched.end()
   }
 }

@@ -1,4 +1,4 @@
-import type { Room } from '../../base/room.ts'
+import type { ByteBudget } from '../../base/byte-budget.ts'
 import { isRecord } from '../../base/values.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { RequestHead } from '../../http/headers.ts'
@@ -6,8 +6,8 @@ import { RESOURCE_UPDATED, toolOf, type Call, type Transport } from '../../mcp/c
 import { progressTokenOf } from '../../mcp/json-rpc.ts'
 import type { OtherMessage, PostedMessages } from '../../mcp/classify.ts'
 import { type Plan, planCall } from '../../rules/select/plan.ts'
-import { isUntouchable } from '../../rules/select/restraint.ts'
-import { disturbancesOf, type Disturbance, type OpenCall } from '../disturbance.ts'
+import { isUntouchable } from '../../rules/select/inactive-reason.ts'
+import { sideFaultsOf, type SideFaults, type OpenCall } from '../side-faults.ts'
 import { type CallInjection, openInjection, type PlannedCall } from './call-injection.ts'
 import {
   acting,
@@ -33,7 +33,7 @@ interface AskedRequest {
   readonly method: string
   /** The tool of the call during which it came, if known. */
   readonly tool: string | undefined
-  readonly disturbs: readonly Disturbance[]
+  readonly sideFaults: readonly SideFaults[]
 }
 
 /** Remembers the requests that servers sent, by session and id. */
@@ -48,27 +48,27 @@ export class AskedRequests {
     return others.map((message) => {
       const key = keyOf(session, message.id)
       const asked = message.kind === 'response' ? this.#asked.get(key) : undefined
-      if (asked === undefined) return { call: message, disturbs: undefined }
-      const { method, tool, disturbs } = asked
-      return { call: { ...message, method, tool }, disturbs }
+      if (asked === undefined) return { call: message, sideFaults: undefined }
+      const { method, tool, sideFaults } = asked
+      return { call: { ...message, method, tool }, sideFaults }
     })
   }
 
   add(
     session: string,
     { id, method, name: tool }: Call,
-    disturbs: () => readonly Disturbance[],
+    sideFaults: () => readonly SideFaults[],
   ): void {
     if (session === '') return
     const key = keyOf(session, id)
     if (key.length + method.length + (tool?.length ?? 0) > MAX_ID) return
-    this.#asked.set(key, { method, tool, disturbs: disturbs() })
+    this.#asked.set(key, { method, tool, sideFaults: sideFaults() })
     if (this.#asked.size > MAX_REQUESTS) this.#asked.delete(this.#asked.keys().next().value!)
   }
 }
 
 /** A message beside the calls of a POST, and the calls that it may disturb. */
-type AskedMessage = Pick<PlannedCall, 'disturbs'> & { readonly call: OtherMessage }
+type AskedMessage = Pick<PlannedCall, 'sideFaults'> & { readonly call: OtherMessage }
 
 /** Plans the messages that a server sends in the response to one request. */
 export class StreamPlanner implements MessagePlanner {
@@ -96,7 +96,7 @@ export class StreamPlanner implements MessagePlanner {
     return this.#parts.rules.ruleSet.index.readsServer
   }
 
-  get memory(): Room {
+  get memory(): ByteBudget {
     const { memory } = this.#parts
     return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
   }
@@ -107,14 +107,14 @@ export class StreamPlanner implements MessagePlanner {
     const { tasks } = this.#parts
     const facts = this.#known ?? requestFacts(this.#parts, this.#head, key)
     const session = facts.session ?? ''
-    const open = source.disturbs === undefined ? this.#openOf(session, message) : []
+    const open = source.sideFaults === undefined ? this.#openOf(session, message) : []
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
     const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
     const tool = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
     const version = facts.protocolVersion ?? source.call?.protocolVersion
     const call = callOf(message, this.#transport, version, tool)
-    const disturbs = (): readonly Disturbance[] => source.disturbs?.() ?? disturbancesOf(open)
-    if (message.kind === 'request') this.#asked.add(session, call, disturbs)
+    const sideFaults = (): readonly SideFaults[] => source.sideFaults?.() ?? sideFaultsOf(open)
+    if (message.kind === 'request') this.#asked.add(session, call, sideFaults)
     try {
       const plan = this.#planOf(call, facts, tool, open)
       if (plan === undefined) return undefined
@@ -126,7 +126,7 @@ export class StreamPlanner implements MessagePlanner {
         listener: this.#parts.listenerOf(session, factsOf(this.#head).trace),
         group: owner ?? this,
       }
-      return openInjection({ call, plan, disturbs: disturbs() }, context, new Stop())
+      return openInjection({ call, plan, sideFaults: sideFaults() }, context, new Stop())
     } catch (error) {
       this.#parts.onError(error)
       return undefined

@@ -18,7 +18,7 @@ import { finishPlan, type Plan } from '../../rules/select/plan.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { CallEntry } from '../call-entry.ts'
-import type { OpenCall } from '../disturbance.ts'
+import type { OpenCall } from '../side-faults.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { ConnectionFaults } from '../outbound/connection-faults.ts'
 import type {

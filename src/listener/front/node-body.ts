@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { HeaderLines } from '../../http/headers.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
-import { Pieces } from '../../base/pieces.ts'
+import { ByteList } from '../../base/byte-list.ts'
 import type { HeldMemory } from './client-connection.ts'
 import type { IncomingBody, UnreadReason } from '../exchange.ts'
 import { HoldWatch } from '../hold-watch.ts'
@@ -18,7 +18,7 @@ export class NodeBody implements IncomingBody {
   /** Called before the first read, so that `100 Continue` is sent to a waiting client. */
   readonly #beforeRead: () => void
   readonly #held: HeldMemory
-  readonly #pieces = new Pieces()
+  readonly #pieces = new ByteList()
   #seenBytes = -1
   #seenAt = 0
   #collecting = false

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { asBuffer } from '../../base/bytes.ts'
-import { Pieces } from '../../base/pieces.ts'
+import { ByteList } from '../../base/byte-list.ts'
 import { inputTurns, isShareUsed, spendShare } from '../../base/event-loop.ts'
 
 /** Waiting bytes beyond which the socket is not read. */
@@ -45,7 +45,7 @@ export class PacedInput {
   readonly #socket: Socket
   readonly #connection: Requests
   readonly #taker: InputTaker
-  readonly #waiting = new Pieces()
+  readonly #waiting = new ByteList()
   /** The bytes behind those that are being taken. */
   #behind: Buffer | undefined
   #isQueued = false

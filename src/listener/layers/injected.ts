@@ -3,7 +3,7 @@ import type { Upstream } from '../../http/transfer.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { CallEntry } from '../call-entry.ts'
 import { cancelOwn } from '../cancellations.ts'
-import { disturbancesOf } from '../disturbance.ts'
+import { sideFaultsOf } from '../side-faults.ts'
 import type { ExchangeFaults } from '../faults/exchange-faults.ts'
 import type { Layer, Outgoing, Service } from './service.ts'
 import type { StackParts } from './stack-parts.ts'
@@ -65,7 +65,7 @@ function planCalls(
     receivedAt,
     repeats,
     entryOf: (call) => entries.find((each) => each.call === call),
-    disturbancesOf: (call) => disturbancesOf(openOf(entries, call)),
+    sideFaultsOf: (call) => sideFaultsOf(openOf(entries, call)),
     taskOf(call) {
       const action = entries.find((each) => each.call === call)?.action
       return action && clearTask(action)

@@ -10,7 +10,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from '../../http/headers.ts'
-import type { Room } from '../../base/room.ts'
+import type { ByteBudget } from '../../base/byte-budget.ts'
 import type { Failure, ResponseSink } from '../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../http/content-coding.ts'
 import type { PublicAddress } from '../public-address.ts'
@@ -26,7 +26,7 @@ const MAX_METADATA = 64 * 1024
 interface PublicParts {
   readonly address: PublicAddress
   readonly log: RareLog
-  readonly memory: Room
+  readonly memory: ByteBudget
 }
 
 /** Names the public URL in the OAuth documents of the upstream. */
@@ -85,9 +85,9 @@ class PublicSink implements ResponseSink {
 
   data(chunk: Uint8Array): boolean {
     if (this.#head === undefined) return this.#sink.data(chunk)
-    const hasRoom = this.#parts.memory.take(chunk.length)
+    const hasCapacity = this.#parts.memory.take(chunk.length)
     this.#chunks.push(chunk)
-    if (!hasRoom) return this.#forward('too much memory is in use')
+    if (!hasCapacity) return this.#forward('too much memory is in use')
     this.#size += chunk.length
     return this.#size <= MAX_METADATA || this.#forward('larger than 64 KiB')
   }

@@ -1,4 +1,4 @@
-import type { Room } from '../../base/room.ts'
+import type { ByteBudget } from '../../base/byte-budget.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { paramsWeight } from '../../mcp/deferred-arguments.ts'
@@ -104,7 +104,7 @@ function messagesWeight({ calls, others }: PostedMessages): number {
 }
 
 /** Drops the arguments, which only faults read: an open call may be kept for long. */
-export function releaseParams(calls: readonly Call[], weight: number, memory: Room): void {
+export function releaseParams(calls: readonly Call[], weight: number, memory: ByteBudget): void {
   for (const call of calls) call.params = undefined
   memory.give(weight)
 }

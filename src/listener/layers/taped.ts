@@ -1,5 +1,5 @@
 import { digest } from '../../base/digest.ts'
-import { Pieces } from '../../base/pieces.ts'
+import { ByteList } from '../../base/byte-list.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import { codingOf, decodeWhole } from '../../http/content-coding.ts'
 import { type HeaderLines, headerValue, type ResponseHead } from '../../http/headers.ts'
@@ -51,7 +51,7 @@ class TapedSink implements ResponseSink {
   #session: string | undefined
   #head: ResponseHead | undefined
   #watch: SseWatch | undefined
-  readonly #pieces = new Pieces()
+  readonly #pieces = new ByteList()
   #size = 0
 
   constructor(

@@ -16,7 +16,7 @@ import {
   selectsAll,
 } from '../../rules/select/connection-plan.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
-import { disarmedBy } from '../../rules/select/restraint.ts'
+import { disarmedBy } from '../../rules/select/inactive-reason.ts'
 import type { RuleState } from '../../rules/select/rule-state.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { ConnectionOrigin, ConnectionOutcome } from '../../telemetry/outbound-counts.ts'

@@ -1,5 +1,5 @@
 import { asBuffer } from '../../base/bytes.ts'
-import { Pieces } from '../../base/pieces.ts'
+import { ByteList } from '../../base/byte-list.ts'
 
 /** A part of a stream of lines. */
 export interface LinePart {
@@ -17,7 +17,7 @@ const CR = 0x0d
 /** Splits a stream into lines, and holds at most one line within the limit. */
 export class LineSplitter {
   readonly #limit: number
-  readonly #held = new Pieces()
+  readonly #held = new ByteList()
   #isLong = false
 
   constructor(limit: number) {

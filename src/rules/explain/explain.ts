@@ -1,4 +1,4 @@
-import { disarmedBy, type Restraint, restraintOn } from '../select/restraint.ts'
+import { disarmedBy, type InactiveReason, inactiveReasonFor } from '../select/inactive-reason.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { toolOf } from '../../mcp/call.ts'
 import type { Destination, Facts } from '../match/call-facts.ts'
@@ -87,7 +87,7 @@ export function explain(
         seen,
         now,
         states,
-        restraintOn(ruleSet, seen, states),
+        inactiveReasonFor(ruleSet, seen, states),
         stoppedBy[chain],
       )
       const isMereDryRun = rule.dryRun && states?.dryRun !== true
@@ -105,12 +105,12 @@ export function explainConnection(
   states: RuleStates,
 ): readonly RuleOutlook[] {
   const facts = connectionFacts(destination)
-  const restraint = disarmedBy(ruleSet, states) === undefined ? undefined : 'disarmed'
+  const inactiveReason = disarmedBy(ruleSet, states) === undefined ? undefined : 'disarmed'
   let stoppedBy: string | undefined
   return ruleSet.rules
     .filter(({ isConnection }) => isConnection)
     .map((rule) => {
-      const outcome = outcomeOf(rule, facts, now, states, restraint, stoppedBy)
+      const outcome = outcomeOf(rule, facts, now, states, inactiveReason, stoppedBy)
       if (samples(outcome) && rule.stop && !rule.dryRun) stoppedBy ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, false, false) }
     })
@@ -147,7 +147,7 @@ function outcomeOf(
   facts: Facts,
   now: number,
   states: RuleStates | undefined,
-  restraint: Restraint | undefined,
+  inactiveReason: InactiveReason | undefined,
   stoppedBy: string | undefined,
 ): Omit<RuleOutlook, 'faults'> {
   const tests = rule.tests
@@ -161,8 +161,8 @@ function outcomeOf(
   if (!rule.enabled) return { ...base, result: 'disabled' }
   if (failing.length > 0) return { ...base, result: undefined }
   if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
-  if (restraint === 'disarmed') return { ...base, result: 'disarmed' }
-  const limit = limitOn(rule, restraint)
+  if (inactiveReason === 'disarmed') return { ...base, result: 'disarmed' }
+  const limit = limitOn(rule, inactiveReason)
   if (limit !== undefined) return { ...base, result: 'forbidden', limit }
   const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
   const forecast = state.forecast(rule, facts, now)
@@ -181,7 +181,7 @@ function samples({ result }: Pick<RuleOutlook, 'result'>): boolean {
 
 const NO_TIMES = { appliedAt: undefined, until: undefined }
 
-const LIMITS: Readonly<Record<Exclude<Restraint, 'disarmed'>, string>> = {
+const LIMITS: Readonly<Record<Exclude<InactiveReason, 'disarmed'>, string>> = {
   denied_tool: 'its tool is in --deny-tools',
   excluded_path: 'its path is in --exclude-paths',
   untouchable: 'it carries, or may carry, a call of a tool in --deny-tools',
@@ -189,10 +189,10 @@ const LIMITS: Readonly<Record<Exclude<Restraint, 'disarmed'>, string>> = {
 
 function limitOn(
   { forbidden }: CompiledRule,
-  restraint: keyof typeof LIMITS | undefined,
+  inactiveReason: keyof typeof LIMITS | undefined,
 ): string | undefined {
   if (forbidden !== undefined) return `the fault ${forbidden} is not allowed`
-  return restraint && LIMITS[restraint]
+  return inactiveReason && LIMITS[inactiveReason]
 }
 
 function faultsOf(

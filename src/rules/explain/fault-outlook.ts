@@ -10,7 +10,7 @@ import {
 } from '../../filters/lib/outlook.ts'
 import { type Call, isOther, sharesStream } from '../../mcp/call.ts'
 import { callerText } from '../../http/caller-identity.ts'
-import { isPushed, waysOf, type ResponseKind, type Way } from './response-kind.ts'
+import { isPushed, formsOf, type ResponseKind, type Form } from './response-kind.ts'
 import { checkServerVerdict, checkStreamVerdict } from '../select/verdict-checks.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { Facts } from '../match/call-facts.ts'
@@ -67,24 +67,24 @@ export function faultOutlook(
 ): readonly ResponseOutlook[] {
   const { isHttp } = rule
   const onPush = sharesStream(facts.call?.transport)
-  return waysOf(isHttp, facts).map(([on, way]) => {
+  return formsOf(isHttp, facts).map(([on, form]) => {
     // In HTTP+SSE the POST names its stream, which is its session.
-    const hasStream = way.elsewhere === true || (way.message === true && onPush)
+    const hasStream = form.elsewhere === true || (form.message === true && onPush)
     const session = facts.session ?? (hasStream ? 'a stream' : undefined)
     const { target = facts.http.path } = facts.http
     const setting: OutlookInput = {
       call: isHttp ? undefined : facts.call,
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
-      response: way.stream ? 'events' : 'body',
-      shared: isPushed(way) || way.shared === true,
-      ends: way.stream !== true || facts.call !== undefined,
+      response: form.stream ? 'events' : 'body',
+      shared: isPushed(form) || form.shared === true,
+      ends: form.stream !== true || facts.call !== undefined,
     }
-    const isMessage = way.message === true
-    const isShared = batched && (isMessage || (way.elsewhere === true && onPush))
-    const isKind = isPushed(way) === onPush && (onPush || (way.shared === true) === batched)
-    const isUnsure = isMessage && way.elsewhere === true && namesTool(rule)
-    const outlook = settled(use, fault, isShared ? { ...way, shared: true } : way, setting)
+    const isMessage = form.message === true
+    const isShared = batched && (isMessage || (form.elsewhere === true && onPush))
+    const isKind = isPushed(form) === onPush && (onPush || (form.shared === true) === batched)
+    const isUnsure = isMessage && form.elsewhere === true && namesTool(rule)
+    const outlook = settled(use, fault, isShared ? { ...form, shared: true } : form, setting)
     const here = isHttp || isMessage || isKind
     return { on, here, ...(isUnsure ? withCall(outlook, facts.call!) : outlook) }
   })
@@ -104,12 +104,12 @@ function withCall(outlook: Settled, { method }: Call): Settled {
   return { ...outlook, acts: 'depends', needs }
 }
 
-function settled(use: FaultUse, fault: Fault, way: Way, setting: OutlookInput): Settled {
+function settled(use: FaultUse, fault: Fault, form: Form, setting: OutlookInput): Settled {
   let outlook = outlookOf(use, fault, setting)
   // The HTTP response of a resumed call has no response of JSON-RPC.
-  if (way.resumed === true && 'by' in outlook && outlook.by === 'output')
+  if (form.resumed === true && 'by' in outlook && outlook.by === 'output')
     outlook = outlookOf(use, fault, { ...setting, ends: false })
-  const reason = cannot(fault, outlook, way, setting)
+  const reason = cannot(fault, outlook, form, setting)
   if (reason !== undefined || 'cannot' in outlook) {
     return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
   }
@@ -147,38 +147,38 @@ function outlookOf(
 function cannot(
   fault: Fault,
   outlook: Outlook,
-  way: Way,
+  form: Form,
   { call, ends }: OutlookInput,
 ): NotApplicableReason | undefined {
-  const noOutput = noOutputOn(way, call)
+  const noOutput = noOutputOn(form, call)
   const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   const isMute = !hears && fault.onRequest === undefined
   // One that has nothing else is not even asked.
-  if (noOutput !== undefined && isMute && way.message !== true) return noOutput
+  if (noOutput !== undefined && isMute && form.message !== true) return noOutput
   if ('cannot' in outlook) return outlook.cannot
   const { by, asks, any } = outlook
   if (by === 'output')
     return noOutput === 'no_http' || !hears ? noOutput : noOutput && 'nothing_to_act_on'
   if (by !== 'request' && any !== true && !ends) return 'nothing_to_act_on'
-  return asks && cannotCarryOut(VERDICTS[asks], by !== 'request', way, call)
+  return asks && cannotCarryOut(VERDICTS[asks], by !== 'request', form, call)
 }
 
 /** Returns the reason for which an exchange cannot carry out a verdict. */
 function cannotCarryOut(
   verdict: Verdict,
   isLate: boolean,
-  way: Way,
+  form: Form,
   call: Call | undefined,
 ): NotApplicableReason | undefined {
   const { kind } = verdict
-  const { message: isMessage, input, elsewhere, shared } = way
+  const { message: isMessage, input, elsewhere, shared } = form
   if (isMessage && call!.from === 'server') {
     if (kind === 'copies') return input ? 'already_sent' : undefined
     const uncut = elsewhere ? 'shared_stream' : shared ? 'shared_exchange' : undefined
     return checkServerVerdict(call!, verdict, uncut)
   }
   if ((kind === 'edit' || kind === 'copies') && !isLate) {
-    const isElsewhere = kind === 'copies' && !isOther(call) && isPushed(way)
+    const isElsewhere = kind === 'copies' && !isOther(call) && isPushed(form)
     return isElsewhere ? 'responded_elsewhere' : undefined
   }
   if (isMessage && isLate && (kind !== 'respond' || verdict.reply.kind === 'http')) {
@@ -191,9 +191,9 @@ function cannotCarryOut(
 }
 
 /** Returns the reason for which the exchange has no HTTP response of this call alone. */
-function noOutputOn(way: Way, call: Call | undefined): NotApplicableReason | undefined {
-  if (way.message === true) return 'nothing_to_act_on'
+function noOutputOn(form: Form, call: Call | undefined): NotApplicableReason | undefined {
+  if (form.message === true) return 'nothing_to_act_on'
   if (call?.transport === 'stdio') return 'no_http'
-  if (isPushed(way)) return 'responded_elsewhere'
-  return way.shared === true ? 'shared_exchange' : undefined
+  if (isPushed(form)) return 'responded_elsewhere'
+  return form.shared === true ? 'shared_exchange' : undefined
 }

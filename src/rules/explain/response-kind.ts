@@ -3,8 +3,8 @@ import { sharesStream } from '../../mcp/call.ts'
 import { isModern } from '../../mcp/protocol-version.ts'
 import type { Facts } from '../match/call-facts.ts'
 
-/** The way of a response, or message, to its receiver. */
-export interface Way {
+/** The form in which a response, or message, reaches its receiver. */
+export interface Form {
   readonly stream?: boolean
   readonly shared?: boolean
   /** The response is sent on another connection. */
@@ -26,7 +26,7 @@ const INPUT = { message: true, input: true }
  * than calls are `posted`, or events on the stream of a call or session. A request for `input` is
  * part of a result.
  */
-const WAYS = {
+const FORMS = {
   json: {},
   sse: EVENTS,
   'http+sse': PUSHED,
@@ -43,16 +43,16 @@ const WAYS = {
   'input-sse': { ...EVENTS, ...INPUT },
 }
 
-export type ResponseKind = keyof typeof WAYS
+export type ResponseKind = keyof typeof FORMS
 
 /** Returns true when no event of the response comes on the exchange of the request. */
-export function isPushed({ elsewhere, resumed }: Way): boolean {
+export function isPushed({ elsewhere, resumed }: Form): boolean {
   return elsewhere === true && resumed !== true
 }
 
 /** Returns the forms that may occur for the rule. */
-export function waysOf(isHttp: boolean, facts: Facts): readonly (readonly [ResponseKind, Way])[] {
-  return kindsOf(isHttp, facts).map((kind) => [kind, WAYS[kind]])
+export function formsOf(isHttp: boolean, facts: Facts): readonly (readonly [ResponseKind, Form])[] {
+  return kindsOf(isHttp, facts).map((kind) => [kind, FORMS[kind]])
 }
 
 function kindsOf(isHttp: boolean, { call, session }: Facts): readonly ResponseKind[] {

@@ -3,7 +3,7 @@ import { familiarFault, familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { shownValue, type Finding, type Path } from './problem.ts'
-import { missingForm, rightForm, type Schema, likeFault } from './right-form.ts'
+import { missingForm, suggestedForm, type Schema, likeFault } from './suggested-form.ts'
 import { resolved, type SchemaNode } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 
@@ -96,7 +96,7 @@ function noBranch(
 
 function wrongType(node: SchemaNode, value: unknown, path: Path, schema: Schema): Finding {
   const finding = noBranch([node], value, path, schema.definitions)
-  const form = rightForm(node, value, path, schema)
+  const form = suggestedForm(node, value, path, schema)
   if (value === null && node.type === 'object') {
     const nothing = 'this key has no value'
     return { ...finding, hint: form === undefined ? nothing : `${nothing}: ${form}` }

@@ -1,7 +1,7 @@
 import type { FaultName } from '../../filters/index.ts'
 import { toolOf, type Call } from '../../mcp/call.ts'
 import { isOfTask } from '../../mcp/task-tools.ts'
-import { folded } from '../../base/text/folded.ts'
+import { caseFolded } from '../../base/text/case-fold.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
 
@@ -41,12 +41,12 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   if (denyTools === undefined || denyTools.length === 0) return undefined
   const tools = compileText(denyTools)
   // A server may take another spelling for the same tool.
-  const spelled = compileText(denyTools.map(folded))
+  const spelled = compileText(denyTools.map(caseFolded))
   return (call) => {
     const tool = toolOf(call)
     // A task whose tool is not known may be of a denied one.
     if (tool === undefined) return isOfTask(call)
-    return tools.test(tool) || spelled.test(folded(tool))
+    return tools.test(tool) || spelled.test(caseFolded(tool))
   }
 }
 

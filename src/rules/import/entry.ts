@@ -9,7 +9,7 @@ import type { Report } from './report.ts'
 import { goDuration } from './values.ts'
 
 /** The allowed range of a number. */
-export interface Range {
+export interface Limits {
   readonly min?: number
   readonly max?: number
 }
@@ -102,7 +102,7 @@ export class Entry<Key extends string> {
   }
 
   /** Reads a number. Without a fallback, the key is required. */
-  number(key: Key, fallback?: number, { min = -Infinity, max = Infinity }: Range = {}): number {
+  number(key: Key, fallback?: number, { min = -Infinity, max = Infinity }: Limits = {}): number {
     const value = this.raw(key)
     if (value === undefined) return fallback ?? this.#missing(key, 'a number', 0)
     if (typeof value !== 'number' || !Number.isFinite(value)) {
@@ -115,7 +115,7 @@ export class Entry<Key extends string> {
   }
 
   /** Reads a number that may be written as a string, as in JSON of protocol buffers. */
-  amount(key: Key, fallback?: number, range: Range = {}): number {
+  amount(key: Key, fallback?: number, range: Limits = {}): number {
     const value = this.raw(key)
     if (!isString(value)) return this.number(key, fallback, range)
     const { min = -Infinity, max = Infinity } = range

@@ -1,7 +1,7 @@
-import { restraintOn } from './restraint.ts'
+import { inactiveReasonFor } from './inactive-reason.ts'
 import { createFault, type FaultUse } from '../../filters/index.ts'
 import { isHandshake } from '../../mcp/classify.ts'
-import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
+import { type RequestedFaults, readFaultHeaders } from './fault-headers.ts'
 import type { CallFacts } from '../match/call-facts.ts'
 import { type CompileOptions, compileRules, MAX_ACTIVE } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
@@ -70,30 +70,30 @@ export class HeaderFaults {
    */
   plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): MatchedRule | undefined {
     if (isHandshake(facts.call.method)) return undefined
-    const asked = readAskedFaults(facts.headers, () => this.#invalid++)
+    const asked = readFaultHeaders(facts.headers, () => this.#invalid++)
     if (asked === undefined) return undefined
     const { counts } = this.state
     counts.matched++
-    const restraint = restraintOn(ruleSet, facts, this.#states)
-    if (restraint === 'disarmed') {
+    const inactiveReason = inactiveReasonFor(ruleSet, facts, this.#states)
+    if (inactiveReason === 'disarmed') {
       counts.disarmed++
       return undefined
     }
-    if (restraint !== undefined || this.#forbids(asked)) {
+    if (inactiveReason !== undefined || this.#forbids(asked)) {
       counts.forbidden++
       return undefined
     }
     return this.#sample(asked, facts, this.#underSeed(ruleSet.seed), clock)
   }
 
-  #forbids(asked: AskedFaults): boolean {
+  #forbids(asked: RequestedFaults): boolean {
     if (this.#forbidsDelay && asked.delay !== undefined) return true
     return this.#forbidsAbort && asked.abort !== undefined
   }
 
   /** Samples once for both faults, so the smaller share is a subset of the larger one. */
   #sample(
-    asked: AskedFaults,
+    asked: RequestedFaults,
     facts: CallFacts,
     rule: CompiledRule,
     clock: Clock,
@@ -133,7 +133,7 @@ export function withHeaderFaults(
   return { matched, dryRun: match.dryRun && (plan === undefined || plan.dryRun) }
 }
 
-function usesOf({ delay, abort }: AskedFaults, maxDelay: number): readonly FaultUse[] {
+function usesOf({ delay, abort }: RequestedFaults, maxDelay: number): readonly FaultUse[] {
   const uses: FaultUse[] = []
   if (delay !== undefined) {
     const fixed = Math.min(delay, maxDelay)

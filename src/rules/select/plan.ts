@@ -1,4 +1,4 @@
-import { restraintOn } from './restraint.ts'
+import { inactiveReasonFor } from './inactive-reason.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
@@ -116,7 +116,7 @@ function planOf(
   isIndexed: boolean,
   seen?: ExchangeFacts,
 ): Plan | undefined {
-  const restraint = restraintOn(ruleSet, facts, states)
+  const inactiveReason = inactiveReasonFor(ruleSet, facts, states)
   let matched: MatchedRule[] | undefined
   let dryRun = true
   let now = Number.NaN
@@ -129,11 +129,11 @@ function planOf(
     const state = states.of(rule)
     if (state === undefined) continue
     state.counts.matched++
-    if (restraint === 'disarmed') {
+    if (inactiveReason === 'disarmed') {
       state.counts.disarmed++
       continue
     }
-    if (restraint !== undefined || rule.forbidden !== undefined) {
+    if (inactiveReason !== undefined || rule.forbidden !== undefined) {
       state.counts.forbidden++
       continue
     }

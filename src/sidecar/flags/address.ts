@@ -13,7 +13,7 @@ import {
   splitHostPort,
   takes,
 } from '../../base/flags/host.ts'
-import type { Given } from '../../base/flags/flag.ts'
+import type { FlagInput } from '../../base/flags/flag.ts'
 import { invalidAddress, invalidOption, type UsageError } from '../../base/flags/usage-error.ts'
 
 // The longest path in a socket address on Linux; on macOS it is four bytes shorter.
@@ -23,7 +23,7 @@ const UPSTREAM_FORM = 'write http://host:port, https://host or unix:/path.sock'
 const PORT_FORM = 'use a port from 0 to 65535'
 
 /** Parses an address to listen on. Port 0 lets the system choose. */
-export function parseListen({ text, source }: Given): ListenAddress {
+export function parseListen({ text, source }: FlagInput): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
   if (text.includes('://')) throw invalidAddress(source, `${quoted(text)} is a URL`, LISTEN_FORM)
@@ -45,7 +45,7 @@ function listenPort(port: string, text: string, source: string): number {
 }
 
 /** Parses the address of the upstream. Rejects a path: clients choose the path. */
-export function parseUpstream({ text, source }: Given): UpstreamAddress {
+export function parseUpstream({ text, source }: FlagInput): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)
   const rest = match?.[2]
@@ -95,7 +95,7 @@ function parseAuthority(
 }
 
 /** Parses the host that replaces the host of an upstream. IPv6 may have brackets. */
-export function parseUpstreamHost({ text, source }: Given): string {
+export function parseUpstreamHost({ text, source }: FlagInput): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
     throw invalidAddress(
@@ -171,7 +171,7 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
  * Parses the path of a control socket: a unix socket, which no network reaches. Throws a
  * `UsageError`.
  */
-export function parseControl({ text, source }: Given): string {
+export function parseControl({ text, source }: FlagInput): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
   throw invalidAddress(
     source,
@@ -181,7 +181,7 @@ export function parseControl({ text, source }: Given): string {
 }
 
 /** Parses the address of an admin port, as this machine connects to it. Throws a `UsageError`. */
-export function adminToAsk(given: Given): ListenAddress {
+export function adminToAsk(given: FlagInput): ListenAddress {
   if (given.text === 'off') {
     throw invalidOption(
       given.source,

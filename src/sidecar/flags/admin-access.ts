@@ -3,7 +3,7 @@ import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/guards.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import { type Environment, type Given, group } from '../../base/flags/flag.ts'
+import { type Environment, type FlagInput, group } from '../../base/flags/flag.ts'
 import { isHost } from '../../base/flags/host.ts'
 import { asText, many, one } from '../../base/flags/kinds.ts'
 import {
@@ -66,7 +66,7 @@ export function readAccessOf(
 }
 
 /** Parses the host names under which a port may be reached. */
-export function parseHosts(all: readonly Given[]): readonly string[] {
+export function parseHosts(all: readonly FlagInput[]): readonly string[] {
   const hosts = all.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
       const host = part.trim().toLowerCase()

@@ -8,7 +8,7 @@ import {
   productionPatternProblem,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import { type Environment, type Given, group, type Values } from '../../base/flags/flag.ts'
+import { type Environment, type FlagInput, group, type Values } from '../../base/flags/flag.ts'
 import { asGiven, asText, many, one, toggle } from '../../base/flags/kinds.ts'
 import { invalidOption, UsageError } from '../../base/flags/usage-error.ts'
 
@@ -53,7 +53,7 @@ export function productionFlags(title: string) {
   }
 }
 
-function parseProductionNames(given: readonly Given[]): readonly string[] {
+function parseProductionNames(given: readonly FlagInput[]): readonly string[] {
   if (given.length === 0) return PRODUCTION_NAMES
   const patterns = given.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
@@ -98,7 +98,7 @@ export function productionOf(
 }
 
 /** Returns the name that an option states, with its place for messages. */
-export function placed(given: Given | undefined): SourcedName | undefined {
+export function placed(given: FlagInput | undefined): SourcedName | undefined {
   return given && { where: given.source, name: given.text }
 }
 

@@ -55,14 +55,14 @@ describe('what a caller gets', () => {
   })
 
   it('follows the seed of the file', () => {
-    const fates = (seed: number): boolean[] => {
+    const callStates = (seed: number): boolean[] => {
       const counter = new Counter()
       counter.bench.load([], { seed })
       const half = { 'x-squall-abort': '503', 'x-squall-percent': '50' }
       return Array.from({ length: 64 }, () => counter.plan(half) !== undefined)
     }
-    expect(fates(1)).toEqual(fates(1))
-    expect(fates(0)).not.toEqual(fates(1))
+    expect(callStates(1)).toEqual(callStates(1))
+    expect(callStates(0)).not.toEqual(callStates(1))
   })
 
   it('is nothing for handshakes, and something for every other call', () => {

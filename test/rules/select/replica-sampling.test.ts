@@ -4,8 +4,8 @@ import { Bench, facts } from '../facts.ts'
 const SEEDS = 200
 const CALLS = 60
 
-function fates(seed: number, pod: string | undefined, rule: object = {}): string {
-  return new Bench([{ percent: 20, ...rule }], { seed }, { pod }).fates(CALLS)
+function callStates(seed: number, pod: string | undefined, rule: object = {}): string {
+  return new Bench([{ percent: 20, ...rule }], { seed }, { pod }).callStates(CALLS)
 }
 
 function ones(text: string): number {
@@ -21,7 +21,7 @@ function binomial(k: number): number {
 
 describe('the samples of a rule', () => {
   it('spread over seeds as chance does', () => {
-    const found = Array.from({ length: SEEDS }, (_, seed) => ones(fates(seed, 'weather-0')))
+    const found = Array.from({ length: SEEDS }, (_, seed) => ones(callStates(seed, 'weather-0')))
     // Bins of the number of sampled calls, each with more than ten seeds.
     const bins = [0, 8, 10, 11, 12, 13, 14, 16, CALLS + 1]
     let square = 0
@@ -40,7 +40,7 @@ describe('the samples of a rule', () => {
   it('of two replicas are independent, over all seeds', () => {
     const table = [0, 0, 0, 0]
     for (let seed = 0; seed < SEEDS; seed++) {
-      const [one, two] = ['weather-0', 'weather-1'].map((pod) => fates(seed, pod))
+      const [one, two] = ['weather-0', 'weather-1'].map((pod) => callStates(seed, pod))
       for (let i = 0; i < CALLS; i++) table[Number(one![i]) * 2 + Number(two![i])]!++
     }
     const total = SEEDS * CALLS
@@ -52,7 +52,7 @@ describe('the samples of a rule', () => {
 
   it('of bursts and of numbers for faults differ between replicas', () => {
     const burst = { percent: 100, burst: { rate: 0.2, length: 5 } }
-    expect(fates(1, 'a', burst)).not.toBe(fates(1, 'b', burst))
+    expect(callStates(1, 'a', burst)).not.toBe(callStates(1, 'b', burst))
     const number = (pod: string, rule: object = {}): number =>
       new Bench([rule], { seed: 1 }, { pod }).plan()!.matched[0]!.random(0)()
     expect(number('a')).not.toBe(number('b'))
@@ -63,14 +63,16 @@ describe('the samples of a rule', () => {
     const rule = { percent: 20, stickyBy: 'session' as const }
     const of = (i: number) => facts({}, { session: `session-${i}` })
     const replica = (pod: string): string =>
-      new Bench([rule], { seed: undefined }, { pod, seed: pod }).fates(CALLS, of)
+      new Bench([rule], { seed: undefined }, { pod, seed: pod }).callStates(CALLS, of)
     expect(replica('1')).toBe(replica('2'))
     expect(replica('1')).toContain('1')
   })
 
   it('are shared by replicas with shareSamples', () => {
-    expect(fates(3, 'a', { shareSamples: true })).toBe(fates(3, 'b', { shareSamples: true }))
-    expect(fates(3, 'a')).not.toBe(fates(3, 'b'))
+    expect(callStates(3, 'a', { shareSamples: true })).toBe(
+      callStates(3, 'b', { shareSamples: true }),
+    )
+    expect(callStates(3, 'a')).not.toBe(callStates(3, 'b'))
   })
 
   it('select the same replicas for `pods` after a restart with another drawn seed', () => {

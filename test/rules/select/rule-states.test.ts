@@ -37,7 +37,7 @@ describe('several rules', () => {
 describe('a reload', () => {
   it('leaves a rule that did not change its counts, its order and its clock', () => {
     const bench = new Bench([{ name: 'a', first: 3, for: 100 }])
-    expect(bench.fates(2)).toBe('11')
+    expect(bench.callStates(2)).toBe('11')
     bench.now += 60
     bench.load([{ name: 'other' }, { name: 'a', for: 100, first: 3 }])
     expect(bench.matched()).toEqual(['other', 'a'])
@@ -50,10 +50,10 @@ describe('a reload', () => {
 
   it('lets a rule that changed begin anew', () => {
     const bench = new Bench([{ name: 'a', first: 1, for: 100 }])
-    expect(bench.fates(2)).toBe('10')
+    expect(bench.callStates(2)).toBe('10')
     bench.now += 60
     bench.load([{ name: 'a', first: 2, for: 100 }])
-    expect(bench.fates(3)).toBe('110')
+    expect(bench.callStates(3)).toBe('110')
     bench.now += 60
     expect(bench.counts().matched).toBe(3)
     expect(bench.matched()).toEqual([])
@@ -98,9 +98,9 @@ describe('disarming', () => {
     bench.states.disarm('guard')
     expect(retired.aborted).toBe(true)
     expect(bench.states.disarmed).toBe('guard')
-    expect(bench.fates(3)).toBe('000')
+    expect(bench.callStates(3)).toBe('000')
     bench.states.arm()
-    expect(bench.fates(3)).toBe('100')
+    expect(bench.callStates(3)).toBe('100')
     expect(bench.counts()).toMatchObject({ matched: 7, disarmed: 3, sampled: 2 })
     expect(bench.plan()).toBeUndefined()
   })

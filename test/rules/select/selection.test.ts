@@ -33,8 +33,8 @@ describe('percent', () => {
   ] as const)('matches its share of calls, sampled by %s', (_, sample, of) => {
     for (const percent of [1, 30]) {
       const bench = new Bench([{ percent, stickyBy: sample }])
-      const fates = bench.fates(N, of)
-      expectShare(fates.replaceAll('0', '').length, N, percent / 100)
+      const callStates = bench.callStates(N, of)
+      expectShare(callStates.replaceAll('0', '').length, N, percent / 100)
     }
   })
 
@@ -51,7 +51,7 @@ describe('percent', () => {
 
   it('is exact for small shares, too', () => {
     const bench = new Bench([{ percent: 0.01 }])
-    expectShare(bench.fates(N).replaceAll('0', '').length, N, 0.0001)
+    expectShare(bench.callStates(N).replaceAll('0', '').length, N, 0.0001)
   })
 })
 
@@ -67,7 +67,7 @@ describe('the same seed and the same calls', () => {
     return Array.from({ length: 2000 }, (_, i) => bench.matched(header(i % 37)).join())
   }
 
-  it('give the same fates and the same numbers', () => {
+  it('give the same callStates and the same numbers', () => {
     expect(run(7)).toEqual(run(7))
     expect(run(7)).not.toEqual(run(8))
     expect(numbers()).toEqual(numbers())
@@ -77,8 +77,8 @@ describe('the same seed and the same calls', () => {
   it('let replicas agree wherever they see the same key, in any order', () => {
     const one = new Bench([{ percent: 40, stickyBy: { header: 'x-user' } }])
     const two = new Bench([{ percent: 40, stickyBy: { header: 'x-user' } }])
-    const forward = one.fates(500, header)
-    const backward = two.fates(500, (i) => header(499 - i))
+    const forward = one.callStates(500, header)
+    const backward = two.callStates(500, (i) => header(499 - i))
     expect(backward.split('').toReversed().join('')).toBe(forward)
   })
 
@@ -106,9 +106,9 @@ describe('the same seed and the same calls', () => {
   })
 
   it('fall back to the ordinal for calls without a key', () => {
-    const plain = new Bench([{ percent: 30 }]).fates(300)
+    const plain = new Bench([{ percent: 30 }]).callStates(300)
     for (const sample of ['session', 'args', 'trace', { header: 'x' }] as const) {
-      expect(new Bench([{ percent: 30, stickyBy: sample }]).fates(300)).toBe(plain)
+      expect(new Bench([{ percent: 30, stickyBy: sample }]).callStates(300)).toBe(plain)
     }
   })
 })
@@ -124,18 +124,20 @@ describe('order', () => {
     [{ after: 1, every: 3, first: 2 }, '0001001000'],
     [{ every: 2, times: 1 }, '0100000000'],
     [{ first: 5, times: 3 }, '1110000000'],
-  ] as const)('%o', (spec, fates) => {
-    expect(new Bench([spec]).fates(10)).toBe(fates)
+  ] as const)('%o', (spec, callStates) => {
+    expect(new Bench([spec]).callStates(10)).toBe(callStates)
   })
 
   it('counts the calls that match and no others', () => {
     const bench = new Bench([{ match: { tool: 'a' }, every: 2 }])
-    expect(bench.fates(12, (i) => facts({ name: i % 3 === 0 ? 'a' : 'b' }))).toBe('000100000100')
+    expect(bench.callStates(12, (i) => facts({ name: i % 3 === 0 ? 'a' : 'b' }))).toBe(
+      '000100000100',
+    )
   })
 
   it('counts sampled calls for `times`, not all calls', () => {
     const bench = new Bench([{ percent: 10, times: 7 }])
-    expect(bench.fates(1000).replaceAll('0', '').length).toBe(7)
+    expect(bench.callStates(1000).replaceAll('0', '').length).toBe(7)
   })
 })
 
@@ -147,9 +149,9 @@ describe('bursts', () => {
       [0.5, 1],
       [0.6, 3],
     ] as const) {
-      const fates = new Bench([{ burst: { rate, length } }]).fates(N)
-      const runs = fates.split('0').filter((run) => run !== '')
-      const matches = fates.replaceAll('0', '').length
+      const callStates = new Bench([{ burst: { rate, length } }]).callStates(N)
+      const runs = callStates.split('0').filter((run) => run !== '')
+      const matches = callStates.replaceAll('0', '').length
       // The variance of a chain's mean: that of independent draws times what its memory adds.
       const memory = 1 - 1 / length - rate / (length * (1 - rate))
       const spread = 5 * Math.sqrt(N * rate * (1 - rate) * ((1 + memory) / (1 - memory)))
@@ -160,14 +162,14 @@ describe('bursts', () => {
   })
 
   it('of rate 0 never begin, of rate 1 never end', () => {
-    expect(new Bench([{ burst: { rate: 0, length: 3 } }]).fates(2000)).not.toContain('1')
-    expect(new Bench([{ burst: { rate: 1, length: 3 } }]).fates(2000)).not.toContain('0')
+    expect(new Bench([{ burst: { rate: 0, length: 3 } }]).callStates(2000)).not.toContain('1')
+    expect(new Bench([{ burst: { rate: 1, length: 3 } }]).callStates(2000)).not.toContain('0')
   })
 
   it('are thinned by percent', () => {
     const bench = new Bench([{ burst: { rate: 0.5, length: 4 }, percent: 50 }])
-    const plain = new Bench([{ burst: { rate: 0.5, length: 4 } }]).fates(2000)
-    const thinned = bench.fates(2000)
+    const plain = new Bench([{ burst: { rate: 0.5, length: 4 } }]).callStates(2000)
+    const thinned = bench.callStates(2000)
     for (let i = 0; i < 2000; i++) if (thinned[i] === '1') expect(plain[i]).toBe('1')
     expect(thinned.replaceAll('0', '').length).toBeLessThan(plain.replaceAll('0', '').length)
   })

@@ -33,7 +33,7 @@ export interface LoadedRule {
 }
 
 /** A trace that a series points at, as Prometheus has kept it. */
-export interface KeptExemplar {
+export interface StoredExemplar {
   readonly series: Readonly<Record<string, string>>
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -50,7 +50,7 @@ export interface Prometheus {
   range(query: string, from: number, to: number, step?: number): Promise<readonly Series[]>
   rules(): Promise<readonly LoadedRule[]>
   /** The exemplars of the series that a query names, of the last minute. */
-  exemplars(query: string): Promise<readonly KeptExemplar[]>
+  exemplars(query: string): Promise<readonly StoredExemplar[]>
   close(): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { valueOf, valuesOf, WireReader, type WireMessage } from './reader.ts'
 
 /** The end of a connection, as this side observed it. */
-export type Fate = 'fin' | 'reset'
+export type CloseState = 'fin' | 'reset'
 
 /** A request as the upstream received it. */
 export interface AppRequest extends WireMessage {
@@ -24,7 +24,7 @@ export interface AppConnection {
   readonly violations: string[]
   readonly requests: AppRequest[]
   /** Resolves when the other side is gone. */
-  readonly gone: Promise<Fate>
+  readonly gone: Promise<CloseState>
   goneAt: number | undefined
   /** True when bytes of an unfinished request are left. */
   partial(): boolean
@@ -35,7 +35,7 @@ export interface AppExchange {
   readonly request: AppRequest
   readonly connection: AppConnection
   readonly socket: Socket
-  readonly gone: Promise<Fate>
+  readonly gone: Promise<CloseState>
   /** Writes, and waits while the other side does not read. False once it is gone. */
   write(bytes: string | Buffer): Promise<boolean>
   /** Writes each piece in a turn of its own. */
@@ -159,7 +159,7 @@ function accept(
   options: RawAppOptions,
   hooks: Hooks,
 ): AppConnection {
-  let tellGone: (fate: Fate) => void = () => undefined
+  let tellGone: (closeState: CloseState) => void = () => undefined
   const connection: AppConnection = {
     index,
     socket,
@@ -172,9 +172,9 @@ function accept(
     goneAt: undefined,
     partial: () => !reader.idle,
   }
-  const depart = (fate: Fate): void => {
+  const depart = (closeState: CloseState): void => {
     connection.goneAt ??= performance.now()
-    tellGone(fate)
+    tellGone(closeState)
   }
   let turn: Promise<void> = Promise.resolve()
   const serve = async (before: Promise<void>, request: AppRequest): Promise<void> => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { drained, type Fate } from './raw-app.ts'
+import { drained, type CloseState } from './raw-app.ts'
 import { statusOf, WireReader, type WireMessage } from './reader.ts'
 
 /** A response as the client received it. */
@@ -21,7 +21,7 @@ export interface RawClientOptions {
 export class RawClient {
   readonly socket: Socket
   /** Resolves when the other side is gone, telling FIN from RST. */
-  readonly gone: Promise<Fate>
+  readonly gone: Promise<CloseState>
   /** The violations that a strict reader found. */
   readonly violations: string[] = []
   /** Every final response, whole or cut. */
@@ -34,7 +34,7 @@ export class RawClient {
   #infos: WireMessage[] = []
   readonly #waiters = new Set<() => void>()
   readonly #reader: WireReader
-  #fate: Fate | undefined
+  #closeState: CloseState | undefined
 
   private constructor(socket: Socket, options: RawClientOptions) {
     this.socket = socket
@@ -63,13 +63,13 @@ export class RawClient {
       this.#wake()
     })
     this.gone = new Promise((resolve) => {
-      const depart = (fate: Fate): void => {
-        if (this.#fate !== undefined) return
-        this.#fate = fate
-        const cut = this.#reader.end(fate === 'fin')
+      const depart = (closeState: CloseState): void => {
+        if (this.#closeState !== undefined) return
+        this.#closeState = closeState
+        const cut = this.#reader.end(closeState === 'fin')
         if (cut !== undefined && this.current !== undefined) this.responses.push(this.current)
         this.#wake()
-        resolve(fate)
+        resolve(closeState)
       }
       // libuv reports a reset that arrives together with bytes as an end.
       socket.on('end', () => depart(socket.remoteAddress === undefined ? 'reset' : 'fin'))
@@ -91,8 +91,8 @@ export class RawClient {
     return this.#bytes[0]?.toString('latin1') ?? ''
   }
 
-  get fate(): Fate | undefined {
-    return this.#fate
+  get closeState(): CloseState | undefined {
+    return this.#closeState
   }
 
   /** Writes each piece in a turn of its own; `method` determines how the response is read. */
@@ -166,7 +166,7 @@ export class RawClient {
   #until(met: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
-        if (!met() && this.#fate === undefined && this.violations.length === 0) return
+        if (!met() && this.#closeState === undefined && this.violations.length === 0) return
         this.#waiters.delete(check)
         resolve()
       }

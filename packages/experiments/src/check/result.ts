@@ -1,4 +1,4 @@
-import { asStarted, plain } from '#base'
+import { asInvoked, plain } from '#base'
 
 /** The result of one check. */
 export interface Check {
@@ -47,7 +47,7 @@ export function checksText(groups: readonly CheckGroup[]): string {
   const sections = groups.map(({ group, checks }) => {
     const lines = checks.map(({ check, result, found, fix, lines: shown }) => {
       const below = shown?.map((line) => `\n    ${plain(line)}`).join('')
-      const next = fix === undefined ? '' : `\n    ${plain(asStarted(fix))}`
+      const next = fix === undefined ? '' : `\n    ${plain(asInvoked(fix))}`
       return `${SIGNS[result]} ${check}:${below ?? ` ${plain(found)}`}${next}\n`
     })
     return `${group}\n${'-'.repeat(group.length)}\n${lines.join('')}\n`

@@ -2,7 +2,7 @@ import { parseBaseline } from '../load/baseline.ts'
 import { parseCalls } from '../load/calls-file.ts'
 import type { LoadOptions } from '../load/load-options.ts'
 import { urlNames } from '#rules'
-import { type Given, invalidOption, rejectProduction } from '#cli'
+import { type FlagInput, invalidOption, rejectProduction } from '#cli'
 import { readAs } from './read-input.ts'
 import type { LoadRequest } from '../commands/load.ts'
 import { type Expectation, parseExpectation } from '../load/expectation.ts'
@@ -47,7 +47,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   }
 }
 
-function expectationsOf(all: readonly Given[]): Expectation[] {
+function expectationsOf(all: readonly FlagInput[]): Expectation[] {
   return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
 }
 
@@ -67,7 +67,7 @@ function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {
   })
 }
 
-function asUsage<T>({ source }: Given, read: () => T): T {
+function asUsage<T>({ source }: FlagInput, read: () => T): T {
   try {
     return read()
   } catch (error) {

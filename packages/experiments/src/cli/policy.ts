@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { isRecord, plain, quoted, startWords } from '#base'
+import { isRecord, plain, quoted, ownCommand } from '#base'
 import { problemFrames } from '#rules'
 import type { RequestOf } from '../commands/operation.ts'
 import type {
@@ -75,7 +75,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'is written' : 'exists already, and is kept'
   await print(
-    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${startWords()} mcp policy trust ${path}\n`,
+    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
   )
   return 0
 }

@@ -3,7 +3,7 @@ import { isToken } from '#protocol'
 import { readAs } from './read-input.ts'
 import {
   asText,
-  type Given,
+  type FlagInput,
   group,
   invalidAddress,
   invalidFile,
@@ -31,7 +31,7 @@ const OWN = new Set([
 ])
 
 /** Parses headers written as `name=value`. Errors do not repeat values, which may be secret. */
-function parseHeaders(all: readonly Given[]): Readonly<Record<string, string>> {
+function parseHeaders(all: readonly FlagInput[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   for (const { text, source } of all) {
     const at = text.indexOf('=')
@@ -56,7 +56,7 @@ function parseHeaders(all: readonly Given[]): Readonly<Record<string, string>> {
 }
 
 /** Parses the URL of an MCP endpoint, or of another form. */
-export function parseTarget({ text, source }: Given, form = TARGET_FORM): URL {
+export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // The text may hold a password, so it is not repeated.
   if (url !== undefined && (url.username !== '' || url.password !== '')) {

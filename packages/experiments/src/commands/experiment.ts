@@ -7,7 +7,7 @@ import {
   type Environment,
   environmentLabelFlag,
   environmentNames,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -167,7 +167,7 @@ export function accessOf(flags: Values<typeof ACCESS_FLAGS>, env: Environment) {
 
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/
 
-function asImage(given: Given): string {
+function asImage(given: FlagInput): string {
   if (IMAGE.test(given.text)) return given.text
   throw invalidValue(given, 'is not an image name', 'write a name such as example.com/squall:1')
 }

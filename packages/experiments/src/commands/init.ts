@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { asStarted, oneLine, quoted, startWords } from '#base'
+import { asInvoked, oneLine, quoted, ownCommand } from '#base'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import {
   asText,
@@ -49,7 +49,7 @@ No tool is called. The first rule fails 10 % of the calls of a tool that is decl
     if (out === '-') await print(text)
     else await writeRules(out, text, force)
     if (out === '-') return 0
-    const run = `${startWords()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+    const run = `${ownCommand()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
     await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
     return 0
   },
@@ -83,7 +83,7 @@ export function firstRules({ server, tools }: ListedServer, url: URL): string {
   const left = tools.length - names.length
   const more = left > 0 ? `#   and ${left} more\n` : ''
   return `# Rules for ${oneLine(server, 100)} at ${url.origin}.
-# ${asStarted('squall validate checks this file, squall explain shows what it does')}.
+# ${asInvoked('squall validate checks this file, squall explain shows what it does')}.
 rules:
   - name: ${slug(tool.name)}-fails
     match: { tool: ${JSON.stringify(tool.name)} }

@@ -5,7 +5,7 @@ import {
   asText,
   type Context,
   type Environment,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidOption,
@@ -63,7 +63,7 @@ const LOAD_FLAGS = {
     expect: many(
       'condition',
       'condition for a usable result: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
-      asGiven<readonly Given[]>,
+      asGiven<readonly FlagInput[]>,
     ),
     sidecar: many(
       'address',
@@ -82,7 +82,7 @@ const LOAD_FLAGS = {
     slo: many(
       'gate',
       'gate such as "p99<2s", "success>99%", "blast<5%" or "runaway<1%"; the exit code is 1 when a gate fails',
-      asGiven<readonly Given[]>,
+      asGiven<readonly FlagInput[]>,
     ),
   }),
   ...group('Output:', {
@@ -143,24 +143,24 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
   }
 }
 
-function parseTools(given: readonly Given[]): readonly string[] {
+function parseTools(given: readonly FlagInput[]): readonly string[] {
   const names = given.flatMap(({ text }) => text.split(',')).map((name) => name.trim())
   return names.filter((name) => name !== '')
 }
 
-function parseSidecars(given: readonly Given[]): readonly URL[] {
+function parseSidecars(given: readonly FlagInput[]): readonly URL[] {
   if (given.length === 0) return []
   const endpoints = parseEndpoints(given.map(({ text }) => text))
   return endpoints.map((each) => new URL(`http://${endpointText(each)}`))
 }
 
-function parseProtocolVersion(given: Given): string {
+function parseProtocolVersion(given: FlagInput): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given.text
   throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
 }
 
 /** Parses the part of the load to run. `/4` takes the index of a pod of an indexed Job. */
-function parseShard({ text, source }: Given, env: Environment): Shard {
+function parseShard({ text, source }: FlagInput, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {

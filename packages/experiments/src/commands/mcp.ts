@@ -4,7 +4,7 @@ import {
   adminTokenOf,
   asText,
   atMost,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -120,18 +120,18 @@ export const MCP_APPROVE = operation({
   },
 })
 
-function targetsOf(given: readonly Given[]): readonly URL[] {
+function targetsOf(given: readonly FlagInput[]): readonly URL[] {
   atMost(MOST, given)
   return given.map((each) => parseTarget(each))
 }
 
-function namesOf(given: readonly Given[]): readonly string[] {
+function namesOf(given: readonly FlagInput[]): readonly string[] {
   atMost(MOST, given)
   return given.map((each) => parseObjectName(each))
 }
 
 function sidecarsOf(
-  given: readonly Given[],
+  given: readonly FlagInput[],
 ): readonly { readonly admin: AdminEndpoint; readonly rulesFile: string }[] {
   atMost(MOST, given)
   return given.map((each) => {

@@ -2,7 +2,7 @@ import { LABEL_NAME, PROMQL_DURATION } from '../slo/series.ts'
 import {
   asText,
   count,
-  type Given,
+  type FlagInput,
   group,
   invalidValue,
   many,
@@ -79,7 +79,7 @@ export const EXPERIMENT_NEXT = operation({
   },
 })
 
-function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
+function parseLabels(all: readonly FlagInput[]): Readonly<Record<string, string>> {
   for (const given of all) {
     const [name = ''] = given.text.split('=', 1)
     if (new RegExp(LABEL_NAME).test(name)) continue
@@ -88,7 +88,7 @@ function parseLabels(all: readonly Given[]): Readonly<Record<string, string>> {
   return pairs(all)
 }
 
-function parseRange(given: Given): string {
+function parseRange(given: FlagInput): string {
   if (new RegExp(PROMQL_DURATION).test(given.text)) return given.text
   throw invalidValue(given, 'is not a duration of PromQL', 'write 7d or 12h')
 }

@@ -4,7 +4,7 @@ import {
   asGiven,
   count,
   duration,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -66,7 +66,7 @@ export const PACE_FLAGS = {
     shard: one(
       'index/count',
       'run one part of the load, from 0/count; merge the results with squall load merge',
-      asGiven<Given>,
+      asGiven<FlagInput>,
     ),
   }),
   ...group('Resilience of the client (none by default):', {
@@ -133,13 +133,13 @@ export function resilienceOf(flags: PaceValues): LoadResilience {
   }
 }
 
-function parseRate(given: Given): number {
+function parseRate(given: FlagInput): number {
   const rate = readRate(given.text)
   if (rate !== undefined) return rate
   throw invalidValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
 }
 
-function parseShare(given: Given): number {
+function parseShare(given: FlagInput): number {
   const { text, source } = given
   if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
   const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0

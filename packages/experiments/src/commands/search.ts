@@ -3,7 +3,7 @@ import {
   atMost,
   count,
   duration,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -111,12 +111,12 @@ export function settingsOf(
   }
 }
 
-function asRanges(given: readonly Given[]): readonly string[] {
+function asRanges(given: readonly FlagInput[]): readonly string[] {
   atMost(2, given, ', because a search has one parameter or two')
   return given.map(asText)
 }
 
-function asErrorRates(given: Given): {
+function asErrorRates(given: FlagInput): {
   readonly falseFailed: number
   readonly falsePassed: number
 } {

@@ -1,4 +1,4 @@
-import { atMost, count, type Given, group, invalidValue, many, missing, one } from '#cli'
+import { atMost, count, type FlagInput, group, invalidValue, many, missing, one } from '#cli'
 import { operation } from './operation.ts'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 
@@ -51,7 +51,7 @@ invalid plan, 130 when it was interrupted.`,
 })
 
 /** Parses an integer, also in exponential form. */
-function asTasks(given: Given): number {
+function asTasks(given: FlagInput): number {
   const value = /^\d{1,9}(e\d)?$/i.test(given.text) ? Number(given.text) : 0
   if (value >= 1 && value <= MOST_TASKS) return value
   throw invalidValue(given, `is not a number from 1 to ${MOST_TASKS}`, 'write 1000000 or 1e6')

@@ -3,7 +3,7 @@ import {
   asText,
   count,
   duration,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -103,7 +103,7 @@ export type SweepRequest = RequestOf<typeof SWEEP>
 
 /** Reads names of a list that are separated by commas. */
 function listed<Name extends string>(
-  given: readonly Given[],
+  given: readonly FlagInput[],
   names: readonly Name[],
   what: string,
 ): readonly Name[] {

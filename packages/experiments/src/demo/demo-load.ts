@@ -5,7 +5,7 @@ import type { ErrorCount, LoadResult } from '../load/results/result.ts'
 import { endingsOf } from '../report/endings.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import { DEMO_TOOLS } from './demo-tools.ts'
-import type { Screen } from './screen.ts'
+import type { DemoScreen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
 /** Calls of a task: what an agent asks at once. */
@@ -39,7 +39,7 @@ export interface Loaded {
 const NOTHING: Counts = { calls: 0, injected: 0, real: 0 }
 
 /** Runs `squall load` against the sidecar, as its command does. */
-export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): Promise<Loaded> {
+export async function demoLoad(stage: Stage, screen: DemoScreen, asked: DemoLoad): Promise<Loaded> {
   const before = countsOf(stage)
   const startedAt = performance.now()
   let drawing: NodeJS.Timeout | undefined

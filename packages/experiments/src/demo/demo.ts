@@ -1,16 +1,16 @@
-import { asStarted, interruption } from '#base'
+import { asInvoked, interruption } from '#base'
 import type { Check, Phase } from './phase.ts'
 import { clean, twoPercent, withRetries } from './phases/load-phases.ts'
 import { editedLive } from './phases/edited-live.ts'
 import { life } from './phases/life.ts'
-import { nobodyNotices } from './phases/nobody-notices.ts'
+import { transparency } from './phases/transparency.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Played, showEnd } from './end-screen.ts'
-import { Screen } from './screen.ts'
+import { DemoScreen } from './screen.ts'
 import { Stage } from './stage.ts'
 import { writeReport } from '../report/write-report.ts'
 import { runLoad } from '../load/run-load.ts'
@@ -29,7 +29,7 @@ export interface DemoOptions {
 
 /** The phases of the demo in their order. */
 export const PHASES: readonly Phase[] = [
-  nobodyNotices,
+  transparency,
   clean,
   twoPercent,
   withRetries,
@@ -45,7 +45,7 @@ export async function demo(options: DemoOptions, version: string): Promise<numbe
   const { stdout } = process
   // A reader such as head closes the pipe early.
   stdout.on('error', () => {})
-  const screen = new Screen(options.json ? undefined : stdout)
+  const screen = new DemoScreen(options.json ? undefined : stdout)
   const stopped = new Promise<'SIGINT' | 'SIGTERM'>((resolve) => {
     interruption(1, SIGNALS, (signal) => resolve(signal as (typeof SIGNALS)[number]))
   })
@@ -78,7 +78,7 @@ export async function demo(options: DemoOptions, version: string): Promise<numbe
 
 async function stay(
   stage: Stage,
-  screen: Screen,
+  screen: DemoScreen,
   addresses: Addresses,
   stopped: Promise<unknown>,
 ): Promise<void> {
@@ -117,7 +117,7 @@ export function short(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toFixed(4)) : value
 }
 
-async function play(stage: Stage, screen: Screen): Promise<Played[]> {
+async function play(stage: Stage, screen: DemoScreen): Promise<Played[]> {
   screen.line(screen.paint('strong', `squall ${stage.version} demo`))
   screen.line('An MCP server, Squall in front of it, and clients, all on this machine.')
   const played: Played[] = []
@@ -185,7 +185,7 @@ function addressesOf({ server, sidecar, target, rulesFile }: Stage): Addresses {
 }
 
 /** Shows the addresses and files, and what to try. */
-function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses): void {
+function showAddresses(screen: DemoScreen, { app, squall, page, rules }: Addresses): void {
   const strong = (text: string): string => screen.paint('strong', text)
   screen.line()
   screen.line(` page    ${strong(page)}`)
@@ -195,7 +195,7 @@ function showAddresses(screen: Screen, { app, squall, page, rules }: Addresses):
   screen.line()
   screen.line(` ${PER_SECOND} calls a second go on, and the server fails by itself now and then.`)
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
-  screen.line(asStarted(` Or in a terminal:  squall top ${new URL(page).host}`))
+  screen.line(asInvoked(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
   screen.line(' Ctrl-C ends everything.')
 }

@@ -1,7 +1,7 @@
-import { asStarted, integerText, percentage, plainNumber, type Tone } from '#base'
+import { asInvoked, integerText, percentage, plainNumber, type Tone } from '#base'
 import { endingsOf } from '../report/endings.ts'
 import { type DemoRun, faultsSeen, type Phase, type PhaseResult } from './phase.ts'
-import type { Screen } from './screen.ts'
+import type { DemoScreen } from './screen.ts'
 
 /** A phase that was played. */
 export interface Played {
@@ -22,7 +22,7 @@ const NAME = 25
 const CELL = 13
 
 /** Shows the results to a reader who sees nothing else of the demo. */
-export function showEnd(screen: Screen, played: readonly Played[], facts: EndFacts): void {
+export function showEnd(screen: DemoScreen, played: readonly Played[], facts: EndFacts): void {
   const strong = (text: string): string => screen.paint('strong', text)
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   screen.rule()
@@ -40,9 +40,9 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   screen.line()
   if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
   if (!facts.stays) {
-    screen.line(asStarted(' next      squall demo --stay   its page, load, and rules to edit'))
+    screen.line(asInvoked(' next      squall demo --stay   its page, load, and rules to edit'))
   }
-  screen.line(asStarted(' try it    squall try --url http://127.0.0.1:3000/mcp'))
+  screen.line(asInvoked(' try it    squall try --url http://127.0.0.1:3000/mcp'))
   screen.line(
     screen.paint(
       'quiet',
@@ -53,7 +53,7 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
 }
 
 /** The one thing to remember, in numbers that were just measured. */
-function conclusion(screen: Screen, runs: readonly DemoRun[]): string[] {
+function conclusion(screen: DemoScreen, runs: readonly DemoRun[]): string[] {
   const [, broken, retried] = runs
   if (broken === undefined || retried === undefined) return []
   const { tcsr, blastRadius } = broken.result.indicators
@@ -112,7 +112,7 @@ const EXPLAINED = [
   'share e of failed calls predicts. TCAF: calls per task, without retries.',
 ] as const
 
-function runTable(screen: Screen, runs: readonly DemoRun[]): string[] {
+function runTable(screen: DemoScreen, runs: readonly DemoRun[]): string[] {
   const head = runs.map(({ column }) => column.padStart(CELL)).join('')
   const rows = ROWS.map(({ name, tone, shown }) => {
     const cells = runs.map((run) => {
@@ -126,7 +126,7 @@ function runTable(screen: Screen, runs: readonly DemoRun[]): string[] {
   return [`${' '.repeat(NAME)}${screen.paint('strong', head)}`, ...rows]
 }
 
-function showPart(screen: Screen, { result }: Played): void {
+function showPart(screen: DemoScreen, { result }: Played): void {
   for (const { word, text, ok } of result.summary ?? []) {
     screen.line(` ${screen.marker(ok)} ${screen.paint('strong', word.padEnd(WORD))}${text}`)
   }

@@ -1,6 +1,6 @@
 import type { LoadResult } from '../load/results/result.ts'
 import { integerText } from '#base'
-import type { Screen } from './screen.ts'
+import type { DemoScreen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
 /** An expectation, and whether it was met. */
@@ -46,7 +46,7 @@ export interface Phase {
   /** The key in `--json`. */
   readonly key: string
   readonly title: string
-  run(stage: Stage, screen: Screen): Promise<PhaseResult>
+  run(stage: Stage, screen: DemoScreen): Promise<PhaseResult>
 }
 
 /** Formats milliseconds, below 10 with two decimals. */

@@ -6,7 +6,7 @@ const BAR = 30
 const REDRAW_MS = 60
 
 /** Shows the demo: with colours and a moving bar on a terminal, in plain lines elsewhere. */
-export class Screen {
+export class DemoScreen {
   readonly #out: NodeJS.WriteStream | undefined
   #barShown = false
   #drawnAt = 0

@@ -1,4 +1,4 @@
-import { asStarted, duration, latency, markdownText, quoted, shortDigest } from '#base'
+import { asInvoked, duration, latency, markdownText, quoted, shortDigest } from '#base'
 import { agentTable, verdictTable } from '../report/agent-tables.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
@@ -12,7 +12,7 @@ import { agentsOf, marginTable, phasesOf, phaseTable, timelineTable } from './ex
 import { frontHtml } from './front-page.ts'
 import { recoveryText, summaryOf } from './summary.ts'
 import { writeReport } from '../report/write-report.ts'
-import type { KeptPlan } from './read-plan.ts'
+import type { SavedPlan } from './read-plan.ts'
 
 /** Describes the result of an experiment on one line. */
 export function verdictLine({ verdict, stage, code, why }: ExperimentResult): string {
@@ -88,7 +88,7 @@ export function experimentMarkdown(result: ExperimentResult, next?: ReportTable)
       `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
       `- server ${markdownText(server ?? 'unknown')}, Squall ${markdownText(squall)}`,
       `- seed ${seed}, plan ${shortDigest(planDigest)}, rules ${shortDigest(rulesDigest)}`,
-      `- repeat exactly: \`${asStarted('squall experiment again')} ${id}\``,
+      `- repeat exactly: \`${asInvoked('squall experiment again')} ${id}\``,
     ].join('\n'),
   ]
   return `${blocks.join('\n\n')}\n`
@@ -146,7 +146,7 @@ export const NEXT = 'next'
 export async function writeReports(
   experiments: string,
   result: ExperimentResult,
-  kept: KeptPlan,
+  kept: SavedPlan,
   next?: NextTests,
 ): Promise<string> {
   const directory = join(experiments, result.id)

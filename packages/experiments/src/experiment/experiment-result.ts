@@ -227,11 +227,11 @@ type Member = keyof typeof HISTORY_PROPERTIES
 
 export const HISTORY_MEMBERS = Object.keys(HISTORY_PROPERTIES) as readonly Member[]
 
-type Kept = Pick<ExperimentResult, Member>
+type StoredResult = Pick<ExperimentResult, Member>
 
 /** An entry of the history; those of earlier versions have no versions and no alerts. */
-export type HistoryEntry = Omit<Kept, 'alerts' | 'squall' | 'server'> &
-  Partial<Pick<Kept, 'alerts' | 'squall' | 'server'>>
+export type HistoryEntry = Omit<StoredResult, 'alerts' | 'squall' | 'server'> &
+  Partial<Pick<StoredResult, 'alerts' | 'squall' | 'server'>>
 
 /** The schema of a line of the history. */
 export const HISTORY_SCHEMA = {

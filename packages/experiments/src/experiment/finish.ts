@@ -18,7 +18,7 @@ import { type Ended, summaryOf } from './summary.ts'
 import { widest } from '#rules'
 import type { Timeline } from './timeline.ts'
 
-export interface Parts {
+export interface EndInput {
   readonly startedAt: Date
   readonly before: PhaseResult
   /** The read-only tools of the server. */
@@ -29,12 +29,12 @@ export interface Parts {
   readonly timeline: Timeline
 }
 
-export function experimentResult(context: Context, parts: Parts): ExperimentResult {
+export function experimentResult(context: Context, parts: EndInput): ExperimentResult {
   const ended = endedResult(context, parts)
   return { ...ended, ...summaryOf(ended) }
 }
 
-function endedResult(context: Context, parts: Parts): Ended {
+function endedResult(context: Context, parts: EndInput): Ended {
   const { plan, id, version, again, past, steadiness, alerts } = context
   const { startedAt, before, tools, stages, restored, after, timeline } = parts
   const end = endOf(parts)
@@ -98,7 +98,7 @@ function verdictOf(end: EarlyEnd | undefined): Verdict {
 function endOf({
   stages,
   after,
-}: Parts): (EarlyEnd & { readonly stage: string | null }) | undefined {
+}: EndInput): (EarlyEnd & { readonly stage: string | null }) | undefined {
   if (stages.end !== undefined) return stages.end
   if (after === undefined) return { ...INTERRUPTED, stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }

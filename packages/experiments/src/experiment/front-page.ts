@@ -79,9 +79,9 @@ ${panels.join('\n')}
 }
 
 /** The parts of a column from the bottom, with the names of their colours. */
-type Parts = readonly (readonly [colour: string, value: number])[]
+type ColumnValues = readonly (readonly [colour: string, value: number])[]
 
-function partsOf(metric: string, { load }: Phase, value: number | null): Parts {
+function partsOf(metric: string, { load }: Phase, value: number | null): ColumnValues {
   if (metric !== 'errors' || load === undefined) {
     return [[metric === 'injected' ? metric : 'ok', value ?? 0]]
   }
@@ -96,7 +96,7 @@ function panelHtml(
   title: string,
   gates: readonly PhaseGate[],
   phases: readonly Phase[],
-  of: { readonly shown: (phase: Phase) => string; readonly parts: (phase: Phase) => Parts },
+  of: { readonly shown: (phase: Phase) => string; readonly parts: (phase: Phase) => ColumnValues },
 ): string {
   // Of several limits on one measure, the one that failed.
   const gate = gates.find(({ ok }) => !ok) ?? gates[0]
@@ -116,7 +116,7 @@ function panelHtml(
   return `<tbody><tr><th scope="rowgroup" colspan="${phases.length}">${text(name)}</th></tr><tr>${cells.join('')}</tr></tbody>`
 }
 
-function columnSvg(parts: Parts, top: number, limit: number): string {
+function columnSvg(parts: ColumnValues, top: number, limit: number): string {
   let y = HEIGHT
   const rects = parts.map(([colour, value]) => {
     // A single failure must be visible.

@@ -239,7 +239,7 @@ function at(code: Problem['code'], message: string, path: string): Problem {
 }
 
 /** A stored plan with all its files, so that the run can be repeated exactly. */
-export interface KeptPlan {
+export interface SavedPlan {
   readonly file: string
   readonly directory: string
   readonly text: string
@@ -247,9 +247,9 @@ export interface KeptPlan {
   readonly files: Readonly<Record<string, string>>
 }
 
-export interface ReadAndKept {
+export interface ReadAndSaved {
   readonly read: ReadPlan
-  readonly kept: KeptPlan
+  readonly kept: SavedPlan
 }
 
 /** Reads a plan and collects the files that it names. */
@@ -259,7 +259,7 @@ export async function readAndKeep(
   readText: PlanSource['readText'],
   production?: ProductionCheck,
   policy?: Policy,
-): Promise<ReadAndKept> {
+): Promise<ReadAndSaved> {
   const directory = dirname(resolve(file))
   const files: Record<string, string> = {}
   const keepText = async (path: string): Promise<string> => (files[path] = await readText(path))

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { quoted, durationText, plain, shownUrl } from '#base'
 import type { ControlRequest } from '../commands/mcp.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
 import { tooManyRuns, withSidecars } from '../operations/run-here.ts'
@@ -19,7 +19,7 @@ import { adminUrl } from './open-sidecars.ts'
 /** A plan that the policy and the bounds of the server allow. */
 export interface CheckedPlan {
   readonly plan: Plan
-  readonly kept: KeptPlan
+  readonly kept: SavedPlan
   readonly policy: Policy
 }
 

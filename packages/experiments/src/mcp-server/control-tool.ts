@@ -11,7 +11,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
 import type { Static, TObject } from 'typebox'
-import { asStarted, fieldsOf, oneLine, plain, shortened } from '#base'
+import { asInvoked, fieldsOf, oneLine, plain, shortened } from '#base'
 import { UsageError } from '#cli'
 import { KubeError } from '#kubernetes'
 import type { ControlRequest } from '../commands/mcp.ts'
@@ -144,7 +144,7 @@ async function respond(
     const shown = (reasons ?? [messageOf(error)]).map((each) => oneLine(each, MAX_REASON))
     await call.audit({ outcome, reasons: shown }).catch(() => {})
     const help = error instanceof DeniedError ? error.help : ''
-    const text = shortened(shown.map(asStarted).join('\n') + help, MAX_TEXT)
+    const text = shortened(shown.map(asInvoked).join('\n') + help, MAX_TEXT)
     return { isError: true, content: [{ type: 'text', text }] }
   }
 }

@@ -30,8 +30,8 @@ function faultFor(name: string) {
       .toSorted((one, other) => one.at - other.at)[0]?.fault
   return (
     FAULTS.find((fault) => fault.name.toLowerCase() === word) ??
-    by(({ elsewhere }) => elsewhere, `\`${word}\``) ??
-    by(({ summary, meets }) => `${summary} ${meets}`)
+    by(({ otherTools }) => otherTools, `\`${word}\``) ??
+    by(({ summary, clientSees }) => `${summary} ${clientSees}`)
   )
 }
 
@@ -58,9 +58,9 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
         const names = FAULTS.map((fault) => fault.name)
         throw new DeniedError(`name: there is no such fault; use one of ${names.join(', ')}`)
       }
-      const { summary, meets, example, schema: parameters } = found
-      const shown = { name: found.name, summary, meets, example, parameters }
-      return { text: `${summary}\n${meets}\n\n${example}`, data: { faults: [shown] } }
+      const { summary, clientSees, example, schema: parameters } = found
+      const shown = { name: found.name, summary, clientSees, example, parameters }
+      return { text: `${summary}\n${clientSees}\n\n${example}`, data: { faults: [shown] } }
     },
   }),
   defineTool({

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { planFor, type PlanSetting } from './next-plan.ts'
 import { type Behaviour, type Rank, rank } from './rank.ts'
-import { asStarted, foreign } from '#base'
+import { asInvoked, foreign } from '#base'
 import { NEXT, type NextTests } from '../experiment/experiment-report.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { readStored } from '../experiment/kept-plan.ts'
-import type { KeptPlan } from '../experiment/read-plan.ts'
+import { readStored } from '../experiment/saved-plan.ts'
+import type { SavedPlan } from '../experiment/read-plan.ts'
 import { cell, type ReportTable } from '../report/report-table.ts'
 import { merged } from './baselines.ts'
 import type { Policy } from '../policy/policy-schema.ts'
@@ -29,7 +29,7 @@ export interface PolicyOfRun {
 export async function nextTests(
   experiments: string,
   result: ExperimentResult,
-  kept: KeptPlan,
+  kept: SavedPlan,
   limits?: PolicyOfRun,
 ): Promise<NextTests | undefined> {
   const read = await readStored(kept)
@@ -88,7 +88,7 @@ function nextTable(
   files: readonly string[],
   { target, flags }: { readonly target: string; readonly flags: string },
 ): ReportTable {
-  const command = asStarted(`squall experiment next --target ${target}${flags}`)
+  const command = asInvoked(`squall experiment next --target ${target}${flags}`)
   return {
     title: 'What to test next',
     about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now.`,
@@ -98,7 +98,7 @@ function nextTable(
       cell(foreign(tool)),
       { text: question.fault, about: question.asks },
       cell(foreign(reasons.join('; ').replaceAll(/: (?:weight |\+)[\d.]+/g, ''), 400)),
-      cell(foreign(asStarted(`squall experiment run${flags} ${files[i]}`), 400)),
+      cell(foreign(asInvoked(`squall experiment run${flags} ${files[i]}`), 400)),
     ]),
   }
 }

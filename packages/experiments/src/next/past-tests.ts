@@ -4,7 +4,7 @@ import { readHistory, readPastResult } from '../experiment/history.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { WrittenRule } from '../experiment/plan.ts'
 import { toolMatcher } from '../experiment/plan-rejections.ts'
-import { readKept } from '../experiment/kept-plan.ts'
+import { readSavedPlan } from '../experiment/saved-plan.ts'
 import { readSearch } from '../search/search-result.ts'
 import { questionsOf } from './questions.ts'
 import type { PastTest } from './rank.ts'
@@ -43,7 +43,7 @@ export async function pastRuns(experiments: string, target: string): Promise<rea
       const { size } = await stat(join(experiments, id, 'report.json'))
       if (size > MAX_REPORT) continue
       const result = await readPastResult(experiments, id)
-      const { read } = await readKept(experiments, id)
+      const { read } = await readSavedPlan(experiments, id)
       if (read.ok) found.push({ result, rules: read.plan.rules?.rules ?? [] })
     } catch {
       // A damaged run must not cost the report of another one.

@@ -2,7 +2,7 @@ import { fieldsOf, quoted } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
 import type { EXPERIMENT_SEARCH } from '../commands/search.ts'
 import type { Plan } from '../experiment/plan.ts'
-import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { LoadError } from '../load/load-error.ts'
 import { type Condition, parseCondition } from '../search/condition.ts'
@@ -18,7 +18,7 @@ export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
 
 /** A plan to search, and the plan as it is stored. */
 export interface OpenedSearch extends SearchPlan {
-  readonly kept: KeptPlan
+  readonly kept: SavedPlan
   readonly settings: SearchSettings
   /** The reasons to reject the plan as it is written. */
   readonly rejections: readonly Rejection[]
@@ -45,7 +45,7 @@ export async function openSearch(request: SearchRequest) {
 }
 
 /** Returns a function that reads the files stored with a plan. */
-export function filesOf({ files }: KeptPlan): (path: string) => Promise<string> {
+export function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
   return async (path) => {
     const text = files[path]
     if (text === undefined) throw new Error('it was not stored with the search')
@@ -70,7 +70,7 @@ function searchOf(
 
 /** Returns the plan of a search. */
 export function searchPlan(
-  { plan, kept }: { readonly plan: Plan; readonly kept: KeptPlan },
+  { plan, kept }: { readonly plan: Plan; readonly kept: SavedPlan },
   variations: readonly Variation[],
   condition: Condition,
 ): SearchPlan {

@@ -1,11 +1,11 @@
 import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
 import type { RequestOf } from '../commands/operation.ts'
-import { NotKeptError, readKept } from '../experiment/kept-plan.ts'
+import { NotSavedError, readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
-import { asStarted, plain, quoted, readBounded } from '#base'
+import { asInvoked, plain, quoted, readBounded } from '#base'
 import {
   MAX_PLAN_BYTES,
-  type ReadAndKept,
+  type ReadAndSaved,
   type ReadPlan,
   readAndKeep,
 } from '../experiment/read-plan.ts'
@@ -24,7 +24,7 @@ export async function readAsked({
   production,
   policy: path,
 }: Pick<RunRequest, 'plan' | 'experiments' | 'production' | 'policy'>): Promise<
-  ReadAndKept & { readonly policy: Policy | undefined; readonly again?: string }
+  ReadAndSaved & { readonly policy: Policy | undefined; readonly again?: string }
 > {
   const policy = path === undefined ? undefined : await readPolicyFile(path)
   if (plan.kind === 'file') {
@@ -32,11 +32,11 @@ export async function readAsked({
   }
   const id = await pastId(experiments, plan.id)
   try {
-    const { read, kept } = await readKept(experiments, id, production, policy)
+    const { read, kept } = await readSavedPlan(experiments, id, production, policy)
     const past = (await readHistory(experiments)).find((entry) => entry.id === id)
     return { read: seeded(read, past?.seed), kept, policy, again: id }
   } catch (error) {
-    if (!(error instanceof NotKeptError)) throw error
+    if (!(error instanceof NotSavedError)) throw error
     throw invalidFile(error.message, 'squall experiment list shows the runs')
   }
 }
@@ -53,7 +53,7 @@ export async function readPlanFile(
   path: string,
   production?: ProductionCheck,
   policy?: Policy,
-): Promise<ReadAndKept> {
+): Promise<ReadAndSaved> {
   let text: string
   try {
     text = await textOf(path)
@@ -79,7 +79,7 @@ export function complaintsOf(file: string, rejections: readonly LocatedRejection
 /** Describes reasons that are not about a line of the plan. */
 export function rejectedLines(rejections: readonly Rejection[]): string {
   return rejections
-    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asStarted(fix)}`)}\n`)
+    .map(({ code, wrong, fix }) => `${code}: ${plain(`${wrong}; ${asInvoked(fix)}`)}\n`)
     .join('')
 }
 
@@ -94,7 +94,7 @@ export async function printRejected(
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
-  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asStarted(fix))}\n`
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(asInvoked(fix))}\n`
 }
 
 async function textOf(path: string): Promise<string> {

@@ -14,7 +14,7 @@ import { writeReports } from '../experiment/experiment-report.ts'
 import { addToHistory, readHistory } from '../experiment/history.ts'
 import { LocalSidecar } from '../experiment/local-sidecar.ts'
 import type { Plan } from '../experiment/plan.ts'
-import type { KeptPlan } from '../experiment/read-plan.ts'
+import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { runExperiment } from '../experiment/run-experiment.ts'
 import { tooManyRejections } from '../policy/policy-rejections.ts'
@@ -93,7 +93,7 @@ export async function runHere(
 export async function storeResult(
   experiments: string,
   result: ExperimentResult,
-  kept: KeptPlan,
+  kept: SavedPlan,
   { isOfSearch = false, policy }: { isOfSearch?: boolean; policy?: PolicyOfRun | undefined } = {},
 ): Promise<string> {
   const next = isOfSearch ? undefined : await nextTests(experiments, result, kept, policy)

@@ -8,7 +8,7 @@ import { PRODUCTION_NAMES, readYaml } from '#rules'
 import { INTERRUPTED, invalidFile, print } from '#cli'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
-import type { KeptPlan } from '../experiment/read-plan.ts'
+import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { complaints, complaintsOf, printRejected, readAsked, rejectedLines } from './read-plans.ts'
 import type { Plan } from '../experiment/plan.ts'
@@ -69,7 +69,7 @@ async function runToReport(request: RunRequest): Promise<number> {
 /** Runs until a signal, and reports the result unless it was stopped without one. */
 async function toReport(
   request: RunRequest,
-  kept: KeptPlan,
+  kept: SavedPlan,
   { policy }: Plan,
   run: (stop: AbortSignal) => Promise<ExperimentResult | undefined>,
 ): Promise<number> {
@@ -108,7 +108,7 @@ function withSeed(text: string, seed: number): string {
 async function reported(
   { experiments, json, junit, policy: file }: RunRequest,
   result: ExperimentResult,
-  kept: KeptPlan,
+  kept: SavedPlan,
   policy: Policy | undefined,
 ): Promise<number> {
   const limits = policy === undefined || file === undefined ? undefined : { policy, file }

@@ -1,7 +1,7 @@
 import type { accessOf } from '../commands/experiment.ts'
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
 import { percentage } from '#base'
-import { type KeptPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
 import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
@@ -46,7 +46,7 @@ export async function runPoint(
     decide,
   }: {
     readonly text: string
-    readonly kept: KeptPlan
+    readonly kept: SavedPlan
     readonly policy: Policy | undefined
     readonly stop: AbortSignal
     readonly condition: Condition

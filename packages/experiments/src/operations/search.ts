@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { asStarted, durationText, interruption, plain, plainText, shownUrl } from '#base'
+import { asInvoked, durationText, interruption, plain, plainText, shownUrl } from '#base'
 import { join } from 'node:path'
 import { readAndKeep } from '../experiment/read-plan.ts'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
@@ -7,7 +7,7 @@ import { newId } from '../experiment/run-experiment.ts'
 import type { Policy } from '../policy/policy-schema.ts'
 import { rangeTexts, runText, searchRejection, spanOf, wholeText } from '../search/search-plan.ts'
 import {
-  type KeptSearch,
+  type PastSearch,
   keepSearch,
   SEARCH_SCHEMA,
   type SearchEnd,
@@ -96,7 +96,7 @@ export async function runSearch(
     beforeRun,
     resumes = false,
   }: {
-    readonly earlier?: KeptSearch | undefined
+    readonly earlier?: PastSearch | undefined
     readonly policy: Policy | undefined
     readonly stop: AbortSignal
     /** Reports each run, and the limit after it. */
@@ -158,7 +158,7 @@ export async function runSearch(
     }
     return result
   }
-  const command = `${asStarted('squall experiment search --resume')} ${id}`
+  const command = `${asInvoked('squall experiment search --resume')} ${id}`
   const resume = resumes ? `; ${command} goes on` : ''
   onProgress(`search ${id}`)
   for (;;) {

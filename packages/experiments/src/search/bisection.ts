@@ -1,7 +1,7 @@
 import type { Decision } from './sequential-test.ts'
 
 /** The magnitudes of a search, from the mildest to the strongest, which may be the smaller number. */
-export interface Range {
+export interface Extent {
   readonly mildest: number
   readonly strongest: number
   /** True when only integers can be written. */
@@ -9,19 +9,19 @@ export interface Range {
 }
 
 /** Returns the magnitude at a position: 0 is the mildest, 1 the strongest, by equal factors. */
-export function magnitudeAt({ mildest, strongest, isWhole }: Range, position: number): number {
+export function magnitudeAt({ mildest, strongest, isWhole }: Extent, position: number): number {
   if (position === 0 || position === 1) return position === 0 ? mildest : strongest
   const rounded = Number((mildest * (strongest / mildest) ** position).toPrecision(3))
   return isWhole === true ? Math.round(rounded) : rounded
 }
 
 /** Returns the position of a magnitude. */
-export function positionOf({ mildest, strongest }: Range, magnitude: number): number {
+export function positionOf({ mildest, strongest }: Extent, magnitude: number): number {
   return Math.log(magnitude / mildest) / Math.log(strongest / mildest)
 }
 
 /** Returns the difference of positions between magnitudes that differ by a factor. */
-export function stepOf({ mildest, strongest }: Range, factor: number): number {
+export function stepOf({ mildest, strongest }: Extent, factor: number): number {
   return Math.log(factor) / Math.abs(Math.log(strongest / mildest))
 }
 
@@ -102,7 +102,7 @@ export interface Point extends Magnitudes {
 }
 
 export interface Precision {
-  readonly range: Range
+  readonly range: Extent
   /** The relative width of the interval at which the search ends. */
   readonly precision: number
   /** The probability with which the interval has the limit. */

@@ -6,7 +6,7 @@ import {
   type Precision,
   magnitudeAt,
   positionOf,
-  type Range,
+  type Extent,
 } from './bisection.ts'
 import { type Batch, decide, type Decision, type ErrorRates, sum } from './sequential-test.ts'
 
@@ -19,7 +19,7 @@ export interface Measurement {
 
 /** The range of a parameter. */
 export interface Span {
-  readonly range: Range
+  readonly range: Extent
   /** Returns the strongest magnitude that may follow one that passed, or that may come first. */
   readonly widest: (passed: number | undefined) => number
 }

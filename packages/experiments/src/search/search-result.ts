@@ -1,8 +1,8 @@
 import { rename, writeFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, listOf, readBounded } from '#base'
-import { isKeptPlan } from '../experiment/kept-plan.ts'
-import type { KeptPlan } from '../experiment/read-plan.ts'
+import { isSavedPlan } from '../experiment/saved-plan.ts'
+import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
 import type { Step } from './limit-search.ts'
 
@@ -49,15 +49,15 @@ export interface SearchResult extends Limit {
 }
 
 /** A stored search with its plan, from which it can be resumed. */
-export interface KeptSearch {
+export interface PastSearch {
   readonly result: SearchResult
-  readonly kept: KeptPlan
+  readonly kept: SavedPlan
 }
 
 const FILE = 'search.json'
 
 /** Writes a search into the directory of its id; replaces the file at once. */
-export async function keepSearch(experiments: string, search: KeptSearch): Promise<void> {
+export async function keepSearch(experiments: string, search: PastSearch): Promise<void> {
   const directory = join(experiments, search.result.id)
   await mkdir(directory, { recursive: true })
   const beside = join(directory, `${FILE}.new`)
@@ -66,7 +66,7 @@ export async function keepSearch(experiments: string, search: KeptSearch): Promi
 }
 
 /** Reads a stored search; undefined when there is none with the id, or when it is invalid. */
-export async function readSearch(experiments: string, id: string): Promise<KeptSearch | undefined> {
+export async function readSearch(experiments: string, id: string): Promise<PastSearch | undefined> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) return undefined
   try {
     const bytes = await readBounded(join(experiments, id, FILE), MAX_BYTES)
@@ -78,7 +78,7 @@ export async function readSearch(experiments: string, id: string): Promise<KeptS
   }
 }
 
-function isKept(value: unknown): value is KeptSearch {
+function isKept(value: unknown): value is PastSearch {
   const { result, kept } = fieldsOf(value)
   const { schema, points, runs, calls, settings, startedAt } = fieldsOf(result)
   const { vary, until, ...rates } = fieldsOf(settings)
@@ -89,7 +89,7 @@ function isKept(value: unknown): value is KeptSearch {
     vary.length > 0 &&
     vary.every((each) => typeof each === 'string') &&
     Object.values(rates).every((each) => Number.isFinite(each)) &&
-    isKeptPlan(kept) &&
+    isSavedPlan(kept) &&
     Array.isArray(runs) &&
     Number.isFinite(calls) &&
     Array.isArray(points) &&

@@ -5,7 +5,7 @@ import {
   type Point,
   magnitudeAt,
   positionOf,
-  type Range,
+  type Extent,
 } from './bisection.ts'
 import type { SearchResult } from './search-result.ts'
 import type { Step } from './limit-search.ts'
@@ -105,7 +105,7 @@ function grid(
   ]
 }
 
-function stateAt({ where, interval: [low, high] }: Step, range: Range, position: number): string {
+function stateAt({ where, interval: [low, high] }: Step, range: Extent, position: number): string {
   if (where !== 'within') return where === 'above' ? '.' : '#'
   if (low !== null && position < positionOf(range, low)) return '.'
   return high !== null && position >= positionOf(range, high) ? '#' : '~'

@@ -1,6 +1,6 @@
 import { fieldsOf, isRecord, quoted, readDuration, readPercent, readSize } from '#base'
 import { LoadError } from '../load/load-error.ts'
-import type { Magnitudes, Range } from './bisection.ts'
+import type { Magnitudes, Extent } from './bisection.ts'
 
 /** A magnitude of the faults of a plan, and its range. */
 export interface Variation {
@@ -8,7 +8,7 @@ export interface Variation {
   readonly text: string
   /** `percent`, or a fault and its parameter. */
   readonly path: readonly string[]
-  readonly range: Range
+  readonly range: Extent
   /** Returns a magnitude as it is written into a plan. */
   readonly shown: (magnitude: number) => string
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../load/clock.ts'
 /** Events between two looks at `stop`: a signal arrives only between turns of the event loop. */
 const TURN = 4_096
 
-interface Event {
+interface TimedEvent {
   readonly at: number
   /** Events of the same time keep their order. */
   readonly number: number
@@ -12,7 +12,7 @@ interface Event {
 
 /** Passes simulated time: from one event to the next, which a binary heap keeps. */
 export class VirtualTime implements Clock {
-  readonly #heap: Event[] = []
+  readonly #heap: TimedEvent[] = []
   #number = 0
   #now = 0
 
@@ -28,7 +28,7 @@ export class VirtualTime implements Clock {
     return new Promise((act) => this.#add({ at: this.#now + ms, number: this.#number++, act }))
   }
 
-  #add(event: Event): void {
+  #add(event: TimedEvent): void {
     const heap = this.#heap
     let place = heap.length
     while (place > 0) {
@@ -58,7 +58,7 @@ export class VirtualTime implements Clock {
     })
   }
 
-  #take(): Event | undefined {
+  #take(): TimedEvent | undefined {
     const heap = this.#heap
     const first = heap[0]
     const last = heap.pop()
@@ -77,6 +77,6 @@ export class VirtualTime implements Clock {
   }
 }
 
-function isBefore(one: Event, other: Event): boolean {
+function isBefore(one: TimedEvent, other: TimedEvent): boolean {
   return one.at < other.at || (one.at === other.at && one.number < other.number)
 }

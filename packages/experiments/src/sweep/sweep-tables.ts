@@ -1,4 +1,4 @@
-import { durationText, foreign, integerText, percentage, startWords } from '#base'
+import { durationText, foreign, integerText, percentage, ownCommand } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import { FAULT_RULES } from './faults.ts'
 import { type SweepVerdict, VERDICTS } from './judge.ts'
@@ -114,7 +114,7 @@ export function againCommand({ id }: CellResult, { settings }: SweepResult): str
     ...(repeat === 1 ? [] : [`--repeat ${repeat}`]),
     ...(cellTimeoutMs === 30_000 ? [] : [`--cell-timeout ${durationText(cellTimeoutMs)}`]),
   ]
-  return `${startWords()} sweep ${flags.join(' ')} -- ${command.map(shellWord).join(' ')}`
+  return `${ownCommand()} sweep ${flags.join(' ')} -- ${command.map(shellWord).join(' ')}`
 }
 
 function shellWord(word: string): string {

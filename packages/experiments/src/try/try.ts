@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { asStarted, oneLine } from '#base'
+import { asInvoked, oneLine } from '#base'
 import { drainSignal, INTERRUPTED, readVersion } from '#cli'
 import { assemble, createLogger, parseRunOptions } from '#sidecar'
 import { withToken } from '../cli/server-flags.ts'
@@ -21,7 +21,7 @@ const OWN = /^SQUALL_/
 const NEVER = new Promise<never>(() => {})
 const ERRORS = createLogger({ level: 'error', format: 'auto' })
 
-type Headers = Readonly<Record<string, string>>
+type HeaderFields = Readonly<Record<string, string>>
 type Closers = (() => unknown)[]
 
 /** Shows a server with its first fault until a signal, or until the server ends. */
@@ -57,7 +57,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
 /** Starts the command, if there is one, and returns the URL at which the server speaks MCP. */
 async function reached(
   { url: given, command, port, timeout, json }: TryRequest,
-  headers: Headers,
+  headers: HeaderFields,
   closers: Closers,
 ): Promise<{
   readonly url: URL
@@ -99,7 +99,7 @@ async function reached(
 }
 
 /** Returns the likely URL of a server at an address, when it speaks MCP there. */
-async function endpointAt(address: string, headers: Headers): Promise<URL | undefined> {
+async function endpointAt(address: string, headers: HeaderFields): Promise<URL | undefined> {
   const named = new URL(address.replace(/0\.0\.0\.0|\[::\]/, 'localhost'))
   for (const path of new Set([named.pathname, '/mcp', '/'])) {
     const url = new URL(path, named)
@@ -132,7 +132,7 @@ function printLast({ lines }: StartedServer): void {
 /** Calls a tool through a sidecar on free ports, without and with a fault. */
 async function playFault(
   upstream: URL,
-  headers: Headers,
+  headers: HeaderFields,
   tool: string | undefined,
   closers: Closers,
 ) {
@@ -178,7 +178,7 @@ function textOf(
   const named = /^[\w./:-]+$/.test(tool) ? ` --tool ${tool}` : ''
   const asCommand = `
             or, as its command: squall stdio --rules rules.yaml -- ${oneLine(command.join(' '), 200)}`
-  return asStarted(`
+  return asInvoked(`
  server     ${seen.server}, by ${transport}
  call       ${tool} ${oneLine(JSON.stringify(seen.arguments), 100)} ${seen.withoutFault.text}
  fault      ${tool} responds with status 503, for ${LASTING}

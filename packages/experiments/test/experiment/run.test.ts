@@ -4,7 +4,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type HistoryEntry, addToHistory, readHistory } from '../../src/experiment/history.ts'
-import { readKept } from '../../src/experiment/kept-plan.ts'
+import { readSavedPlan } from '../../src/experiment/saved-plan.ts'
 import { readAndKeep } from '../../src/experiment/read-plan.ts'
 import { proposals } from '../../src/experiment/finish.ts'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
@@ -130,9 +130,9 @@ test('proposes what to widen after three passed runs in a row', async () => {
   expect(third).toMatchObject(entry!)
   expect(entry).toMatchObject({ id: third.id, planDigest: plan.digest, mttrMs: third.mttrMs })
   expect(entry).not.toHaveProperty('stages')
-  const { read } = await readKept(directory, third.id)
+  const { read } = await readSavedPlan(directory, third.id)
   expect(read.ok && read.plan.digest).toBe(plan.digest)
-  await expect(readKept(directory, '../../etc/passwd')).rejects.toThrow('no id of a run')
+  await expect(readSavedPlan(directory, '../../etc/passwd')).rejects.toThrow('no id of a run')
 })
 
 function passedBefore(planDigest: string): HistoryEntry {

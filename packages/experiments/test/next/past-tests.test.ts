@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type NextTests, writeReports } from '../../src/experiment/experiment-report.ts'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import { addToHistory } from '../../src/experiment/history.ts'
-import { readKept, readStored } from '../../src/experiment/kept-plan.ts'
-import type { KeptPlan } from '../../src/experiment/read-plan.ts'
+import { readSavedPlan, readStored } from '../../src/experiment/saved-plan.ts'
+import type { SavedPlan } from '../../src/experiment/read-plan.ts'
 import { nextTests } from '../../src/next/next-tests.ts'
 import { pastTests, testsOf } from '../../src/next/past-tests.ts'
 import type { Policy } from '../../src/policy/policy-schema.ts'
@@ -17,7 +17,7 @@ import type { ExperimentStage } from '../experiment/stage.ts'
 let stage: ExperimentStage
 let experiments: string
 let result: ExperimentResult
-let kept: KeptPlan
+let kept: SavedPlan
 let next: NextTests | undefined
 
 beforeAll(async () => {
@@ -120,7 +120,7 @@ it.each(['null', '{}', '{"file":"a","directory":"","text":"","files":{"a":1}}'])
     await writeFile(join(experiments, id, 'plan.json'), stored)
     await writeFile(join(experiments, id, 'report.json'), JSON.stringify({ ...result, id }))
     await addToHistory(experiments, { ...result, id })
-    await expect(readKept(experiments, id)).rejects.toThrow('is not a valid plan')
+    await expect(readSavedPlan(experiments, id)).rejects.toThrow('is not a valid plan')
     expect(await pastTests(experiments, result.target)).toHaveLength(1)
   },
 )

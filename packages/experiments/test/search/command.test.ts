@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHistory } from '../../src/experiment/history.ts'
-import type { KeptSearch, SearchResult } from '../../src/search/search-result.ts'
+import type { PastSearch, SearchResult } from '../../src/search/search-result.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { againAfterStall } from '../../../../test/support/stalls.ts'
@@ -87,9 +87,9 @@ test('the limit of a delay is the time limit of the calls', () =>
   }))
 
 /** Returns the stored search that the text names. */
-async function keptSearch({ stdout }: Searched): Promise<KeptSearch> {
+async function keptSearch({ stdout }: Searched): Promise<PastSearch> {
   const id = /search ([0-9a-f-]+)\.$/m.exec(stdout)?.[1]
-  return JSON.parse(await readFile(join(experiments, id!, 'search.json'), 'utf8')) as KeptSearch
+  return JSON.parse(await readFile(join(experiments, id!, 'search.json'), 'utf8')) as PastSearch
 }
 
 test('the boundary of two parameters is found, drawn and reproduced', async () => {

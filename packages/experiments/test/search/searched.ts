@@ -1,12 +1,12 @@
 import { seededRandom } from '../../../../src/base/seeded-random.ts'
-import type { Limit, Range } from '../../src/search/bisection.ts'
+import type { Limit, Extent } from '../../src/search/bisection.ts'
 import { type Settings, LimitSearch, type Step } from '../../src/search/limit-search.ts'
 import type { System, System2 } from './systems.ts'
 
 const MOST_RUNS = 300
 
 /** Settings as those of a search without options; that of a boundary has a precision of 25 %. */
-export const usual = (range: Range, limit: number): Settings => ({
+export const usual = (range: Extent, limit: number): Settings => ({
   range,
   maxFailedShare: limit,
   errorRates: { falseFailed: 0.05, falsePassed: 0.05 },
@@ -16,7 +16,7 @@ export const usual = (range: Range, limit: number): Settings => ({
   widest: threeTimes(range),
 })
 
-function threeTimes({ mildest, strongest }: Range): Settings['widest'] {
+function threeTimes({ mildest, strongest }: Extent): Settings['widest'] {
   return (passed) => (passed === undefined ? mildest : Math.min(strongest, passed * 3))
 }
 

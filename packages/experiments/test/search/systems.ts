@@ -1,11 +1,11 @@
 import type { RandomSource } from '../../../../src/base/seeded-random.ts'
-import type { Range } from '../../src/search/bisection.ts'
+import type { Extent } from '../../src/search/bisection.ts'
 import type { Batch } from '../../src/search/sequential-test.ts'
 
 /** A simulated target whose share of failed calls is known for each magnitude. */
 export interface System {
   readonly name: string
-  readonly range: Range
+  readonly range: Extent
   /** The share of failed calls above which a magnitude fails. */
   readonly limit: number
   /** The exact share of failed calls in the long run; grows with the magnitude. */
@@ -199,8 +199,8 @@ const stampede: System = {
 /** A simulated target with two magnitudes. */
 export interface System2 {
   readonly name: string
-  readonly range: Range
-  readonly second: Range
+  readonly range: Extent
+  readonly second: Extent
   readonly limit: number
   /** Returns the system at one magnitude of the second parameter. */
   readonly at: (second: number) => System

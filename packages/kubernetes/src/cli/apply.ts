@@ -1,4 +1,4 @@
-import { asStarted, plain } from '#base'
+import { asInvoked, plain } from '#base'
 import {
   awaitedPods,
   type AwaitedPod,
@@ -140,7 +140,7 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const { key, namespace, configMap: name, prefix } = asked
   const before = await client.find({ kind: CONFIG_MAPS, namespace, name }, { signal })
   if (isStopped(before)) {
-    const resume = asStarted(`squall resume -n ${namespace}`)
+    const resume = asInvoked(`squall resume -n ${namespace}`)
     warnOnce(run, `${namespace} is stopped: no rule acts until ${resume}`)
   }
   warnOnce(run, gitOpsWarning(before, 'the rules'))
@@ -211,7 +211,7 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   const { wait, dryRun, timeoutMs, min, all } = request
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
-  const status = asStarted(`squall status -n ${namespace}`)
+  const status = asInvoked(`squall status -n ${namespace}`)
   if (progress.size === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }

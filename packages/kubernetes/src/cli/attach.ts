@@ -1,4 +1,4 @@
-import { asStarted, durationText, plain } from '#base'
+import { asInvoked, durationText, plain } from '#base'
 import {
   attachToPod,
   awaitAttached,
@@ -75,7 +75,7 @@ async function attach(
   const more = { env: sidecarEnv(request), prefix: cluster.prefix }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
-  const undo = asStarted(`squall attach --undo ${pod} -n ${namespace}`)
+  const undo = asInvoked(`squall attach --undo ${pod} -n ${namespace}`)
   const ports = made.ports.map(({ number }) => number)
   const { name: container, probePaths } = made
   const report = { namespace, pod, container, ports, probePaths }

@@ -2,7 +2,7 @@ import type { CertificateSource } from '../webhook/start-webhook.ts'
 import {
   asGiven,
   duration,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -22,27 +22,27 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
   tlsDir: one(
     'directory',
     'directory with tls.crt and tls.key, watched for changes; with --webhook-configuration also ca.crt, the CA to publish',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
   tlsSecret: one(
     'name',
     'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
   tlsHost: many(
     'name',
     'host name in the issued certificate, such as squall.chaos.svc; repeatable',
-    asGiven<readonly Given[]>,
+    asGiven<readonly FlagInput[]>,
   ),
   webhookConfiguration: one(
     'name',
     'MutatingWebhookConfiguration in which squall publishes the CA',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
   validatingConfiguration: one(
     'name',
     'ValidatingWebhookConfiguration in which squall publishes the CA, too',
-    asGiven<Given>,
+    asGiven<FlagInput>,
   ),
   caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
   certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
@@ -80,7 +80,7 @@ export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   throw missing('no certificate', 'name a directory with --tls-dir, or a Secret with --tls-secret')
 }
 
-function mounted(flags: CertificateValues, directory: Given): WebhookTls {
+function mounted(flags: CertificateValues, directory: FlagInput): WebhookTls {
   const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
   const [host] = flags.tlsHost
   const useless = host ?? (configuration === undefined ? validating : undefined)
@@ -100,7 +100,7 @@ function mounted(flags: CertificateValues, directory: Given): WebhookTls {
   return { kind: 'mounted', directory: directory.text, settleMs: flags.caSettle, publish }
 }
 
-function managed(flags: CertificateValues, secret: Given): WebhookTls {
+function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   const [first, ...rest] = flags.tlsHost.map(hostName)
   const { webhookConfiguration: configuration, validatingConfiguration: validating } = flags
   if (first === undefined || configuration === undefined) {
@@ -142,7 +142,7 @@ function managed(flags: CertificateValues, secret: Given): WebhookTls {
   }
 }
 
-function hostName({ text, source }: Given): string {
+function hostName({ text, source }: FlagInput): string {
   if (isHost(text) && !text.endsWith('.')) return text
   throw invalidValue(
     { text, source },

@@ -6,7 +6,7 @@ import {
   type Context,
   duration,
   type Environment,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidFile,
@@ -71,25 +71,25 @@ export function clusterOf(
   return { namespace, kubeconfig, context, selector, prefix, readToken, env }
 }
 
-function parseSelector({ text, source }: Given): string {
+function parseSelector({ text, source }: FlagInput): string {
   if (text.length <= MAX_SELECTOR) return text
   throw new UsageError('INVALID_VALUE', `${source} is too long`, 'select by fewer labels')
 }
 
-function parsePrefix(given: Given): string {
+function parsePrefix(given: FlagInput): string {
   if (PREFIX.test(given.text)) return given.text
   throw invalidValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
 }
 
 /** Parses the name of a Kubernetes object. Throws a `UsageError`. */
-export function parseObjectName(given: Given): string {
+export function parseObjectName(given: FlagInput): string {
   const fix = objectName(given.text)
   if (fix === undefined) return given.text
   throw invalidValue(given, 'is not a name', fix)
 }
 
 /** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */
-export function parseMinor(given: Given): number {
+export function parseMinor(given: FlagInput): number {
   const match = /^v?1\.(\d{1,3})\+?(?:[.+-].{0,100})?$/.exec(given.text)
   if (match !== null) return Number(match[1])
   throw invalidValue(

@@ -5,7 +5,7 @@ import type { Redirect } from '../redirect/ruleset.ts'
 import {
   atMost,
   type Environment,
-  type Given,
+  type FlagInput,
   invalidOption,
   invalidValue,
   parseCount,
@@ -22,7 +22,7 @@ const HOST = 'KUBERNETES_SERVICE_HOST'
 const PORT = 'KUBERNETES_SERVICE_PORT'
 
 /** Parses `--outbound`. Throws a `UsageError`. */
-export function parseCaptures(all: readonly Given[]): readonly Capture[] {
+export function parseCaptures(all: readonly FlagInput[]): readonly Capture[] {
   atMost(MAX_CAPTURES, all)
   const captures: Capture[] = []
   for (const given of all) {
@@ -34,12 +34,12 @@ export function parseCaptures(all: readonly Given[]): readonly Capture[] {
 }
 
 /** Parses `--outbound-uid`. Throws a `UsageError`. */
-export function parseUids(all: readonly Given[]): readonly number[] {
+export function parseUids(all: readonly FlagInput[]): readonly number[] {
   atMost(MAX_USERS, all)
   return [...new Set(all.map((given) => parseCount(given, IDS)))]
 }
 
-function captureOf(given: Given): Capture {
+function captureOf(given: FlagInput): Capture {
   const [from = '', listener = '', ...more] = given.text.split('=')
   const to = parsePort(listener)
   const found = parseDestination(/^\d+$/.test(from) ? `*:${from}` : from)
@@ -59,7 +59,7 @@ function captureOf(given: Given): Capture {
 }
 
 /** Rejects hosts that rules of the kernel cannot name, and addresses that never leave the pod. */
-function rejectHost({ host, network, port }: Destination, to: number, given: Given): void {
+function rejectHost({ host, network, port }: Destination, to: number, given: FlagInput): void {
   if (network === undefined && host !== '*') {
     const fix = `write its addresses, or ${port}=${to} for the whole port`
     throw invalidValue(given, 'has a host name, which nftables does not resolve', fix)
@@ -72,7 +72,7 @@ function rejectHost({ host, network, port }: Destination, to: number, given: Giv
   )
 }
 
-function rejectClash({ network, port, to }: Capture, others: readonly Capture[], given: Given) {
+function rejectClash({ network, port, to }: Capture, others: readonly Capture[], given: FlagInput) {
   const same = others.find((other) => other.port === port)
   if (others.some((other) => other.port === port && other.network?.text === network?.text)) {
     throw invalidValue(given, 'duplicate target', 'remove one of them')

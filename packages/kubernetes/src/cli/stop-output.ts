@@ -1,4 +1,4 @@
-import { asStarted } from '#base'
+import { asInvoked } from '#base'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
 import { KubeError } from '../kube/kube-error.ts'
@@ -88,8 +88,8 @@ export function stopText(run: StopRun): string {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? asStarted(`until: squall resume ${where}${selectorText(request)}\n`)
-        : asStarted(UNTIL_NO_PRODUCTION),
+        ? asInvoked(`until: squall resume ${where}${selectorText(request)}\n`)
+        : asInvoked(UNTIL_NO_PRODUCTION),
     )
   }
   return lines.join('')

@@ -5,7 +5,7 @@ import {
   defineCommand,
   duration,
   environmentLabelFlag,
-  type Given,
+  type FlagInput,
   group,
   invalidValue,
   one,
@@ -85,7 +85,7 @@ pods are annotated so that the kubelet delivers it at once.`,
   start: async (request) => (await import('../cli/apply.ts')).applyCommand(request),
 })
 
-function parseKey(given: Given): string {
+function parseKey(given: FlagInput): string {
   if (KEY.test(given.text) && given.text !== STOP_KEY) return given.text
   throw invalidValue(
     given,

@@ -3,7 +3,7 @@ import {
   defineCommand,
   duration,
   environmentLabelFlag,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidOption,
@@ -101,7 +101,7 @@ or squall attach --undo ends it. Open connections stay with your MCP server.`,
   },
 })
 
-function parsePortName({ text, source }: Given): string {
+function parsePortName({ text, source }: FlagInput): string {
   if (PORT.test(text)) return text
   throw invalidOption(source, 'not a port', 'write its number, or its name in the pod')
 }

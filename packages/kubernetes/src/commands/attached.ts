@@ -5,7 +5,7 @@ import {
   count,
   defineCommand,
   duration,
-  type Given,
+  type FlagInput,
   group,
   invalidValue,
   type Kind,
@@ -29,7 +29,7 @@ export const ATTACHED = defineCommand({
   flags: {
     ...PORT_FLAG,
     ...group(PORTS, {
-      admin: one('address', 'address of the admin port of squall run', asGiven<Given>, {
+      admin: one('address', 'address of the admin port of squall run', asGiven<FlagInput>, {
         default: '[::]:15390',
       }),
     }),
@@ -70,7 +70,7 @@ export const ATTACHED = defineCommand({
   start: async (request) => (await import('../cli/attached.ts')).attachedCommand(request),
 })
 
-function timeOf({ text, source }: Given): number {
+function timeOf({ text, source }: FlagInput): number {
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time)) return time
   throw invalidValue({ text, source }, 'is not a time', 'write a time such as 2026-05-01T10:00:00Z')

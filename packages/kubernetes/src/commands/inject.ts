@@ -2,7 +2,7 @@ import {
   asText,
   atMost,
   defineCommand,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidValue,
@@ -99,7 +99,7 @@ exit code is 1.`,
   start: async (request) => (await import('../cli/inject.ts')).injectCommand(request),
 })
 
-function parseNamespace(given: Given): string {
+function parseNamespace(given: FlagInput): string {
   if (NAMESPACE.test(given.text)) return given.text
   throw invalidValue(
     given,
@@ -108,7 +108,7 @@ function parseNamespace(given: Given): string {
   )
 }
 
-function parseFiles(given: readonly Given[]): readonly string[] {
+function parseFiles(given: readonly FlagInput[]): readonly string[] {
   if (given.length === 0)
     throw missing('no manifest', 'name a manifest with -f; - is standard input')
   atMost(MOST_FILES, given)

@@ -5,7 +5,7 @@ import {
   atMost,
   count,
   defineCommand,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidOption,
@@ -55,7 +55,7 @@ export const REDIRECT = defineCommand({
       admin: one(
         'address',
         'address of the admin port of squall run, which is never redirected',
-        asGiven<Given>,
+        asGiven<FlagInput>,
         { default: '127.0.0.1:15390' },
       ),
       exemptUid: count(
@@ -122,7 +122,7 @@ export function needed(redirects: readonly Redirect[]): readonly Redirect[] {
   throw missing('--port is missing', NO_PORT)
 }
 
-function parseProgram(given: Given): string {
+function parseProgram(given: FlagInput): string {
   const { text, source } = given
   if (text !== '' && !text.startsWith('-') && !text.includes('\u0000')) return text
   throw invalidOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
@@ -169,7 +169,7 @@ function planText({ redirects, outbound }: RedirectPlan): string {
   ].join(', ')
 }
 
-function parseRedirects(given: readonly Given[]): readonly Redirect[] {
+function parseRedirects(given: readonly FlagInput[]): readonly Redirect[] {
   atMost(MAX_PORTS, given)
   const redirects: Redirect[] = []
   for (const each of given) {
@@ -180,7 +180,7 @@ function parseRedirects(given: readonly Given[]): readonly Redirect[] {
   return redirects
 }
 
-function redirectOf({ text, source }: Given): Redirect {
+function redirectOf({ text, source }: FlagInput): Redirect {
   const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
   if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
     throw invalidOption(
@@ -199,7 +199,7 @@ function redirectOf({ text, source }: Given): Redirect {
   return { from, to }
 }
 
-function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
+function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: FlagInput): void {
   const { text, source } = given
   if (others.some((other) => other.from === from)) {
     throw invalidOption(source, `duplicate port ${from}`, 'remove one of them')
@@ -219,7 +219,11 @@ function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given:
 }
 
 /** Rejects to redirect from or to the admin port. Throws a `UsageError`. */
-export function rejectAdmin(given: Given, redirects: readonly Redirect[], option = '--port'): void {
+export function rejectAdmin(
+  given: FlagInput,
+  redirects: readonly Redirect[],
+  option = '--port',
+): void {
   if (given.text === 'off') return
   const address = parseListen(given)
   if (address.kind === 'unix') return

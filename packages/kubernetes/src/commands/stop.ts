@@ -8,7 +8,7 @@ import {
   type Context,
   defineCommand,
   environmentLabelFlag,
-  type Given,
+  type FlagInput,
   group,
   invalidCombination,
   invalidOption,
@@ -174,7 +174,7 @@ function choosesCluster(flags: Values<typeof COMMON_FLAGS>): boolean {
   return allNamespaces || dryRun || (namespace ?? context ?? kubeconfig ?? selector) !== undefined
 }
 
-function parseReason({ text, source }: Given): string {
+function parseReason({ text, source }: FlagInput): string {
   if (REASON.test(text)) return text
   throw invalidOption(
     source,

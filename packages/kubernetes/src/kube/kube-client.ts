@@ -33,7 +33,7 @@ interface DeleteOptions {
 }
 
 /** Returns what is kept of a page of a list, so that large lists need little memory. */
-type KeepPage<Kept> = (page: readonly Fields[]) => readonly Kept[] | Promise<readonly Kept[]>
+type KeepPage<Item> = (page: readonly Fields[]) => readonly Item[] | Promise<readonly Item[]>
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
@@ -109,13 +109,13 @@ export class KubeClient {
    * Lists the resources of a kind, and keeps of each page what `keep` returns. Starts over when the
    * API server no longer knows the list that the pages belong to.
    */
-  async list<Kept = Fields>(
+  async list<Item = Fields>(
     ref: ObjectRef,
     selector?: string,
     limits: Limits = {},
-    keep: KeepPage<Kept> = (page) => page as readonly Kept[],
-  ): Promise<readonly Kept[]> {
-    let kept: Kept[] = []
+    keep: KeepPage<Item> = (page) => page as readonly Item[],
+  ): Promise<readonly Item[]> {
+    let kept: Item[] = []
     let next: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
       const query = { limit: String(PAGE), continue: next, labelSelector: selector }

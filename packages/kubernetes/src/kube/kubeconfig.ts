@@ -29,7 +29,7 @@ interface KubeconfigPart {
   readonly file: string
 }
 
-type Parts = ReadonlyMap<string, KubeconfigPart>
+type KubeconfigParts = ReadonlyMap<string, KubeconfigPart>
 
 /** Returns the given file, else the files of KUBECONFIG, else the file in the home directory. */
 export function kubeconfigPaths(
@@ -205,7 +205,7 @@ function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): 
   throw configError(`kubeconfig: ${file}: ${name} is not PEM; fix it`)
 }
 
-function nameList(parts: Parts): string {
+function nameList(parts: KubeconfigParts): string {
   const names = [...parts.keys()].slice(0, 20).map((name) => oneLine(name))
   return names.length === 0 ? 'none' : names.join(', ')
 }

@@ -1,4 +1,4 @@
-import { alignedLines, asStarted, plain, shortDigest } from '#base'
+import { alignedLines, asInvoked, plain, shortDigest } from '#base'
 import { problemLine } from './progress-output.ts'
 import { armedText } from './await-rules.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
@@ -49,7 +49,7 @@ function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): 
   const count = armed === 1 ? '1 sidecar is' : `${armed} sidecars are`
   const head = `production: ${count} armed in namespace ${plain(namespace)}`
   if (isAllowed) return `${head}, which its owner allows: ${why}`
-  return `${head}: ${why}; end faults with ${asStarted(`squall stop -n ${plain(namespace)}`)}`
+  return `${head}: ${why}; end faults with ${asInvoked(`squall stop -n ${plain(namespace)}`)}`
 }
 
 export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] {
@@ -96,7 +96,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
     notes.push(
-      `${name}: the time counts from the start of each pod: ${list}; ${asStarted('squall apply')} sets appliedAt`,
+      `${name}: the time counts from the start of each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`,
     )
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)

@@ -12,7 +12,7 @@ import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
 /** Reads facts about namespaces and Services beyond the review. */
-export interface Surroundings {
+export interface PodEnvironment {
   /** Returns labels and annotations; none without the right to read them. */
   readonly namespace: (name: string) => Promise<InjectionContext['namespace']>
   /** Returns undefined without the right to read them. */
@@ -20,7 +20,7 @@ export interface Surroundings {
 }
 
 /** Knows only the facts in the review. */
-export const NO_SURROUNDINGS: Surroundings = {
+export const NO_POD_ENVIRONMENT: PodEnvironment = {
   namespace: (name) => Promise.resolve({ name, labels: {}, annotations: {}, isKnown: false }),
   services: () => Promise.resolve(undefined),
 }
@@ -28,7 +28,7 @@ export const NO_SURROUNDINGS: Surroundings = {
 /** The inputs of decisions. */
 export interface DecideParts {
   readonly settings: InjectorSettings
-  readonly surroundings: Surroundings
+  readonly podEnvironment: PodEnvironment
   /** Kubernetes 1.`minor`, when it is known. */
   readonly minor: () => number | undefined
 }
@@ -101,10 +101,10 @@ export async function injectionOf(
   pod: Pod,
   owner: string,
   namespace: string,
-  { settings, surroundings, minor: known }: DecideParts,
+  { settings, podEnvironment, minor: known }: DecideParts,
   asks: boolean,
 ): Promise<Injection> {
-  const facts = asks ? surroundings : NO_SURROUNDINGS
+  const facts = asks ? podEnvironment : NO_POD_ENVIRONMENT
   const minor = known()
   return injectPod(pod, {
     namespace: await facts.namespace(namespace),

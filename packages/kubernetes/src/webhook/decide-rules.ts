@@ -9,7 +9,7 @@ import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
 /** The inputs of decisions about rules. */
-export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings'> {
+export interface RulesParts extends Pick<DecideParts, 'settings' | 'podEnvironment'> {
   readonly checker: RulesChecker
 }
 
@@ -66,9 +66,9 @@ function hasSameData(one: Fields, other: Fields): boolean {
 /** Rejects rules that could act in production, unless the owner of the namespace allows it. */
 async function inProduction(
   review: Review,
-  { settings, surroundings }: RulesParts,
+  { settings, podEnvironment }: RulesParts,
 ): Promise<Decision> {
-  const namespace = await surroundings.namespace(review.namespace)
+  const namespace = await podEnvironment.namespace(review.namespace)
   const found = namespaceProduction({ namespace, settings, owner: '' })
   const key = `${settings.prefix}allow-production`
   if (found === undefined || namespace.annotations[key] === 'true') return accepted('valid')

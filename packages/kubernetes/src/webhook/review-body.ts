@@ -7,11 +7,11 @@ export type BodyProblem = 'too_large' | 'slow_body' | 'overload' | 'gone'
 export interface BodyLimits {
   readonly maxBytes: number
   readonly timeoutMs: number
-  readonly room: BodyRoom
+  readonly budget: BodyBudget
 }
 
 /** Limits the memory of all bodies together. */
-export class BodyRoom {
+export class BodyBudget {
   #left: number
 
   constructor(bytes: number) {
@@ -33,7 +33,7 @@ export class BodyRoom {
 /** Reads a whole body, or returns the problem. Its memory counts until `done` is called. */
 export function readReviewBody(
   request: IncomingMessage,
-  { maxBytes, timeoutMs, room }: BodyLimits,
+  { maxBytes, timeoutMs, budget }: BodyLimits,
 ): Promise<
   { readonly bytes: Buffer; readonly done: () => void } | { readonly problem: BodyProblem }
 > {
@@ -43,7 +43,7 @@ export function readReviewBody(
     const chunks: Buffer[] = []
     let size = 0
     const done = (): void => {
-      room.give(size)
+      budget.give(size)
       size = 0
     }
     const end = (problem: BodyProblem | undefined): void => {
@@ -61,7 +61,7 @@ export function readReviewBody(
     const timer = setTimeout(() => end('slow_body'), timeoutMs)
     request.on('data', (chunk: Buffer) => {
       if (size + chunk.length > maxBytes) return end('too_large')
-      if (!room.take(chunk.length)) return end('overload')
+      if (!budget.take(chunk.length)) return end('overload')
       size += chunk.length
       chunks.push(chunk)
     })

@@ -1,4 +1,4 @@
-import { type DecideParts, NO_SURROUNDINGS, decide } from './decide-pod.ts'
+import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
 import type { RulesParts } from './decide-rules.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
@@ -15,9 +15,9 @@ import { ManagedCertificate, type ManagedOptions } from './managed-certificate.t
 import { MountedCertificate } from './mounted-certificate.ts'
 import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
 import { PublishedCa } from './published-ca.ts'
-import { BodyRoom } from './review-body.ts'
+import { BodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
-import { readSurroundings } from './surroundings.ts'
+import { readPodEnvironment } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
@@ -175,14 +175,14 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            surroundings: kube ? readSurroundings(kube, options, now) : NO_SURROUNDINGS,
+            podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
         ),
         body: {
           maxBytes: options.maxReviewBytes,
           timeoutMs: options.reviewTimeoutMs,
-          room: new BodyRoom(BODIES * options.maxReviewBytes),
+          budget: new BodyBudget(BODIES * options.maxReviewBytes),
         },
         metrics,
         logger,

@@ -4,7 +4,7 @@ import {
   type Context,
   count,
   defineCommand,
-  type Given,
+  type FlagInput,
   group,
   many,
   one,
@@ -103,6 +103,6 @@ export function followed(
   }
 }
 
-export function texts(all: readonly Given[]): readonly string[] {
+export function texts(all: readonly FlagInput[]): readonly string[] {
   return all.map(asText)
 }

@@ -1,12 +1,12 @@
 import { canonicalJson } from '../../../base/json/canonical-json.ts'
 import { digest } from '../../../base/digest.ts'
 import { LruMap } from '../../../base/lru-map.ts'
-import type { Keeping } from '../../../base/room.ts'
+import type { CacheBudget } from '../../../base/byte-budget.ts'
 import { hashOf } from '../../../base/seeded-random.ts'
 import type { FaultContext } from '../../fault.ts'
 import { type Audience, audience } from '../audience.ts'
 import { aboutOf } from '../kept-calls.ts'
-import { KeptResponses } from '../kept-responses.ts'
+import { StoredResponses } from '../stored-responses.ts'
 
 /** Beyond this number, older calls may be falsified again. */
 const MAX_CALLS = 10_000
@@ -26,13 +26,13 @@ export interface Earlier {
  * the truth; and, as `replay` does, earlier results.
  */
 export class LiedCalls {
-  readonly #kept: KeptResponses
+  readonly #kept: StoredResponses
   readonly #calls = new LruMap<true>(MAX_CALLS)
   readonly #tasks = new WeakMap<object, number>()
   #lastTask = 0
 
-  constructor(keeping: Keeping) {
-    this.#kept = new KeptResponses(0, keeping)
+  constructor(cacheBudget: CacheBudget) {
+    this.#kept = new StoredResponses(0, cacheBudget)
   }
 
   /** Returns true for a call that was falsified before, if only before its task was clear. */

@@ -215,7 +215,7 @@ export class FrameChain extends FrameQueue {
 }
 
 /** The next frame of a transform, or its error. */
-type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
+type TransformResult = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
 
 /** The input of a transform. It outlives the transform, and ends where the chain ends. */
 export class Tap implements AsyncIterableIterator<Frame> {
@@ -227,7 +227,7 @@ export class Tap implements AsyncIterableIterator<Frame> {
   #held = 0
   #quiet: ChainFrame[] = []
   /** The next result of the transform, if available. */
-  #given: Given | undefined
+  #given: TransformResult | undefined
   #resolve: ((given: boolean) => void) | undefined
   readonly #active: ActiveFault
   readonly #input: FrameFlow
@@ -280,7 +280,7 @@ export class Tap implements AsyncIterableIterator<Frame> {
 
   /** Awaits the next result of the transform. */
   await(step: Promise<IteratorResult<Frame>>): void {
-    const keep = (given: Given): void => {
+    const keep = (given: TransformResult): void => {
       this.#given = given
       this.#notify()
     }

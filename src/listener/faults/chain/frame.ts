@@ -1,7 +1,7 @@
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 import { Fifo } from '../../../base/fifo.ts'
-import type { Room } from '../../../base/room.ts'
+import type { ByteBudget } from '../../../base/byte-budget.ts'
 import { SLICE, nextLoop } from '../../../base/event-loop.ts'
 
 /**
@@ -80,7 +80,7 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
   /** Called when there is room again. */
   protected readonly onDrain: () => void
   readonly #highWater: number
-  readonly #memory: Room | undefined
+  readonly #memory: ByteBudget | undefined
   readonly #waiting = new Fifo<Piece>()
   readonly #readers = new Fifo<Reader<Piece>>()
   #size = 0
@@ -92,7 +92,7 @@ export class PieceQueue<Piece extends ChainFrame | Uint8Array> implements AsyncI
   #pause: Promise<void> | undefined
 
   /** The sender is asked to pause while more than `highWater` bytes wait. */
-  constructor(highWater: number, onDrain: () => void, memory?: Room) {
+  constructor(highWater: number, onDrain: () => void, memory?: ByteBudget) {
     this.#highWater = highWater
     this.onDrain = onDrain
     this.#memory = memory
@@ -181,13 +181,13 @@ const HIGH_WATER = 16 * 1024
 
 /** Queues frames for a chain. */
 export class FrameQueue extends PieceQueue<ChainFrame> {
-  #room: (() => void) | undefined
+  #resume: (() => void) | undefined
 
   /** `onDrain` is called when the queue has room again. */
-  constructor(onDrain: () => void, memory?: Room) {
+  constructor(onDrain: () => void, memory?: ByteBudget) {
     const drained = (): void => {
-      this.#room?.()
-      this.#room = undefined
+      this.#resume?.()
+      this.#resume = undefined
       onDrain()
     }
     super(HIGH_WATER, drained, memory)
@@ -202,6 +202,6 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
   take(frame: ChainFrame): Promise<void> | undefined {
     this.push(frame)
     if (!this.behind) return undefined
-    return new Promise((resolve) => (this.#room = resolve))
+    return new Promise((resolve) => (this.#resume = resolve))
   }
 }

@@ -5,7 +5,7 @@ import type { Output } from '../../../filters/fault.ts'
 import type { ActiveFault } from '../active-fault.ts'
 import { asBuffer } from '../../../base/bytes.ts'
 import { Fifo } from '../../../base/fifo.ts'
-import type { Room } from '../../../base/room.ts'
+import type { ByteBudget } from '../../../base/byte-budget.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 
 /** Rejects a head of a fault that cannot be sent. */
@@ -79,7 +79,7 @@ export function outputLayer(options: LayerOptions, input: OutputFlow): Promise<O
  */
 class OutputLayer implements AsyncIterableIterator<Uint8Array> {
   readonly #options: LayerOptions
-  readonly #memory: Room
+  readonly #memory: ByteBudget
   readonly #head: ResponseHead
   readonly #input: ByteFlow
   readonly #isInputWhole: () => boolean

@@ -80,7 +80,7 @@ export class BrokenEditError extends Error {
   readonly code = 'SQUALL_BROKEN_EDIT'
 }
 
-interface Parts {
+interface DecodedBody {
   /** The decoded body. */
   readonly plain: Uint8Array
   /** The messages of a batch, or the whole body. */
@@ -98,7 +98,7 @@ export class CallTexts {
   #head: RequestHead
   readonly #limit: number
   #body: Body
-  #parts: Promise<Parts | undefined> | undefined
+  #parts: Promise<DecodedBody | undefined> | undefined
   #edits: Map<number, Buffer> | undefined
 
   constructor(head: RequestHead, body: Body, limit: number) {
@@ -174,7 +174,7 @@ export class CallTexts {
     return { head: { ...this.#head, headers }, body }
   }
 
-  #rewritten(parts: Parts, responded: readonly number[]): Uint8Array | undefined {
+  #rewritten(parts: DecodedBody, responded: readonly number[]): Uint8Array | undefined {
     const { elements, positions, isArray, plain } = parts
     const callAt = new Map(positions.map((at, index) => [at, index]))
     const left: Uint8Array[] = []
@@ -205,12 +205,12 @@ export class CallTexts {
     return this.#body
   }
 
-  #taken(): Promise<Parts | undefined> {
+  #taken(): Promise<DecodedBody | undefined> {
     this.#parts ??= this.#take()
     return this.#parts
   }
 
-  async #take(): Promise<Parts | undefined> {
+  async #take(): Promise<DecodedBody | undefined> {
     const { bytes, again } = await collected(this.#body)
     this.#body = again
     const coding = codingOf(headerValue(this.#head.headers, 'content-encoding'))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
-import { ENDLESS, type Room } from '../../../base/room.ts'
+import { ENDLESS, type ByteBudget } from '../../../base/byte-budget.ts'
 import type { Upstream } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
@@ -116,7 +116,7 @@ async function sendOrder(
 /** The receiver of a request, what counts its memory, and what ends the wait for its response. */
 interface Alone {
   readonly upstream: Upstream
-  readonly memory?: Room
+  readonly memory?: ByteBudget
   readonly closing: AbortSignal | undefined
 }
 

@@ -1,7 +1,7 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines } from '../../../http/headers.ts'
 import { asBuffer } from '../../../base/bytes.ts'
-import { Pieces } from '../../../base/pieces.ts'
+import { ByteList } from '../../../base/byte-list.ts'
 import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json/json-array.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
@@ -37,7 +37,7 @@ import { checkVerdict } from '../../../rules/select/verdict-checks.ts'
  */
 export class BodyResponse implements ResponsePart {
   readonly #context: ResponseContext
-  readonly #pieces = new Pieces()
+  readonly #pieces = new ByteList()
   /** Asking: faults are asked about a response that is too large to hold. */
   #state: 'held' | 'asking' | 'passing' = 'held'
   readonly #timer: HoldTimer | undefined

@@ -33,9 +33,9 @@ export function pipeInputRequests(
   const message = frame.last === true ? frame.message : undefined
   const { messagePlanner } = faults.planned
   const { call } = owner
-  const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
+  const sideFaults = () => faults.options.exchange.sideFaultsOf?.(call) ?? []
   const requests = requestsIn(message).flatMap(([key, request]) => {
-    const own = messagePlanner?.plan(request, { call, disturbs })
+    const own = messagePlanner?.plan(request, { call, sideFaults })
     return own === undefined ? [] : [{ key, faults: own }]
   })
   return requests.length === 0 ? undefined : pipeAll(owner, requests, frame as UpstreamFrame)

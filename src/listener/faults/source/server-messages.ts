@@ -1,11 +1,11 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { frameText } from '../../../filters/lib/json/frame-json.ts'
-import type { Room } from '../../../base/room.ts'
+import type { ByteBudget } from '../../../base/byte-budget.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
-import type { Disturbance } from '../../disturbance.ts'
+import type { SideFaults } from '../../side-faults.ts'
 import { type CallInjection, closeInjection, leave } from '../call-injection.ts'
 import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
@@ -26,7 +26,7 @@ export interface MessagePlanner {
   /** True while a rule needs the messages of the server. */
   readonly isActive: boolean
   /** Counts held messages. */
-  readonly memory: Room
+  readonly memory: ByteBudget
   /** Plans the faults of a message; undefined when no rule matches. */
   plan(message: ServerMessage, source: MessageSource): CallInjection | undefined
 }
@@ -42,7 +42,7 @@ export interface MessageSource {
   /**
    * Returns the records of the calls that the message may disturb; by default all of the session.
    */
-  readonly disturbs?: (() => readonly Disturbance[]) | undefined
+  readonly sideFaults?: (() => readonly SideFaults[]) | undefined
 }
 
 /** Connects the gate with its stream. */
@@ -62,7 +62,7 @@ export interface MessageGateOptions {
   /** Sends the upstream a message as if the client had posted it. */
   readonly post: (text: string) => void
   /** Counts held messages; false asks to hold no more. */
-  readonly memory: Room
+  readonly memory: ByteBudget
 }
 
 /** A frame, and the faults of its message, if rules match it. */

@@ -169,8 +169,8 @@ export class SseResponse extends EventChannel implements ResponsePart {
       asked: (frame) => pipeInputRequests(faults, frame),
       plan: (message) => {
         const call = ownerOf(faults.calls, message)?.call
-        const disturbs = () => faults.options.exchange.disturbancesOf?.(call) ?? []
-        return planner.plan(message, { call, disturbs })
+        const sideFaults = () => faults.options.exchange.sideFaultsOf?.(call) ?? []
+        return planner.plan(message, { call, sideFaults })
       },
       uncut: faults.shared ? 'shared_exchange' : undefined,
       post: (text) => upstream.post(text),

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { HEAVY, OrderedWork, nextLoop, spendShare } from '../../../base/event-loop.ts'
 import { Fifo } from '../../../base/fifo.ts'
-import type { Room } from '../../../base/room.ts'
+import type { ByteBudget } from '../../../base/byte-budget.ts'
 import { decoderFor, type Coding } from '../../../http/content-coding.ts'
 import { MarkerRenamer } from '../../../http/renamed-markers.ts'
 import type { EmitFrame, SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
@@ -10,7 +10,7 @@ import { HoldTimer } from '../../hold-watch.ts'
 
 /** Takes the events of a source. */
 export interface EventReader {
-  readonly memory: Room
+  readonly memory: ByteBudget
   readonly framer: TimedFramer
   /** Runs the reading of bytes, whose events may be sent together. */
   readonly joined: (work: () => void) => void

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { asBuffer } from '../../../base/bytes.ts'
 import type { RequestHead } from '../../../http/headers.ts'
-import { Pieces } from '../../../base/pieces.ts'
+import { ByteList } from '../../../base/byte-list.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
@@ -23,7 +23,7 @@ export class FastBody implements IncomingBody, OpenBody {
   readonly length: number
   #bytes: Buffer
   /** The pieces of an incomplete body. */
-  #pieces: Pieces | undefined
+  #pieces: ByteList | undefined
   #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
   #seenBytes = -1
@@ -36,7 +36,7 @@ export class FastBody implements IncomingBody, OpenBody {
     this.#bytes = first
     this.#missing = length - first.length
     if (this.#missing > 0) {
-      this.#pieces = new Pieces()
+      this.#pieces = new ByteList()
       if (first.length > 0) this.#pieces.push(first)
     }
   }

@@ -6,7 +6,7 @@ import { endingsOf, toolEndings } from '../../report/endings.ts'
 import { type Counts, type Loaded, demoLoad } from '../demo-load.ts'
 import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
 import { MISTAKEN, OUTAGE, SLOW_SEARCH } from '../rules-texts.ts'
-import type { Screen } from '../screen.ts'
+import type { DemoScreen } from '../screen.ts'
 import { bounds, type Edit, type Stage } from '../stage.ts'
 
 const DURATION_MS = 2_000
@@ -23,7 +23,7 @@ const TITLE = 'The rules file is edited live, and the server has errors of its o
 export const editedLive: Phase = {
   key: 'editedLive',
   title: TITLE,
-  async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
+  async run(stage: Stage, screen: DemoScreen): Promise<PhaseResult> {
     const armed = await stage.edit(SLOW_SEARCH)
     stage.server.failing = true
     let made: Edits | undefined
@@ -88,7 +88,7 @@ interface Edits {
   readonly after: readonly CallResponse[]
 }
 
-async function editing(stage: Stage, screen: Screen): Promise<Edits> {
+async function editing(stage: Stage, screen: DemoScreen): Promise<Edits> {
   await wait(BETWEEN_MS)
   const outage = await stage.edit(OUTAGE)
   const during = await probe(stage)

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LoadClient } from '../../load/clients/load-client.ts'
 import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
-import type { Screen } from '../screen.ts'
+import type { DemoScreen } from '../screen.ts'
 import { bounds, type Stage } from '../stage.ts'
 
 /** Kills and restarts the server while a client holds a stream. */
 export const life: Phase = {
   key: 'life',
   title: 'The server is killed and restarted',
-  async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
+  async run(stage: Stage, screen: DemoScreen): Promise<PhaseResult> {
     const endpoint = await stage.endpoint()
     const restart = await restartServer(stage, await endpoint.connect())
     await endpoint.close()

@@ -114,26 +114,26 @@ function matchingText(pattern: string, random: RandomSource, extra: number): str
   }
 }
 
-interface Room {
+interface LengthBudget {
   left: number
   readonly extra: number
 }
 
-function textOf(node: RegexNode, random: RandomSource, room: Room): string {
+function textOf(node: RegexNode, random: RandomSource, budget: LengthBudget): string {
   switch (node.kind) {
     case 'set':
-      if (--room.left < 0) throw new RangeError('the text is too long')
+      if (--budget.left < 0) throw new RangeError('the text is too long')
       return String.fromCodePoint(characterOf(node.set, random))
     case 'assert':
       return ''
     case 'sequence':
-      return node.parts.map((part) => textOf(part, random, room)).join('')
+      return node.parts.map((part) => textOf(part, random, budget)).join('')
     case 'choice':
-      return textOf(pick(random, node.options), random, room)
+      return textOf(pick(random, node.options), random, budget)
     case 'repeat':
     default: {
-      const times = intBetween(random, node.min, Math.min(node.max, node.min + room.extra))
-      return Array.from({ length: times }, () => textOf(node.node, random, room)).join('')
+      const times = intBetween(random, node.min, Math.min(node.max, node.min + budget.extra))
+      return Array.from({ length: times }, () => textOf(node.node, random, budget)).join('')
     }
   }
 }

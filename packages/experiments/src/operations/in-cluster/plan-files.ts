@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, posix, relative, resolve, sep } from 'node:path'
 import { invalidFile } from '#cli'
-import { type KeptPlan, readPlan } from '../../experiment/read-plan.ts'
+import { type SavedPlan, readPlan } from '../../experiment/read-plan.ts'
 
 /** A plan and the files that it names, as a ConfigMap has them. */
 export interface PlanFiles {
@@ -19,7 +19,7 @@ const PLAN_KEY = 'plan'
  * Arranges a plan and its files so that relative paths lead to the same files in another
  * directory. Throws a `UsageError`.
  */
-export async function planFiles({ file, directory, text, files }: KeptPlan): Promise<PlanFiles> {
+export async function planFiles({ file, directory, text, files }: SavedPlan): Promise<PlanFiles> {
   const texts = new Map(Object.entries(files).map(([path, each]) => [resolve(path), each]))
   const top = commonDirectory([directory, ...[...texts.keys()].map((path) => dirname(path))])
   const below = (path: string): string => relative(top, path).split(sep).join('/')

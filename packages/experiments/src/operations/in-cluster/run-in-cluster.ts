@@ -14,7 +14,7 @@ import {
 import type { ExperimentResult } from '../../experiment/experiment-result.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
 import { RejectedError } from '../../experiment/rejection.ts'
-import type { KeptPlan } from '../../experiment/read-plan.ts'
+import type { SavedPlan } from '../../experiment/read-plan.ts'
 import { invalidFile, invalidOption } from '#cli'
 import { podLabels, selectorText } from '../pods/pod-labels.ts'
 import {
@@ -53,7 +53,7 @@ const AWAY_MS = 300_000
 export async function runInCluster(
   client: KubeClient,
   spec: PodsSpec,
-  kept: KeptPlan,
+  kept: SavedPlan,
   options: InCluster,
 ): Promise<ExperimentResult | undefined> {
   if (spec.context !== undefined) {

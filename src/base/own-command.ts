@@ -4,7 +4,7 @@ import { basename, delimiter, dirname } from 'node:path'
  * Returns the words that start this program again: `squall` where the shell finds it, else
  * `npx mcp-squall`.
  */
-export function startWords(): string {
+export function ownCommand(): string {
   const { env, argv } = process
   const path = argv[1] ?? ''
   // npm puts its own directories into the path of the programs that it starts.
@@ -15,6 +15,6 @@ export function startWords(): string {
 }
 
 /** Returns a text in which a reader can copy each command of Squall into the same shell. */
-export function asStarted(text: string): string {
-  return text.replaceAll(/(?<![\w/.-]|npx )squall (?=[a-z-])/g, `${startWords()} `)
+export function asInvoked(text: string): string {
+  return text.replaceAll(/(?<![\w/.-]|npx )squall (?=[a-z-])/g, `${ownCommand()} `)
 }

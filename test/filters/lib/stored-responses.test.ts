@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { KeptResponses } from '../../../src/filters/lib/kept-responses.ts'
+import { StoredResponses } from '../../../src/filters/lib/stored-responses.ts'
 
 describe('kept answers', () => {
   it('are bounded in number: what was not added to for longest goes first', () => {
-    const responses = new KeptResponses(0)
+    const responses = new StoredResponses(0)
     for (let n = 0; n < 1000; n++) responses.add(`k${n}`, 'x', 0)
     responses.add('k0', 'y', 1)
     responses.add('new', 'z', 2)
@@ -12,7 +12,7 @@ describe('kept answers', () => {
   })
 
   it('are bounded in size, each and together', () => {
-    const responses = new KeptResponses(0)
+    const responses = new StoredResponses(0)
     const large = 'x'.repeat(1024 * 1024)
     responses.add('too large', `${large}x`, 0)
     expect(responses.older('too large', 0)).toBeUndefined()
@@ -25,7 +25,7 @@ describe('kept answers', () => {
   })
 
   it('are few for each key, and yet reach back as far as configured', () => {
-    const responses = new KeptResponses(1000)
+    const responses = new StoredResponses(1000)
     const unexpected: number[] = []
     for (let now = 0; now < 100_000; now++) {
       responses.add('k', String(now), now)
@@ -38,7 +38,7 @@ describe('kept answers', () => {
   })
 
   it('outlast a clock that is set back', () => {
-    const responses = new KeptResponses(1000)
+    const responses = new StoredResponses(1000)
     responses.add('k', 'late', 1_000_000)
     responses.add('k', 'early', 0)
     expect(responses.older('k', 500)).toBeUndefined()

@@ -7,7 +7,7 @@ const GIVEN_UP: ReadonlySet<Outcome> = new Set(['abandoned', 'timeout', 'cancell
  * Records that faults took effect on messages beside a call: its notifications, the server's
  * requests during it, and the client's responses to them. They may cause the outcome of the call.
  */
-export class Disturbance {
+export class SideFaults {
   #isOfUpstream = false
   #isOfClient = false
 
@@ -31,10 +31,10 @@ export class Disturbance {
 export interface OpenCall {
   readonly call: Call
   /** Created for the first message beside the call on which a fault may act. */
-  disturbance: Disturbance | undefined
+  sideFaults: SideFaults | undefined
 }
 
 /** Returns the records of open calls. */
-export function disturbancesOf(calls: readonly OpenCall[]): readonly Disturbance[] {
-  return calls.map((each) => (each.disturbance ??= new Disturbance()))
+export function sideFaultsOf(calls: readonly OpenCall[]): readonly SideFaults[] {
+  return calls.map((each) => (each.sideFaults ??= new SideFaults()))
 }

@@ -10,7 +10,7 @@ const BLOCK = 16 * 1024
  * Collects pieces of bytes. Joins many small pieces, whose objects would take more memory than the
  * bytes.
  */
-export class Pieces {
+export class ByteList {
   size = 0
   #list: Uint8Array[] = []
   #block: Buffer | undefined

@@ -1,4 +1,4 @@
-import { KEEP_ALL, type Keeping, type Kept as Keeper } from '../../base/room.ts'
+import { UNLIMITED_CACHES, type CacheBudget, type EvictableCache } from '../../base/byte-budget.ts'
 
 /** Keeps more of them than the age requires, so that one of about that age is always there. */
 const STEPS = 16
@@ -9,7 +9,7 @@ const MAX_ONE = 1024 * 1024
 /** Most bytes that a character takes. */
 const BYTES = 2
 
-interface Kept {
+interface StoredResponse {
   readonly text: string
   readonly at: number
 }
@@ -18,17 +18,17 @@ interface Kept {
  * Earlier responses, by their requests. Bounded: drops those first that were not added to for
  * longest.
  */
-export class KeptResponses implements Keeper {
+export class StoredResponses implements EvictableCache {
   readonly #age: number
-  readonly #keeping: Keeping
-  readonly #byKey = new Map<string, Kept[]>()
+  readonly #cacheBudget: CacheBudget
+  readonly #byKey = new Map<string, StoredResponse[]>()
   #total = 0
   #isClosed = false
 
   /** The least age of a kept response, in milliseconds. */
-  constructor(age: number, keeping: Keeping = KEEP_ALL) {
+  constructor(age: number, cacheBudget: CacheBudget = UNLIMITED_CACHES) {
     this.#age = age
-    this.#keeping = keeping
+    this.#cacheBudget = cacheBudget
   }
 
   /** The newest that is old enough. */
@@ -48,7 +48,7 @@ export class KeptResponses implements Keeper {
     const steps = list.slice(Math.max(first, 0)).slice(-STEPS - 1)
     const kept = [...(this.#age === 0 ? [] : steps), { text, at: now }]
     const size = sizeOf(key, kept)
-    if (!this.#keeping.keep(this, BYTES * size)) return
+    if (!this.#cacheBudget.keep(this, BYTES * size)) return
     // As the last of the map, with what belongs to it.
     this.#byKey.set(key, kept)
     this.#total += size
@@ -58,7 +58,7 @@ export class KeptResponses implements Keeper {
     }
   }
 
-  letGo(): void {
+  evict(): void {
     this.#byKey.clear()
     this.#total = 0
   }
@@ -66,8 +66,8 @@ export class KeptResponses implements Keeper {
   /** Its rule is gone. */
   close(): void {
     this.#isClosed = true
-    this.#keeping.forgo(this, BYTES * this.#total)
-    this.letGo()
+    this.#cacheBudget.release(this, BYTES * this.#total)
+    this.evict()
   }
 
   #forget(key: string): void {
@@ -75,10 +75,10 @@ export class KeptResponses implements Keeper {
     if (list === undefined) return
     this.#byKey.delete(key)
     this.#total -= sizeOf(key, list)
-    this.#keeping.forgo(this, BYTES * sizeOf(key, list))
+    this.#cacheBudget.release(this, BYTES * sizeOf(key, list))
   }
 }
 
-function sizeOf(key: string, list: readonly Kept[]): number {
+function sizeOf(key: string, list: readonly StoredResponse[]): number {
   return list.reduce((sum, { text }) => sum + text.length, key.length)
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FAULT_HEADERS } from '../../../src/rules/select/asked-faults.ts'
+import { FAULT_HEADERS } from '../../../src/rules/select/fault-headers.ts'
 import { facts } from '../facts.ts'
 import { abort, Counter, delay, type Headers } from '../header-counter.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'

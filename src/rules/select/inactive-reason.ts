@@ -4,7 +4,7 @@ import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from './rule-states.ts'
 
 /** Reasons why no rule may act on an exchange. */
-export type Restraint = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
+export type InactiveReason = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
 
 /** Returns in words why no rule acts at all; undefined while rules may act. */
 export function disarmedBy(
@@ -30,11 +30,11 @@ export function isUntouchable(
  * Returns the reason that keeps all rules from an exchange, regardless of matches; undefined for
  * none.
  */
-export function restraintOn(
+export function inactiveReasonFor(
   ruleSet: Pick<RuleSet, 'enabled'>,
   facts: Facts,
   states: RuleStates | undefined,
-): Restraint | undefined {
+): InactiveReason | undefined {
   if (disarmedBy(ruleSet, states) !== undefined) return 'disarmed'
   if (facts.call !== undefined && states?.denies(facts.call) === true) return 'denied_tool'
   if (states?.excludes(facts.http.path) === true) return 'excluded_path'

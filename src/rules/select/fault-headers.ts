@@ -2,7 +2,7 @@ import { readPercent, readDuration } from '../../base/units.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 
 /** The faults that a caller requests by headers. */
-export interface AskedFaults {
+export interface RequestedFaults {
   /** In milliseconds, above 0; undefined when no delay is asked for. */
   readonly delay: number | undefined
   /** In percent of the calls that ask. */
@@ -44,10 +44,10 @@ const SMALL_X = 0x78
  * called with each unreadable value. A delay or abort with an unreadable value or percentage is
  * ignored: applying it to all calls would be more than was asked for.
  */
-export function readAskedFaults(
+export function readFaultHeaders(
   headers: HeaderLines,
   invalid: (header: string) => void,
-): AskedFaults | undefined {
+): RequestedFaults | undefined {
   const given = givenFaults(headers)
   if (given === undefined) return undefined
   const read = (name: FaultHeader, as: Read): number | undefined => {

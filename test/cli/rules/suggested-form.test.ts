@@ -8,7 +8,7 @@ import { accepted, faultText, rejected, ruleText } from '../../rules/rules-text.
 
 let directory = ''
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'squall-right-form-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-suggested-form-'))
 })
 afterAll(() => rm(directory, { recursive: true }))
 

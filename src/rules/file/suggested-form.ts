@@ -22,7 +22,7 @@ const ANY_FAULT = 'delay'
  * Returns how to write a value that has to be an object or a list: with the value itself where it
  * fits.
  */
-export function rightForm(
+export function suggestedForm(
   node: SchemaNode,
   value: unknown,
   path: Path,

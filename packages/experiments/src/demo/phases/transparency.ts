@@ -4,7 +4,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { integerText } from '#base'
 import { millis, type Phase, type PhaseResult } from '../phase.ts'
 import { Histogram } from '../../load/results/histogram.ts'
-import type { Screen } from '../screen.ts'
+import type { DemoScreen } from '../screen.ts'
 import { seededCalls } from '../demo-tools.ts'
 import type { Stage } from '../stage.ts'
 
@@ -79,10 +79,10 @@ class Route {
 }
 
 /** Sends each message twice, directly and through Squall, and compares the responses. */
-export const nobodyNotices: Phase = {
-  key: 'nobodyNotices',
+export const transparency: Phase = {
+  key: 'transparency',
   title: 'Responses are unchanged',
-  async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
+  async run(stage: Stage, screen: DemoScreen): Promise<PhaseResult> {
     const calls = [...HANDSHAKE, ...seededCalls(SEED, CALLS - HANDSHAKE.length)]
     screen.line('   Each message is sent twice: straight to the server, and through Squall.')
     screen.line('   Then both responses are compared.')

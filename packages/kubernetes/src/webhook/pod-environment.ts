@@ -1,7 +1,7 @@
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
 import { NAMESPACES, metadataOf } from '../kube/resources.ts'
-import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide-pod.ts'
+import { DecideError, NO_POD_ENVIRONMENT, type PodEnvironment } from './decide-pod.ts'
 
 /** Below the five seconds that an API server waits for a webhook. */
 const TIMEOUT_MS = 2_500
@@ -9,11 +9,11 @@ const MAX_AGE_MS = 10_000
 const MAX_NAMESPACES = 1_000
 
 /** Reads facts from the API server, and caches them for seconds. */
-export function readSurroundings(
+export function readPodEnvironment(
   client: KubeClient,
   reads: { readonly readNamespaces: boolean; readonly readServices: boolean },
   now: () => number,
-): Surroundings {
+): PodEnvironment {
   const limits = { timeoutMs: TIMEOUT_MS }
   const cached = <Value>(reason: string, read: (namespace: string) => Promise<Value>) => {
     const cache = new AgedCache<Value>(now)
@@ -30,8 +30,8 @@ export function readSurroundings(
   })
   const services = cached('services_unreadable', (name) => listServices(client, name, limits))
   return {
-    namespace: reads.readNamespaces ? namespace : NO_SURROUNDINGS.namespace,
-    services: reads.readServices ? services : NO_SURROUNDINGS.services,
+    namespace: reads.readNamespaces ? namespace : NO_POD_ENVIRONMENT.namespace,
+    services: reads.readServices ? services : NO_POD_ENVIRONMENT.services,
   }
 }
 

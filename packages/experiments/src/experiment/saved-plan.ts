@@ -3,38 +3,38 @@ import { join } from 'node:path'
 import { fieldsOf, isRecord } from '#base'
 import type { ProductionCheck } from '#rules'
 import type { Policy } from '../policy/policy-schema.ts'
-import { type KeptPlan, type ReadAndKept, type ReadPlan, readPlan } from './read-plan.ts'
+import { type SavedPlan, type ReadAndSaved, type ReadPlan, readPlan } from './read-plan.ts'
 
 /** Reports that a stored run does not exist or cannot be read. */
-export class NotKeptError extends Error {
-  override readonly name = 'NotKeptError'
+export class NotSavedError extends Error {
+  override readonly name = 'NotSavedError'
 }
 
-/** Reads the stored plan of an earlier run. Throws a `NotKeptError`. */
-export async function readKept(
+/** Reads the stored plan of an earlier run. Throws a `NotSavedError`. */
+export async function readSavedPlan(
   experiments: string,
   id: string,
   production?: ProductionCheck,
   policy?: Policy,
-): Promise<ReadAndKept> {
+): Promise<ReadAndSaved> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotKeptError('invalid id of a run; squall experiment list shows the ids')
+    throw new NotSavedError('invalid id of a run; squall experiment list shows the ids')
   }
   let kept: unknown
   try {
     kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8'))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new NotKeptError(
+    throw new NotSavedError(
       `the run ${id} cannot be read in ${experiments} (${code ?? 'plan.json is invalid JSON'})`,
       { cause: error },
     )
   }
-  if (!isKeptPlan(kept)) throw new NotKeptError(`plan.json of the run ${id} is not a valid plan`)
+  if (!isSavedPlan(kept)) throw new NotSavedError(`plan.json of the run ${id} is not a valid plan`)
   return { read: await readStored(kept, production, policy), kept }
 }
 
-export function isKeptPlan(value: unknown): value is KeptPlan {
+export function isSavedPlan(value: unknown): value is SavedPlan {
   const { file, directory, text, files } = fieldsOf(value)
   return (
     [file, directory, text].every((each) => typeof each === 'string') &&
@@ -45,13 +45,13 @@ export function isKeptPlan(value: unknown): value is KeptPlan {
 
 /** Reads a stored plan again. */
 export function readStored(
-  { file, directory, text, files }: KeptPlan,
+  { file, directory, text, files }: SavedPlan,
   production?: ProductionCheck,
   policy?: Policy,
 ): Promise<ReadPlan> {
   const readText = async (path: string): Promise<string> => {
     const found = files[path]
-    if (found === undefined) throw new NotKeptError(`${path} was not stored with the run`)
+    if (found === undefined) throw new NotSavedError(`${path} was not stored with the run`)
     return found
   }
   return readPlan(text, { production, policy, file, directory, readText })
