@@ -93,7 +93,9 @@ async function commandProblems(
 
 function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
   if (!files.isChanged) return payloadProblems(payload, policy)
-  return ['the policy has changed since it was trusted; ask a person to run squall mcp policy trust']
+  return [
+    'the policy has changed since it was trusted; ask a person to run squall mcp policy trust',
+  ]
 }
 
 function onlyAPerson(path: string): string {

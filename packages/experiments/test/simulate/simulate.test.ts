@@ -181,7 +181,9 @@ describe('a plan that cannot be modelled', () => {
 
   it('is rejected when a pod would make too many calls', async () => {
     const plan = await stage.plan({ load: { rate: 1000 }, hold: '1h' })
-    expect(await rejection(plan, { tasks: undefined })).toContain('limit the stages with --fleet-tasks')
+    expect(await rejection(plan, { tasks: undefined })).toContain(
+      'limit the stages with --fleet-tasks',
+    )
     expect(await rejection(plan, { tasks: 1e8 })).toContain('lower --fleet-tasks, or raise --pods')
   })
 })
