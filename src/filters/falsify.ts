@@ -41,15 +41,24 @@ const schema = section({
   date: variant('Moves a date of ISO 8601, with or without a time.', {
     by: duration({ default: '1d', description: 'Sets how far, earlier or later; above 0.' }),
   }),
-  boolean: variant('Turns `true` into `false`, or the reverse, in a result without other words.'),
-  enum: variant('Replaces a text by another one that the `outputSchema` of the tool allows there.'),
-  id: variant('Replaces an id by one that an earlier result had in the same field.'),
-  text: variant('Replaces a name, an address or a code by one of an earlier result, as with `id`.'),
-  omit: variant('Leaves out a row of a list; counts and totals beside the list follow.'),
-  duplicate: variant('Repeats a row of a list; counts and totals beside the list follow.'),
-  order: variant('Swaps two rows of a list.'),
-  unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.'),
-  stale: variant('Responds with an earlier result of the same call, as `replay` does.'),
+  boolean: variant(
+    'Turns `true` into `false`, or the reverse, in a result without other words.',
+    {},
+  ),
+  enum: variant(
+    'Replaces a text by another one that the `outputSchema` of the tool allows there.',
+    {},
+  ),
+  id: variant('Replaces an id by one that an earlier result had in the same field.', {}),
+  text: variant(
+    'Replaces a name, an address or a code by one of an earlier result, as with `id`.',
+    {},
+  ),
+  omit: variant('Leaves out a row of a list; counts and totals beside the list follow.', {}),
+  duplicate: variant('Repeats a row of a list; counts and totals beside the list follow.', {}),
+  order: variant('Swaps two rows of a list.', {}),
+  unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
+  stale: variant('Responds with an earlier result of the same call, as `replay` does.', {}),
   at: Type.Optional(
     names({
       description:
@@ -111,9 +120,9 @@ export const falsify = defineFault({
 })
 
 /** The schema of a kind, which a rule names by its key. */
-function variant<Properties extends TProperties = Record<never, never>>(
+function variant<Properties extends TProperties>(
   description: string,
-  properties = {} as Properties,
+  properties: Properties,
 ): TOptional<ReturnType<typeof section<Properties>>> {
   return Type.Optional(section(properties, { description }))
 }

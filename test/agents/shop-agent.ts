@@ -199,7 +199,7 @@ async function overHttp(
     left.abort()
     await squall.close()
   }
-  return { send, faults: faults!, agents, squall, close }
+  return { send, faults, agents, squall, close }
 }
 
 /** Messages that arrive on a stream. */

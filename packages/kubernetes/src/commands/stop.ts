@@ -156,7 +156,7 @@ function localChange(
       'use -t for sidecars by their admin ports, or -n for a namespace of a cluster',
     )
   }
-  if (cluster !== undefined || (local === undefined && choosesCluster(flags))) return
+  if (cluster !== undefined || (local === undefined && choosesCluster(flags))) return undefined
   const { sidecar: endpoints, adminTokenFile, timeout, json } = flags
   const token = adminTokenOf(adminTokenFile, env)
   if (token === undefined) {

@@ -112,9 +112,9 @@ export class RequestPhase {
     const responded = this.#responded
     // In parallel: in a batch no call waits for the fault of another call.
     const verdicts = await Promise.all(
-      posted.map((own, at) => {
+      posted.map(async (own, at) => {
         if (own.blockedBy !== undefined) return blocked(own, own.blockedBy)
-        return responded.includes(at) ? ANSWERED : ask(own, since)
+        return responded.includes(at) ? ANSWERED : await ask(own, since)
       }),
     )
     const repeated =
