@@ -59,7 +59,7 @@ async function load(origin: string, ...args: readonly string[]): Promise<LoadRes
 test(
   'two percent of calls hit 5,000 tasks of eight calls within the bounds of chance',
   async () => {
-    const result = await load(faulty, '--tasks', String(TASKS), '--fan-out', '8')
+    const result = await load(faulty, '--task-count', String(TASKS), '--fan-out', '8')
     const { low, high } = binomialBounds(1 - 0.98 ** 8, TASKS, 4)
     expect(result.counts).toMatchObject({ tasks: TASKS, calls: TASKS * 8, retries: 0 })
     expect(result.indicators.blastRadius).toBeGreaterThan(low)
@@ -73,7 +73,7 @@ test(
   'with two retries and a call to do without, 5,000 tasks fail next to never',
   async () => {
     const args = ['--retries', '2', '--retry-budget', '10%', '--degrade', '1']
-    const result = await load(faulty, '--tasks', String(TASKS), '--fan-out', '8', ...args)
+    const result = await load(faulty, '--task-count', String(TASKS), '--fan-out', '8', ...args)
     // Three failures in a row at two percent each: 8 in a million calls, and there are 35,000.
     expect(result.counts.failedTasks).toBeLessThanOrEqual(4)
     expect(result.indicators.tcaf).toBe(8)
