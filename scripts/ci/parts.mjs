@@ -86,7 +86,7 @@ export const MERGE = [
     minutes: 3,
     run: ['npm', 'run', '-s', 'scan:check'],
   },
-  { name: 'tests', summary: 'npm test', minutes: 8, tests: true, run: ['npm', 'test'] },
+  { name: 'tests', summary: 'npm test', minutes: 12, tests: true, run: ['npm', 'test'] },
   {
     name: 'standard-engine',
     summary: 'tests of the data path, with the standard engine',
@@ -112,13 +112,13 @@ export const MERGE = [
   system(
     'slow',
     'tests that wait: drains, time-outs, experiments and policies on this machine',
-    10,
+    18,
     {
       workers: 3,
     },
   ),
-  system('attacks', 'calls counted, and turns of the event loop, under hostile load', 12),
-  system('clients', 'real clients and servers of the TypeScript and Python SDKs', 10, {
+  system('attacks', 'calls counted, and turns of the event loop, under hostile load', 16),
+  system('clients', 'real clients and servers of the TypeScript and Python SDKs', 16, {
     programs: ['python3'],
     tools: [
       'python',
@@ -131,27 +131,27 @@ export const MERGE = [
       'go-server',
     ],
   }),
-  system('pod', 'one pod with the annotation, redirected ports, outgoing connections', 8, {
+  system('pod', 'one pod with the annotation, redirected ports, outgoing connections', 12, {
     programs: PODS,
     tools: ['node24'],
   }),
-  system('api-server', 'the webhook, the client and the chart before a real API server', 8, {
+  system('api-server', 'the webhook, the client and the chart before a real API server', 12, {
     programs: ['openssl', 'kubectl'],
     tools: ['helm'],
     kubernetes: 'etcd kube-apiserver',
     beside: true,
   }),
-  system('prometheus', 'metrics, rules and exemplars in a real Prometheus', 8, {
+  system('prometheus', 'metrics, rules and exemplars in a real Prometheus', 12, {
     tools: ['prometheus', 'alertmanager', 'compose'],
   }),
-  system('browser', 'the admin page and reports in Chromium', 8, { programs: ['chromium'] }),
+  system('browser', 'the admin page and reports in Chromium', 12, { programs: ['chromium'] }),
   system('site', 'the documentation site: links, navigation, search and layout in Chromium', 6, {
     programs: ['chromium'],
   }),
-  system('terminal', 'pages, progress bars and completion in real terminals', 6, {
+  system('terminal', 'pages, progress bars and completion in real terminals', 10, {
     programs: ['tmux', 'zsh', 'fish'],
   }),
-  system('package', 'the package and the demo as a user installs them', 8, {
+  system('package', 'the package and the demo as a user installs them', 12, {
     tools: ['node24', 'tarball'],
   }),
 ]

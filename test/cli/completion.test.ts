@@ -34,7 +34,7 @@ describe.skipIf(!hasBash)('bash', () => {
     expect(offered('--v')).toEqual(['--version'])
     expect(offered('mcp', '')).toEqual(['approve', 'hook', 'policy'])
     expect(offered('mcp', 'policy', '')).toEqual(['init', 'trust', 'validate', 'print'])
-    expect(offered('mcp', 'policy', 'print', '--f')).toEqual(['--for'])
+    expect(offered('mcp', 'policy', 'print', '--ag')).toEqual(['--agent'])
     expect(offered('mcp', '--aud')).toEqual(['--audit'])
     expect(offered('load', 'report', '--mark')).toEqual(['--markdown'])
     expect(offered('exp')).toEqual(

@@ -82,7 +82,9 @@ it('the commands of skill and commands run', async () => {
   await reader.write('plan.yaml', PLAN)
   await reader.run('node examples/server.mjs')
   for (const command of ordered) {
-    const { code, text } = await reader.run(command.replace(/^squall run/, 'npx mcp-squall run'))
+    // The sidecar of the test has another port than the default.
+    const here = command.replace(/^squall check/, 'SQUALL_SIDECAR=$SQUALL_ADMIN squall check')
+    const { code, text } = await reader.run(here.replace(/^squall run/, 'npx mcp-squall run'))
     expect([0, null], `${command}\n${text}`).toContain(code)
   }
   expect(commands.length).toBeGreaterThan(8)

@@ -221,8 +221,8 @@ test.each([
     'is about the tasks of all shards',
     'leave out --shard',
   ],
-  [['--slo', 'p99=2s'], 'only verdicts', 'write a metric'],
-  [['--slo', 'runaway=1%'], 'only with 0', 'write a metric'],
+  [['--slo', 'p99=2s'], 'which is for verdicts only', 'write a metric'],
+  [['--slo', 'runaway=1%'], 'with the limit 0', 'write a metric'],
 ])('squall load rejects %j', async (flags, wrong, fix) => {
   const args = ['load', '--target', 'http://127.0.0.1:9/mcp', ...flags]
   const { code, stderr } = await startProgram(args, {}, { here: true })

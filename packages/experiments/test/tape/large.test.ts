@@ -1,4 +1,4 @@
-// part: slow
+// part: slow-nightly
 import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
