@@ -77,7 +77,7 @@ function bashScript(commands: readonly Command[], npxHasCompletion: string): str
   )
   return `_squall() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words=''
-  local line=" \${COMP_WORDS[*]:1:\$((COMP_CWORD - 1))} "
+  local line=" \${COMP_WORDS[*]:1:$((COMP_CWORD - 1))} "
   case "$cur" in
     -*) case "$line" in
       '  ') words='--help --version' ;;
