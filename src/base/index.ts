@@ -58,4 +58,5 @@ export {
 } from './units.ts'
 export { type Fields, fieldsOf, isRecord, listOf, numberOf, textOf, textsOf } from './values.ts'
 export { WatchedFiles } from './watch/watched-files.ts'
+export { signalWhenGone } from './when-gone.ts'
 export { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from './yaml/yaml-depth.ts'

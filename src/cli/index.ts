@@ -29,6 +29,7 @@ export {
   atMost,
   count,
   duration,
+  elementsOf,
   many,
   one,
   oneOf,

@@ -2,6 +2,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { signalWhenGone } from '../../base/when-gone.ts'
 import { PipeWriter } from './pipe-writer.ts'
 
 /** The command line of an MCP server. */
@@ -111,7 +112,8 @@ export class ServerProcess {
   /** Suspends the server until the returned function was called, as often as this one. */
   suspend(): () => void {
     if (this.#suspended++ === 0 && !this.#hasExited) {
-      this.#waker = wakerOf(this.#group)
+      // It continues when Squall is killed and cannot do so.
+      this.#waker = signalWhenGone('CONT', this.#group)
       this.#signal('SIGSTOP')
     }
     return () => {
@@ -137,17 +139,4 @@ export class ServerProcess {
       // All its processes have ended.
     }
   }
-}
-
-/** Starts a process that continues a suspended server when Squall is killed and cannot do so. */
-function wakerOf(group: number): ChildProcess {
-  const waker = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(group)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // A signal to the group of Squall does not reach it.
-    detached: true,
-  })
-  // Without a shell, and where the pipe breaks, there is nothing else to do.
-  waker.on('error', () => undefined)
-  waker.stdin?.on('error', () => undefined)
-  return waker
 }

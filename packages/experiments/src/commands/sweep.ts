@@ -3,6 +3,7 @@ import {
   asText,
   count,
   duration,
+  elementsOf,
   type FlagInput,
   group,
   invalidCombination,
@@ -107,11 +108,10 @@ function listed<Name extends string>(
   names: readonly Name[],
   what: string,
 ): readonly Name[] {
-  return given.flatMap((each) =>
-    each.text.split(',').map((text) => {
-      const name = names.find((known) => known === text.trim())
-      if (name !== undefined) return name
-      throw invalidValue(each, `has an unknown ${what}`, `write one of ${names.join(', ')}`)
-    }),
-  )
+  const fix = `write one of ${names.join(', ')}`
+  return (elementsOf(given, fix) ?? []).map((each) => {
+    const name = names.find((known) => known === each.text)
+    if (name !== undefined) return name
+    throw invalidValue(each, `has an unknown ${what}`, fix)
+  })
 }

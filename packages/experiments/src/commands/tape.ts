@@ -41,24 +41,25 @@ export const PLAY_FLAGS = group(PLAY, {
 
 const LIVE = 'MCP endpoint of a live server that gets the calls of tools that are not on the tape'
 
-const {
-  listen,
-  admin,
-  adminTokenFile,
-  adminHosts,
-  adminReadTokenFile,
-  rules,
-  seed,
-  dryRun,
-  headerFaults,
-  headerFaultsMaxPercent,
-  environment,
-  logLevel,
-  logFormat,
-  callLog,
-  callLogSize,
-  drainTimeout,
-} = RUN_FLAGS
+/** The flags of `squall run` for the sidecar of a tape. */
+const SIDECAR_FLAGS = {
+  listen: RUN_FLAGS.listen,
+  admin: RUN_FLAGS.admin,
+  adminTokenFile: RUN_FLAGS.adminTokenFile,
+  adminHosts: RUN_FLAGS.adminHosts,
+  adminReadTokenFile: RUN_FLAGS.adminReadTokenFile,
+  rules: RUN_FLAGS.rules,
+  seed: RUN_FLAGS.seed,
+  dryRun: RUN_FLAGS.dryRun,
+  headerFaults: RUN_FLAGS.headerFaults,
+  headerFaultsMaxPercent: RUN_FLAGS.headerFaultsMaxPercent,
+  environment: RUN_FLAGS.environment,
+  logLevel: RUN_FLAGS.logLevel,
+  logFormat: RUN_FLAGS.logFormat,
+  callLog: RUN_FLAGS.callLog,
+  callLogSize: RUN_FLAGS.callLogSize,
+  drainTimeout: RUN_FLAGS.drainTimeout,
+}
 
 const SERVE_FLAGS = {
   ...PLAY_FLAGS,
@@ -67,22 +68,7 @@ const SERVE_FLAGS = {
     upstream: one('url', LIVE, (given) => parseTarget(given)),
   }),
   ...headerFlags(PLAY),
-  listen,
-  admin,
-  adminTokenFile,
-  adminHosts,
-  adminReadTokenFile,
-  rules,
-  seed,
-  dryRun,
-  headerFaults,
-  headerFaultsMaxPercent,
-  environment,
-  logLevel,
-  logFormat,
-  callLog,
-  callLogSize,
-  drainTimeout,
+  ...SIDECAR_FLAGS,
 }
 
 export const TAPE_SERVE = operation({

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { endingAfter, oneLine } from '#base'
+import { endingAfter, oneLine, signalWhenGone } from '#base'
 import { redactText } from '#sidecar'
 
 /** The end of a command, and the end of what it printed. */
@@ -53,7 +53,7 @@ export async function runProcess(
     throw new CommandError(`${oneLine(program, 200)} cannot be started: ${code}`)
   }
   const group = -child.pid!
-  const keeper = keeperOf(group)
+  const keeper = signalWhenGone('KILL', group)
   child.on('error', () => undefined)
   child.stdin.on('error', () => undefined).end(input)
   const kill = (): void => killGroup(group)
@@ -119,16 +119,4 @@ function killGroup(group: number): void {
   } catch {
     // All its processes have ended.
   }
-}
-
-/** Starts a process that ends the group when Squall is killed and cannot do so. */
-function keeperOf(group: number) {
-  const keeper = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL -- "$0"', String(group)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // A signal to the group of Squall does not reach it.
-    detached: true,
-  })
-  keeper.on('error', () => undefined)
-  keeper.stdin.on('error', () => undefined)
-  return keeper
 }

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { runProcess } from './agent-process.ts'
 import type { RunFacts, ServedCall } from './judge.ts'
 
@@ -16,8 +15,6 @@ export interface SweepTask {
 export interface TapeServer {
   /** The address for the command. */
   readonly url: string
-  /** The calls of tools that clients have made. */
-  readonly calls: number
   /** True when a rule was injected. */
   readonly isInjected: boolean
   /** The calls of tools that reached the server, in their order. */
@@ -32,22 +29,21 @@ export interface Run extends RunFacts {
   readonly seconds: number
 }
 
-const LOOK_MS = 50
-
 /**
  * Runs the task once; more than `mostCalls` calls end it. The server, its sidecar and all processes
  * of the command have ended when this resolves.
  */
 export async function runTask(
   { command, check, cellTimeoutMs, cell }: SweepTask,
-  open: () => Promise<TapeServer>,
+  open: (onCall: () => void) => Promise<TapeServer>,
   { stop, mostCalls = Infinity }: { readonly stop: AbortSignal; readonly mostCalls?: number },
 ): Promise<Run> {
-  const server = await open()
-  const began = performance.now()
   const runaway = new AbortController()
-  const ended = new AbortController()
-  void watchCalls(server, mostCalls, runaway, ended.signal)
+  let calls = 0
+  const server = await open(() => {
+    if (++calls > mostCalls) runaway.abort()
+  })
+  const began = performance.now()
   try {
     const { url } = server
     const env = { ...process.env, MCP_URL: url, SQUALL_URL: url, SQUALL_CELL: cell }
@@ -55,7 +51,7 @@ export async function runTask(
     const words = command.map((word) => word.replaceAll('{url}', url))
     const { printed, ...end } = await runProcess(words, limits)
     const seconds = (performance.now() - began) / 1000
-    const { calls, isInjected, served } = server
+    const { isInjected, served } = server
     const isRunaway = runaway.signal.aborted
     const falseUsed = await server.falseUsed()
     const checked =
@@ -66,20 +62,6 @@ export async function runTask(
     const isAccepted = checked && checked.exitCode === 0
     return { end, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
   } finally {
-    ended.abort()
     await server.close()
-  }
-}
-
-/** Aborts when clients have made too many calls. */
-async function watchCalls(
-  server: TapeServer,
-  most: number,
-  runaway: AbortController,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    if (server.calls > most) return runaway.abort()
-    await wait(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined)
   }
 }

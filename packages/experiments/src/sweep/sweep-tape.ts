@@ -37,8 +37,11 @@ export class SweepTape {
     return this.#safe.has(tool)
   }
 
-  /** Starts the tape as a server behind a sidecar of its own, with the rules of a file. */
-  async serve(rules: string | undefined): Promise<TapeServer> {
+  /**
+   * Starts the tape as a server behind a sidecar of its own, with the rules of a file. `onCall` is
+   * called for each call of a tool that has ended.
+   */
+  async serve(rules: string | undefined, onCall: () => void): Promise<TapeServer> {
     const served: ServedCall[] = []
     const player = new Player(this.#tape, {
       session: 'all',
@@ -72,14 +75,10 @@ export class SweepTape {
       const [problem] = version.problems.flatMap(({ problems }) => problems)
       throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
     }
-    let calls = 0
-    running.watch.read(({ method }) => void (calls += method === 'tools/call' ? 1 : 0))
+    running.watch.read(({ method }) => method === 'tools/call' && onCall())
     return {
       url: `http://${running.listeners[0]!.text}/mcp`,
       served,
-      get calls() {
-        return calls
-      },
       get isInjected() {
         return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
       },

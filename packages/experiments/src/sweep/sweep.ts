@@ -102,29 +102,27 @@ async function runHealthy(options: SweepOptions): Promise<Healthy> {
   const { tape, stop } = options
   const runs: Run[] = []
   while (runs.length < BASELINE_RUNS) {
-    const run = await runTask(taskOf(options, 'none'), () => tape.serve(undefined), { stop })
+    const run = await runTask(taskOf(options, 'none'), (onCall) => tape.serve(undefined, onCall), {
+      stop,
+    })
     stop.throwIfAborted()
     failedRun(run)
     runs.push(run)
   }
   const [first] = runs
   const counts = runs.map(({ served }) => countCalls(served.map(({ key }) => key)))
-  const mostOf = (key: string): [string, number] => [
-    key,
-    Math.max(...counts.map((each) => each.get(key) ?? 0)),
-  ]
-  const least = (key: string): number => Math.min(...counts.map((each) => each.get(key) ?? 0))
+  const timesOf = (key: string): readonly number[] => counts.map((each) => each.get(key) ?? 0)
   // In the order of the tape: that of parallel calls differs from run to run.
   const served = first!.served.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity))
   const all = sweepCalls(served)
   const isStable = (call: SweepCall, index: number): boolean =>
-    call.occurrence < least(served[index]!.key)
+    call.occurrence < Math.min(...timesOf(served[index]!.key))
   const outputs = new Set(runs.map(({ end }) => end.output))
   return {
     calls: all.filter(isStable),
     unstable: all.filter((call, index) => !isStable(call, index)),
     output: outputs.size === 1 ? first!.end.output : undefined,
-    executed: new Map(all.map((_, index) => mostOf(served[index]!.key))),
+    executed: new Map(served.map(({ key }) => [key, Math.max(...timesOf(key))])),
     isSafe: (tool) => tape.isSafe(tool),
     mostCalls: Math.max(MIN_RUNAWAY, all.length * RUNAWAY_FACTOR),
   }
@@ -171,7 +169,7 @@ async function runCell(
   const task = taskOf(options, cell.id)
   const runs: CellRun[] = []
   while (runs.length < settings.repeat) {
-    const run = await runTask(task, () => tape.serve(file), {
+    const run = await runTask(task, (onCall) => tape.serve(file, onCall), {
       stop,
       mostCalls: healthy.mostCalls,
     })

@@ -1,5 +1,6 @@
 import { fieldsOf, oneLine } from '#base'
 import { print } from '#cli'
+import { REDACTED } from '#sidecar'
 import type { TAPE_CHECK } from '../commands/tape.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
@@ -77,8 +78,7 @@ async function checkedCall(
       differences: [missing],
     }
   }
-  if (JSON.stringify(args).includes('[redacted]'))
-    return skip('an argument is redacted on the tape')
+  if (JSON.stringify(args).includes(REDACTED)) return skip('an argument is redacted on the tape')
   if (info.hint !== 'reads' && !tools.includes(tool)) return skip(REASONS[info.hint])
   const found = differences(part(recorded), await server.part(tool, args), values)
   return { ...known, result: found.length > 0 ? 'drift' : 'same', differences: found }

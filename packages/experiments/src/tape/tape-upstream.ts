@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readUpTo } from '#base'
 import {
   type Body,
   headerValue,
@@ -260,12 +261,6 @@ function around({ id }: Request): readonly [before: string, after: string] {
 async function bodyText(body: Body): Promise<string | undefined> {
   if (body === null) return ''
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > MAX_BODY) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
+  const bytes = await readUpTo(body, MAX_BODY)
+  return bytes.length > MAX_BODY ? undefined : bytes.toString()
 }

@@ -1,9 +1,15 @@
 // An agent with a script in place of a model: finds a flight, books it, sends a receipt. The argument
 // names its weakness; without one it is careful: it has time-outs, repeats reads, checks what it
 // reads, and ends with exit code 1 where it cannot go on.
+import { appendFileSync } from 'node:fs'
+
 const weakness = process.argv[2] ?? 'none'
 const url = process.env['MCP_URL']
 const TIMEOUT_MS = 3000
+// A reader that is gone does not end it.
+process.stderr.on('error', () => undefined)
+/** The file in which cells are named once the agent waits for ever. */
+const waiting = process.env['AGENT_WAITING']
 let session
 let id = 0
 
@@ -38,11 +44,17 @@ async function connect() {
 }
 
 async function once(tool, args) {
-  const timeoutMs = weakness === `no-timeout:${tool}` ? 0 : TIMEOUT_MS
+  const waitsForEver = weakness === `no-timeout:${tool}`
+  const timeoutMs = waitsForEver ? 0 : TIMEOUT_MS
+  // It does not notice either that its server is gone.
+  const stays = setInterval(() => undefined, 1000)
+  if (!waitsForEver) clearInterval(stays)
+  else if (waiting !== undefined) appendFileSync(waiting, `${process.env['SQUALL_CELL']}\n`)
   const { result, error } = await post(
     { id: ++id, method: 'tools/call', params: { name: tool, arguments: args } },
     timeoutMs,
   )
+  clearInterval(stays)
   if (error !== undefined) throw new Error(error.message)
   if (result.isError === true) {
     if (weakness === `ignores-errors:${tool}`) return {}

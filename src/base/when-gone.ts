@@ -1,0 +1,18 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+/**
+ * Starts a process that sends a signal to a process group when this process ends without having
+ * killed it: also when this process is killed, and cannot act.
+ */
+export function signalWhenGone(signal: 'CONT' | 'KILL', group: number): ChildProcess {
+  const script = `read -r _; kill -${signal} "$0"`
+  const waiting = spawn('/bin/sh', ['-c', script, String(group)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // A signal to the group of Squall does not reach it.
+    detached: true,
+  })
+  // Without a shell, and where the pipe breaks, there is nothing else to do.
+  waiting.on('error', () => undefined)
+  waiting.stdin?.on('error', () => undefined)
+  return waiting
+}
