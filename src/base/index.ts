@@ -9,6 +9,7 @@ export { readBounded, readUpTo } from './read-bounded.ts'
 export type { CharSet } from './regex/char-set.ts'
 export { parseRegex, type RegexNode } from './regex/regex-parse.ts'
 export { MAX_REGEX_TEXT, SafeRegex } from './regex/safe-regex.ts'
+export { replaceText } from './replace-text.ts'
 export {
   drawSeed,
   hashOf,

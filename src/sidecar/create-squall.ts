@@ -9,8 +9,8 @@ import { sentence } from '../rules/file/problem-format.ts'
 import type { Problem } from '../rules/file/problem.ts'
 import type { RecentFault } from '../listener/faults/fault-report.ts'
 import type { ToolSample } from '../telemetry/tool-sample.ts'
-import type { Logger } from '../telemetry/log.ts'
-import { parseRunOptions } from './run-options.ts'
+import { SILENT } from '../telemetry/log.ts'
+import { armedOptions } from './run-options.ts'
 import { assemble } from './assemble.ts'
 
 /**
@@ -104,7 +104,6 @@ const OPTIONS: readonly string[] = [
   'listen',
   'rollbackOn',
 ] satisfies (keyof SquallOptions)[]
-const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Rules that are invalid. The message has each problem on a line of its own. */
 export class InvalidRulesError extends Error {
@@ -124,20 +123,9 @@ export class InvalidRulesError extends Error {
  */
 export async function createSquall(given: SquallOptions): Promise<Squall> {
   const { server, rules = [], listen = '127.0.0.1:0', rollbackOn = [] } = checkedOptions(given)
-  const flags = new Map([
-    ['listen', [listen]],
-    ['upstream', [server.origin]],
-    ['admin', ['off']],
-    // The errors of a server under test are a part of the test.
-    ['guard-error-rate', ['off']],
-    ['rollback-on', rollbackOn],
-  ])
-  const { NODE_ENV, ENVIRONMENT } = process.env
-  const options = parseRunOptions(flags, { NODE_ENV, ENVIRONMENT })
-  const { neverArmed } = options.rules
-  if (neverArmed !== undefined) throw new Error(`no fault is injected here: ${neverArmed}`)
+  const options = armedOptions({ listen, upstream: server.origin, 'rollback-on': rollbackOn })
   const first = versionOf(rules)
-  const running = await assemble(options, silent, { keptFaults: KEPT_FAULTS })
+  const running = await assemble(options, SILENT, { keptFaults: KEPT_FAULTS })
   const active = running.rules!
   await activate(active, first)
   let isClosed = false

@@ -3,7 +3,13 @@ export { bind, BindError, type BoundAddress } from '../listener/front/bind.ts'
 export type { OwnUpstream } from '../listener/port-stack.ts'
 export { RareLog } from '../listener/rare-log.ts'
 export { boundsOf, LIMIT_FLAGS } from './rules-options.ts'
-export { createLogger, type LogFormat, type Logger, type LogLevel } from '../telemetry/log.ts'
+export {
+  createLogger,
+  type LogFormat,
+  type Logger,
+  type LogLevel,
+  SILENT,
+} from '../telemetry/log.ts'
 export type { MetricSpec } from '../telemetry/metric-table.ts'
 export type { Exposition } from '../telemetry/metrics.ts'
 export { CONTENT_TYPE, nodeTexts, registryTexts } from '../telemetry/prom-registry.ts'
@@ -20,4 +26,10 @@ export {
 } from '../telemetry/text-format.ts'
 export { toolLabel } from '../telemetry/tool-label.ts'
 export { assemble, type Running } from './assemble.ts'
-export { parseRunOptions, RUN_FLAGS, type RunOptions, runOptionsOf } from './run-options.ts'
+export {
+  armedOptions,
+  namedOptions,
+  RUN_FLAGS,
+  type RunOptions,
+  runOptionsOf,
+} from './run-options.ts'

@@ -143,6 +143,29 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
   return runOptionsOf(readFlags(RUN_FLAGS, raw, env), env)
 }
 
+/** Returns the options of a sidecar in this process by the names of flags. Throws a `UsageError`. */
+export function namedOptions(
+  flags: Readonly<Record<string, string | readonly string[]>>,
+  env: Environment,
+): RunOptions {
+  const raw = Object.entries(flags).map(([name, value]) => [name, [value].flat()] as const)
+  return parseRunOptions(new Map(raw), env)
+}
+
+/**
+ * Returns the options of a sidecar in this process whose faults are a part of a test, without an
+ * admin port. Throws where the environment names production.
+ */
+export function armedOptions(flags: Parameters<typeof namedOptions>[0]): RunOptions {
+  const { NODE_ENV, ENVIRONMENT } = process.env
+  // The errors of a server under test are a part of the test.
+  const own = { admin: 'off', 'guard-error-rate': 'off' }
+  const options = namedOptions({ ...own, ...flags }, { NODE_ENV, ENVIRONMENT })
+  const { neverArmed } = options.rules
+  if (neverArmed !== undefined) throw new Error(`no fault is injected here: ${neverArmed}`)
+  return options
+}
+
 /** Checks the flags of `squall run` together. Throws a `UsageError`. */
 export function runOptionsOf(flags: Values<typeof RUN_FLAGS>, env: Environment) {
   const outbound = outboundOf(flags)

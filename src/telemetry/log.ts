@@ -65,6 +65,9 @@ export interface Logger {
   child?(fields: object): Logger
 }
 
+/** Logs nothing. */
+export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
 /** Log levels, most talkative first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -14,14 +14,14 @@ import {
   toggle,
 } from '#cli'
 import { FAULT_NAMES } from '../sweep/faults.ts'
-import { GOOD, VERDICT_NAMES } from '../sweep/judge.ts'
+import { isGood, VERDICT_NAMES } from '../sweep/judge.ts'
 import { PLAY_FLAGS } from './tape.ts'
 import { operation, type RequestOf } from './operation.ts'
 
 const TASK = 'The task:'
 const CELLS = 'The cells:'
 const OUTPUT = 'Output:'
-const BAD = VERDICT_NAMES.filter((name) => !GOOD.has(name))
+const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
 const FORM = 'add its command behind --, as in -- node agent.js'
 
 export const SWEEP = operation({

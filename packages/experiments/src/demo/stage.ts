@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RulesVersion } from '#rules'
-import { assemble, type Logger, parseRunOptions } from '#sidecar'
+import { assemble, type Logger, namedOptions } from '#sidecar'
 import type { CallBounds, Endpoint } from '../load/clients/load-client.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
 import type { LoadTarget } from '../load/load-options.ts'
@@ -48,8 +48,7 @@ export class Stage {
         // The guard would disarm the rules, because the server of the demo fails often.
         'guard-error-rate': 'off',
       }
-      const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
-      stage.#sidecar = await assemble(parseRunOptions(raw, {}), stage.#logger())
+      stage.#sidecar = await assemble(namedOptions(flags, {}), stage.#logger())
     } catch (error) {
       await stage.close()
       throw error

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord } from '#base'
+import { isRecord, replaceText } from '#base'
 import { DeniedError } from '../policy/denied-error.ts'
 
 /** Everything that a search depends on. */
@@ -129,10 +129,7 @@ export class Proposals {
   }
 
   async #write(name: string, value: object): Promise<void> {
-    const path = join(this.#directory, name)
-    // Nobody reads half of a file.
-    await writeFile(`${path}.new`, JSON.stringify(value), { mode: 0o600 })
-    await rename(`${path}.new`, path)
+    await replaceText(join(this.#directory, name), JSON.stringify(value), 0o600)
   }
 
   async #remove(name: string): Promise<void> {

@@ -1,6 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fieldsOf, readBounded } from '#base'
+import { fieldsOf, readBounded, replaceText } from '#base'
 import type { Behaviour } from './rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
@@ -55,9 +55,7 @@ export async function learn(
     text = textOf(all)
   }
   await mkdir(dirname(path), { recursive: true })
-  const beside = `${path}.${process.pid}`
-  await writeFile(beside, text)
-  await rename(beside, path)
+  await replaceText(path, text)
 }
 
 function textOf(all: ReadonlyMap<string, Learned>): string {

@@ -1,6 +1,6 @@
-import { rename, writeFile, mkdir } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, listOf, readBounded } from '#base'
+import { fieldsOf, listOf, readBounded, replaceText } from '#base'
 import { isSavedPlan } from '../experiment/saved-plan.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
 import type { Limit, Point } from './bisection.ts'
@@ -60,9 +60,7 @@ const FILE = 'search.json'
 export async function keepSearch(experiments: string, search: PastSearch): Promise<void> {
   const directory = join(experiments, search.result.id)
   await mkdir(directory, { recursive: true })
-  const beside = join(directory, `${FILE}.new`)
-  await writeFile(beside, `${JSON.stringify(search, null, 2)}\n`)
-  await rename(beside, join(directory, FILE))
+  await replaceText(join(directory, FILE), `${JSON.stringify(search, null, 2)}\n`)
 }
 
 /** Reads a stored search; undefined when there is none with the id, or when it is invalid. */

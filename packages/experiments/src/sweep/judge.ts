@@ -1,29 +1,75 @@
 import type { ProcessEnd } from './agent-process.ts'
 import { countCalls } from './cells.ts'
 
+/** A verdict for the table, in a sentence, and explained. */
+interface VerdictText {
+  readonly short: string
+  readonly words: string
+  readonly meaning: string
+  /** True for a verdict that does not fail a sweep. */
+  readonly isGood?: true
+}
+
 /** How a task ended with one fault at one call. */
 export const VERDICTS = {
-  survived: 'the task had the same result as without the fault',
-  finished: 'the command ended with exit code 0; nothing checked its result',
-  failed_openly: 'the command ended with an error',
-  failed_silently: 'the result is wrong without an error, or a false value was used',
-  hung: 'the command did not end in time',
-  ran_away: 'the command called far more often than without the fault',
-  doubled_write: 'the server executed a call twice that is not safe to repeat',
-  off_tape: 'the command made calls that the tape does not have',
-  not_reached: 'the fault was never injected',
-} as const
+  survived: {
+    short: 'ok',
+    words: 'survived',
+    meaning: 'the task had the same result as without the fault',
+    isGood: true,
+  },
+  finished: {
+    short: 'ended',
+    words: 'finished',
+    meaning: 'the command ended with exit code 0; nothing checked its result',
+    isGood: true,
+  },
+  failed_openly: {
+    short: 'failed',
+    words: 'failed openly',
+    meaning: 'the command ended with an error',
+  },
+  failed_silently: {
+    short: 'SILENT',
+    words: 'failed silently',
+    meaning: 'the result is wrong without an error, or a false value was used',
+  },
+  hung: {
+    short: 'HUNG',
+    words: 'hung',
+    meaning: 'the command did not end in time',
+  },
+  ran_away: {
+    short: 'RUNAWAY',
+    words: 'ran away',
+    meaning: 'the command called far more often than without the fault',
+  },
+  doubled_write: {
+    short: 'TWICE',
+    words: 'doubled a write',
+    meaning: 'the server executed a call twice that is not safe to repeat',
+  },
+  off_tape: {
+    short: 'off tape',
+    words: 'went off the tape',
+    meaning: 'the command made calls that the tape does not have',
+  },
+  not_reached: {
+    short: '-',
+    words: 'never met the fault',
+    meaning: 'the fault was never injected',
+    isGood: true,
+  },
+} as const satisfies Readonly<Record<string, VerdictText>>
 
 export type SweepVerdict = keyof typeof VERDICTS
 
 export const VERDICT_NAMES = Object.keys(VERDICTS) as readonly SweepVerdict[]
 
-/** The verdicts that do not fail a sweep. */
-export const GOOD: ReadonlySet<SweepVerdict> = new Set([
-  'survived',
-  'finished',
-  'not_reached',
-] as const)
+/** Returns true for a verdict that does not fail a sweep. */
+export function isGood(verdict: SweepVerdict): boolean {
+  return 'isGood' in VERDICTS[verdict]
+}
 
 /** A call that the server of the tape got. */
 export interface ServedCall {

@@ -1,16 +1,16 @@
 import { foreign, htmlText, moment } from '#base'
 import { htmlTable } from '../report/html-parts.ts'
 import { htmlPage, MARK } from '../report/html-page.ts'
-import { VERDICTS } from './judge.ts'
+import { VERDICT_NAMES, VERDICTS } from './judge.ts'
 import type { SweepResult } from './sweep-result.ts'
 import { badTable, sweepSentence, sweepTable, unstableTable, verdictWords } from './sweep-tables.ts'
 
 /** Renders a sweep as a self-contained HTML file. */
 export function sweepHtml(result: SweepResult): string {
   const title = `Sweep of ${result.settings.tape}`
-  const meanings = Object.entries(VERDICTS).map(
-    ([verdict, meaning]) =>
-      `<dt>${htmlText(verdictWords(verdict as keyof typeof VERDICTS))}</dt><dd>${htmlText(meaning)}</dd>`,
+  const meanings = VERDICT_NAMES.map(
+    (verdict) =>
+      `<dt>${htmlText(verdictWords(verdict))}</dt><dd>${htmlText(VERDICTS[verdict].meaning)}</dd>`,
   )
   const tables = [sweepTable(result), badTable(result), unstableTable(result)]
     .map((table, i) => htmlTable(table, `sweep-${i}`, 2))

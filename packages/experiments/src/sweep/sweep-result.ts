@@ -1,9 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, listOf } from '#base'
+import { fieldsOf, listOf, replaceText } from '#base'
 import type { CallMatch } from './cells.ts'
 import type { FaultName } from './faults.ts'
-import { GOOD, type SweepVerdict, VERDICTS } from './judge.ts'
+import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
 
 export const SWEEP_SCHEMA = 'squall.sweep/1'
 
@@ -86,7 +86,7 @@ export function worstOf(runs: readonly CellRun[]): SweepVerdict {
 
 /** Returns true for a cell that breaks the task. */
 export function isBad({ verdict }: CellResult): boolean {
-  return !GOOD.has(verdict)
+  return !isGood(verdict)
 }
 
 /** Returns the cells that break the task, the worst first. */
@@ -99,9 +99,7 @@ const FILE = 'result.json'
 
 /** Stores what is known of a sweep. */
 export async function storeSweep(directory: string, result: SweepResult): Promise<void> {
-  const beside = join(directory, `${FILE}.new`)
-  await writeFile(beside, `${JSON.stringify(result, null, 2)}\n`, { mode: 0o600 })
-  await rename(beside, join(directory, FILE))
+  await replaceText(join(directory, FILE), `${JSON.stringify(result, null, 2)}\n`, 0o600)
 }
 
 export async function openSweep(directory: string): Promise<void> {

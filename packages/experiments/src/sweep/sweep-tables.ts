@@ -1,46 +1,23 @@
 import { durationText, foreign, integerText, percentage, ownCommand } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import { FAULT_RULES } from './faults.ts'
-import { type SweepVerdict, VERDICTS } from './judge.ts'
+import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
 import { badCells, type CellResult, isBad, type SweepResult } from './sweep-result.ts'
-
-/** The words of the table. */
-const SHORT: Readonly<Record<SweepVerdict, string>> = {
-  survived: 'ok',
-  finished: 'ended',
-  failed_openly: 'failed',
-  failed_silently: 'SILENT',
-  hung: 'HUNG',
-  ran_away: 'RUNAWAY',
-  doubled_write: 'TWICE',
-  off_tape: 'off tape',
-  not_reached: '-',
-}
-
-const WORDS: Readonly<Record<SweepVerdict, string>> = {
-  survived: 'survived',
-  finished: 'finished',
-  failed_openly: 'failed openly',
-  failed_silently: 'failed silently',
-  hung: 'hung',
-  ran_away: 'ran away',
-  doubled_write: 'doubled a write',
-  off_tape: 'went off the tape',
-  not_reached: 'never met the fault',
-}
 
 /** Returns a verdict as the table shows it, with its words. */
 export function verdictWords(verdict: SweepVerdict): string {
-  return `${SHORT[verdict]}: ${WORDS[verdict]}`
+  const { short, words } = VERDICTS[verdict]
+  return `${short}: ${words}`
 }
 
 /** Summarizes a sweep in one sentence. */
 export function sweepSentence(result: SweepResult): string {
   const { cells, calls, left } = result
-  const counts = (Object.keys(WORDS) as SweepVerdict[])
-    .map((verdict) => [verdict, cells.filter((each) => each.verdict === verdict).length] as const)
+  const counts = VERDICT_NAMES.map(
+    (verdict) => [verdict, cells.filter((each) => each.verdict === verdict).length] as const,
+  )
     .filter(([, count]) => count > 0)
-    .map(([verdict, count]) => `${integerText(count)} ${WORDS[verdict]}`)
+    .map(([verdict, count]) => `${integerText(count)} ${VERDICTS[verdict].words}`)
   const rest = left === 0 ? '' : ` ${integerText(left)} were not run.`
   const total = `${integerText(calls.length)} calls, ${integerText(cells.length)} single failures`
   return `${total}: ${counts.join(', ') || 'none was run'}.${rest}`
@@ -69,7 +46,7 @@ function verdictCell(result: CellResult | undefined): Cell {
   const good = runs.filter((run) => run.verdict === 'survived' || run.verdict === 'finished').length
   const about = runs.length > 1 ? `${good} of ${runs.length}` : ''
   const tone = isBad(result) ? 'bad' : verdict === 'survived' ? 'good' : undefined
-  return { text: SHORT[verdict], about, ...(tone && { tone }) }
+  return { text: VERDICTS[verdict].short, about, ...(tone && { tone }) }
 }
 
 /** Lists the cells that break the task, and the command that runs the first again. */
@@ -92,7 +69,7 @@ export function cellSentence(each: CellResult, { calls }: SweepResult): string {
   const { tool, number } = calls.find((call) => call.number === each.call)!
   const { sees } = FAULT_RULES[each.fault]
   const shares = each.runs.length === 1 ? '' : ` (in ${percentage(shareOf(each))} of runs)`
-  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict]}${shares}.`
+  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict].meaning}${shares}.`
 }
 
 function shareOf(each: CellResult): number {

@@ -1,5 +1,5 @@
 import { fieldsOf, listOf } from '#base'
-import { assemble, parseRunOptions, redactMessage } from '#sidecar'
+import { armedOptions, assemble, redactMessage, SILENT } from '#sidecar'
 import { TapeUpstream } from '../tape/tape-upstream.ts'
 import { Player } from '../tape/player.ts'
 import { openTape } from '../tape/serve.ts'
@@ -7,9 +7,6 @@ import type { Tape } from '../tape/tape.ts'
 import { CELL_RULE, type CallMatch } from './cells.ts'
 import type { ServedCall } from './judge.ts'
 import type { TapeServer } from './run-task.ts'
-
-const NOTHING = (): void => {}
-const SILENT = { debug: NOTHING, info: NOTHING, warn: NOTHING, error: NOTHING }
 
 /** A tape that is served once for each run. */
 export class SweepTape {
@@ -55,18 +52,8 @@ export class SweepTape {
         served.push({ key: own, tool, args, line })
       },
     })
-    const flags = {
-      listen: '127.0.0.1:0',
-      admin: 'off',
-      upstream: 'http://127.0.0.1:9',
-      'guard-error-rate': 'off',
-      ...(rules !== undefined && { rules }),
-    }
-    const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
-    const { NODE_ENV, ENVIRONMENT } = process.env
-    const options = parseRunOptions(raw, { NODE_ENV, ENVIRONMENT })
-    const { neverArmed } = options.rules
-    if (neverArmed !== undefined) throw new Error(`no fault is injected here: ${neverArmed}`)
+    const flags = { listen: '127.0.0.1:0', upstream: 'http://127.0.0.1:9' }
+    const options = armedOptions({ ...flags, ...(rules !== undefined && { rules }) })
     const own = { name: 'the tape', upstream: new TapeUpstream(player) }
     const running = await assemble(options, SILENT, { own })
     const version = running.rules?.last?.version

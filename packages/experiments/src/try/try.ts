@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { asInvoked, oneLine } from '#base'
 import { drainSignal, INTERRUPTED, readVersion } from '#cli'
-import { assemble, createLogger, parseRunOptions } from '#sidecar'
+import { assemble, createLogger, namedOptions } from '#sidecar'
 import { withToken } from '../cli/server-flags.ts'
 import type { TryRequest } from '../commands/try.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
@@ -146,8 +146,7 @@ async function playFault(
     upstream: upstream.origin,
     'admin-token-file': adminTokenFile,
   }
-  const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
-  const { listeners, ...sidecar } = await assemble(parseRunOptions(raw, process.env), ERRORS)
+  const { listeners, ...sidecar } = await assemble(namedOptions(flags, process.env), ERRORS)
   closers.push(() => sidecar.close())
   const url = new URL(
     `${upstream.pathname}${upstream.search}`,

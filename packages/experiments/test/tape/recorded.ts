@@ -1,14 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assemble, type Logger, parseRunOptions } from '#sidecar'
+import { assemble, namedOptions, SILENT } from '#sidecar'
 import { startSquall } from '../../../../test/support/commands.ts'
 import { Player, type PlayOptions, type PlayedCall } from '../../src/tape/player.ts'
 import { Tape } from '../../src/tape/tape.ts'
 import { TapeUpstream } from '../../src/tape/tape-upstream.ts'
-
-const nothing = (): void => undefined
-const SILENT: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /** A line of a tape, with any of its members. */
 export interface AnyLine {
@@ -80,7 +77,7 @@ export async function served(
   const calls: PlayedCall[] = []
   const player = new Player(tape, { ...options, onCall: (call) => calls.push(call) })
   const raw = { listen: '127.0.0.1:0', admin: 'off', ...flags }
-  const parsed = parseRunOptions(new Map(Object.entries(raw).map(([k, v]) => [k, [v]])), {})
+  const parsed = namedOptions(raw, {})
   const own = { name: 'tape', upstream: new TapeUpstream(player) }
   const running = await assemble(parsed, SILENT, { own })
   return {
