@@ -13,7 +13,7 @@ const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8720 },
   { name: 'filters', directories: ['src/filters'], budget: 7024 },
   { name: 'rules', directories: ['src/rules'], budget: 12533 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 5893 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 5899 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
   { name: 'listener', directories: ['src/listener'], budget: 17052 },
   { name: 'admin', directories: ['src/admin'], budget: 7213 },

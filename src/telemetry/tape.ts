@@ -123,13 +123,19 @@ export class TapeRecorder {
       await nextTurn()
       let text = ''
       let lines = 0
-      for (; this.#waiting.length > 0 && text.length < MAX_BETWEEN_CALLS; lines++) {
+      // A large message is written by itself: when it does not fit, it alone is dropped.
+      while (this.#waiting.length > 0 && (lines === 0 || this.#isShortAfter(text))) {
         const next = this.#waiting.shift()!
         this.#bytesWaiting -= sizeOf(next.text)
         text += await this.#lines(next)
+        lines++
       }
       await this.#write(text, lines)
     }
+  }
+
+  #isShortAfter(text: string): boolean {
+    return text.length + sizeOf(this.#waiting.first?.text) < MAX_BETWEEN_CALLS
   }
 
   /** Reads the messages of a text, large ones in a worker thread so that calls continue. */

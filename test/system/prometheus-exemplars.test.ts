@@ -71,7 +71,7 @@ describe('Prometheus', () => {
     const seen = found.map(({ series, labels }) => [series['tool'], series['verdict'], labels])
     expect(new Set(seen)).toEqual(
       new Set([
-        ['broken', 'gave_up', idsOf('broken')],
+        ['broken', 'switched_tool', idsOf('broken')],
         ['short', 'continued', idsOf('short')],
         ['slow', 'continued', idsOf('slow')],
       ]),

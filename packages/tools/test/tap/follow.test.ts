@@ -62,7 +62,7 @@ it('names the option of a sidecar that watches no agents', async () => {
 })
 
 it.each([
-  ['--verdict', 'runs', 'no verdict "runs"'],
+  ['--verdict', 'runs', 'unknown verdict "runs"'],
   ['--limit', '0', 'is out of range'],
 ])('rejects %s %s with the reason', async (flag, value, reason) => {
   const { code, stderr } = await startProgram(
