@@ -192,7 +192,7 @@ export const NIGHTLY = [
     programs: ['python3'],
     tools: ['python', 'node24', 'conformance', 'bridges'],
   }),
-  system('soak', 'minutes of mixed traffic (SQUALL_SOAK_SECONDS, SQUALL_STDIO_SOAK_SECONDS)', 20),
+  system('soak', 'minutes of mixed traffic (SQUALL_…_SECONDS: SOAK, STDIO_SOAK, COLLECTOR)', 25),
   system('memory', 'memory under attacks and held calls (SQUALL_MEMORY_SECONDS)', 35),
   {
     ...system('attacks', '', 75),
