@@ -130,6 +130,7 @@ export const MERGE = [
       'inspector',
       'filesystem',
       'go-server',
+      'k6',
     ],
   }),
   system('pod', 'one pod with the annotation, redirected ports, outgoing connections', 12, {
