@@ -186,7 +186,7 @@ export function overview() {
     ],
     rows: [
       { title: 'Now', panels: now },
-      { title: 'Whose errors', panels: errors },
+      { title: 'Errors', panels: errors },
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
       { title: 'Agent behaviour', panels: agents },

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024
 export const TAPE_FLAGS = group('Tape:', {
   tape: one(
     'file',
-    'file in which all messages are recorded, with arguments and results in clear, for squall tape',
+    'file in which all messages are recorded, with arguments and results in clear text, for squall tape',
     pathTo('name a file'),
   ),
   tapeForce: toggle('replace that file'),

@@ -32,7 +32,7 @@ export const SWEEP = operation({
     'sweep --tape book-flight.tape --cell 3-timeout -- node agent.js',
   ],
   page: 'docs/guides/sweep.md',
-  description: 'find the single failures that break a task, by a tape of its calls',
+  description: 'find the single failures that break a task, with a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(TASK, {

@@ -126,7 +126,7 @@ export const TAPE_SHOW = operation({
   name: 'tape show',
   examples: ['tape show book-flight.tape', 'tape show book-flight.tape --json'],
   page: PAGE,
-  description: 'list the calls of a tape with their times, sizes and ends',
+  description: 'list the calls of a tape with their times, sizes and outcomes',
   operands: OWN,
   flags: JSON_OUT,
   parse: ({ json }, { operands }) => ({ file: fileOf(operands), json }),

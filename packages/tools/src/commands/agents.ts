@@ -61,7 +61,7 @@ export const AGENTS = defineCommand({
   ],
   page: 'docs/guides/what-the-agent-did.md',
   description:
-    'say what agents did wrong after faults and errors, with advice; compare it, or follow it live',
+    'report what agents did wrong after faults and errors, with advice; compare reports, or follow them live',
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `
