@@ -21,7 +21,7 @@ export async function commandsPage(built) {
 
 # Commands
 
-\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands.
+\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands. An installation has all of this as a manual page: \`man squall\`.
 
 ${table(['Command', 'What it does'], rows)}
 

@@ -23,7 +23,7 @@ const OWN = { form: '[file]', most: 1 }
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'how',
-    'find a call by its tool and arguments, or by its tool alone, for agents that word arguments anew',
+    'find a call by its tool and arguments, or by its tool alone, for agents whose model words arguments differently in each run',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
@@ -119,7 +119,7 @@ export function fileOf([file]: readonly string[]): string {
 }
 
 const COMPARED = group('Comparison:', {
-  values: toggle('compare values, too, and not only shapes: members and types'),
+  values: toggle('also compare values, not only shapes (members and types)'),
 })
 
 export const TAPE_SHOW = operation({

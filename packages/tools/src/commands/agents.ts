@@ -47,7 +47,7 @@ const FOLLOWED = group('Following:', {
   ),
   verdict: many('name', 'with --follow: this verdict, such as gave_up; repeat it for more', texts),
 })
-const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdict or all findings') }
+const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
 
 export const AGENTS = defineCommand({
