@@ -1,6 +1,6 @@
 // Compiles src and packages into build/js, its schemas into build/checks, and bundles the program into dist.
-// With --no-check, types are neither checked nor written for users of the library, in a third of
-// the time. With --if-changed, a build of the same sources is left as it is.
+// With --no-check, types are neither checked nor written for users of the library, and there is no
+// manual page, in a third of the time. With --if-changed, a build of the same sources is left as it is.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -40,8 +40,8 @@ if (args.includes('--if-changed') && isBuilt) process.exit()
 
 // Programs may use the last build meanwhile, and other builds may run.
 await ownDirectory(`${ROOT}build/`, async (own) => {
-  const { imports: named } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'))
-  const imports = JSON.parse(JSON.stringify(named).replaceAll('./build/', './'))
+  const manifest = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'))
+  const imports = JSON.parse(JSON.stringify(manifest.imports).replaceAll('./build/', './'))
   await mkdir(`${own}dist`, { recursive: true })
   await writeFile(`${own}package.json`, JSON.stringify({ type: 'module', imports }))
   // Each checker checks again what its files share: four take twice the time of one processor.
@@ -59,8 +59,10 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await cp(`${ROOT}packages/experiments/src/report/page`, `${own}dist/report/page`, {
     recursive: true,
   })
-  if (withTypes)
+  if (withTypes) {
     await cp(`${own}js/src/sidecar/create-squall.d.ts`, `${own}dist/library/index.d.ts`)
+    await writeManPage(own, manifest)
+  }
   // A build that is killed from here on leaves files of two builds.
   await rm(STAMP, { force: true })
   await putDirectory(`${own}js`, `${ROOT}build/js`)
@@ -69,3 +71,10 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await putFiles(`${own}dist/`, `${ROOT}dist/`, 'cli/main.js')
   if (withTypes) await writeFile(STAMP, digest)
 })
+
+async function writeManPage(own, manifest) {
+  // An image has no manual, and is built without this module.
+  const { manPage } = await import('./lib/man-page.mjs')
+  const page = await manPage((path) => import(`${own}js/${path}`), manifest)
+  await writeFile(`${own}dist/squall.1`, page)
+}

@@ -1,4 +1,4 @@
-// Makes a call again later and later: await withBackOff(() => client.callTool({ name, arguments }))
+// Retries a call with growing pauses: await withBackOff(() => client.callTool({ name, arguments }))
 // For SDK v1 and v2, and for calls that may be executed twice.
 import { setTimeout as sleep } from 'node:timers/promises'
 

@@ -1,4 +1,4 @@
-"""Makes failed calls of a LangChain agent again, later and later, without asking the model."""
+"""Retries failed calls of a LangChain agent with growing pauses, without asking the model."""
 
 import httpx
 from langchain.agents import create_agent

@@ -1,4 +1,4 @@
-"""Makes failed calls of an OpenAI agent again, later and later, without asking the model."""
+"""Retries failed calls of an OpenAI agent with growing pauses, without asking the model."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Makes failed calls of a Pydantic AI agent again, later and later: pip install tenacity"""
+"""Retries failed calls of a Pydantic AI agent with growing pauses: pip install tenacity"""
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
@@ -7,7 +7,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponen
 
 
 def is_transient(error: BaseException) -> bool:
-    # A ModelRetry, caused by what the SDK makes of every status but 404.
+    # A ModelRetry, caused by the error that the SDK raises for every status but 404.
     cause = error.__cause__
     return isinstance(cause, MCPError) and cause.code == INTERNAL_ERROR
 

@@ -1,4 +1,4 @@
-"""Makes a call of the MCP Python SDK again, later and later: pip install "mcp>=2" tenacity"""
+"""Retries a call of the MCP Python SDK with growing pauses: pip install "mcp>=2" tenacity"""
 
 from mcp import Client, MCPError
 from mcp_types import INTERNAL_ERROR

@@ -1,4 +1,4 @@
-"""Makes a lost connection the error of one call, for what is built on the MCP Python SDK 2.
+"""Turns a lost connection into an error of one call, for clients of the MCP Python SDK 2.
 
     Client(streamable_http_client(url, http_client=sturdy_http(timeout=httpx2.Timeout(30, read=300))))
     MCPServerStreamableHttp(params={"url": url, "httpx_client_factory": sturdy_http})
@@ -13,7 +13,7 @@ class SturdyTransport(httpx2.AsyncHTTPTransport):
         try:
             return await super().handle_async_request(request)
         except httpx2.TransportError:
-            # As a gateway would: the SDK ends the client at what is raised here.
+            # As a gateway would: an exception raised here would end the client.
             return httpx2.Response(502, request=request)
 
 

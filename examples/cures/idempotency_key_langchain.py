@@ -1,4 +1,4 @@
-"""The same call of the same run has the same key, also where the model makes it again."""
+"""Gives equal calls of one run the same key, also if the model repeats the call."""
 
 import hashlib
 import json

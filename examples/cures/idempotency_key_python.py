@@ -1,4 +1,4 @@
-"""One key for one ticket: the server knows a retry by it, and returns the first ticket again."""
+"""One key for one ticket: the server recognizes a retry by it, and returns the first ticket."""
 
 import uuid
 

@@ -1,5 +1,5 @@
 // Waits as long as the server asks: new StreamableHTTPClientTransport(url, { fetch: patientFetch })
-// For SDK v1 and v2. The server did not execute what it answers with 429 or 503.
+// For SDK v1 and v2. The server did not execute a call that it rejected with 429 or 503.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const TRIES = 4

@@ -1,4 +1,4 @@
-// Begins a new session when the server has forgotten the old one, and makes the call again.
+// Begins a new session when the server has lost the old one, and repeats the call.
 // For SDK v1 and v2: const callTool = inSessions(async () => { …; await client.connect(…); return client })
 
 export function inSessions(connect) {

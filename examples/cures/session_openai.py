@@ -1,9 +1,9 @@
-"""Begins a new session when the server has forgotten the old one, for OpenAI Agents."""
+"""Begins a new session when the server has lost the old one, for OpenAI Agents."""
 
 from agents.mcp import MCPServerStreamableHttp
 from mcp import MCPError
 
-# What the SDK makes of 404, or the server says with it.
+# The message of the SDK for 404, or that of the server.
 LOST = ("Session terminated", "Session not found")
 
 

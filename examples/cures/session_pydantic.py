@@ -1,10 +1,10 @@
-"""Makes a call in a session of its own when that of the run is lost, for Pydantic AI."""
+"""Repeats a call in a new session when that of the run is lost, for Pydantic AI."""
 
 from mcp import MCPError
 from pydantic_ai import ModelRetry
 from pydantic_ai.mcp import MCPToolset
 
-# What the SDK makes of 404, or the server says with it.
+# The message of the SDK for 404, or that of the server.
 LOST = ("Session terminated", "Session not found")
 
 

@@ -1,10 +1,10 @@
-"""Begins a new session when the server has forgotten the old one, for the MCP Python SDK."""
+"""Begins a new session when the server has lost the old one, for the MCP Python SDK."""
 
 from contextlib import AsyncExitStack
 
 from mcp import Client, MCPError
 
-# What the SDK makes of 404, or the server says with it.
+# The message of the SDK for 404, or that of the server.
 LOST = ("Session terminated", "Session not found")
 
 

@@ -1,7 +1,7 @@
-// Gives up after 10 s, instead of the SDK's 60 s, and tells the server that it does.
+// Gives up after 10 s, instead of the SDK's 60 s, and notifies the server.
 const LIMIT = {
   timeout: 10_000,
-  // Progress starts the time anew, up to this.
+  // Progress restarts the limit, up to this total.
   resetTimeoutOnProgress: true,
   maxTotalTimeout: 120_000,
 }

@@ -6,6 +6,7 @@ export const PACKAGES = {
   python3: 'python3-venv',
   ss: 'iproute2',
   kubectl: 'kubernetes-client',
+  man: 'man-db',
   nft: 'nftables',
   unshare: 'util-linux',
   setpriv: 'util-linux',
@@ -129,6 +130,7 @@ export const MERGE = [
       'inspector',
       'filesystem',
       'go-server',
+      'k6',
     ],
   }),
   system('pod', 'one pod with the annotation, redirected ports, outgoing connections', 12, {
@@ -152,6 +154,7 @@ export const MERGE = [
     programs: ['tmux', 'zsh', 'fish'],
   }),
   system('package', 'the package and the demo as a user installs them', 12, {
+    programs: ['groff', 'man'],
     tools: ['node24', 'tarball'],
   }),
 ]

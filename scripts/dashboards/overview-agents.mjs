@@ -90,20 +90,20 @@ export const agents = [
       'Agent behaviour after each fault in the selected time range. `real` and `squall` are errors that no fault caused.',
     unit: 'short',
     by: ['tool', 'fault', 'verdict'],
-    sortBy: { column: 'times', desc: true },
+    sortBy: { column: 'Count', desc: true },
     queries: [
       {
         expr: `${increase(AFTER, TOOL, 'tool, fault, verdict')} > 0`,
-        column: 'times',
+        column: 'Count',
         unit: 'short',
         decimals: 0,
       },
     ],
   }),
   table({
-    title: 'False values by what the agent did',
+    title: 'Verdicts after false values',
     description:
-      'Results into which the fault falsify put false values, by what the agent did with them in the selected time range.',
+      'Results with a false value from the fault falsify, by verdict on the agent, in the selected time range.',
     unit: 'short',
     size: [12, 8],
     by: ['rule', 'tool', 'verdict'],
@@ -120,7 +120,7 @@ export const agents = [
   table({
     title: 'Calls with false values',
     description:
-      'Calls whose arguments held a false value in the selected time range, blocked or not, by what the tool declares to do.',
+      'Calls with a false value in their arguments, blocked or not, by the hint that the tool declares, in the selected time range.',
     unit: 'short',
     size: [12, 8],
     by: ['tool', 'hint'],

@@ -162,9 +162,9 @@ export const armed = [
     ],
   }),
   table({
-    title: 'What disarms',
+    title: 'Disarm reasons',
     description:
-      'Reasons that disarm each sidecar (1 while active): environment, operator, guard, shutdown, rules file.',
+      'Reasons for which each sidecar is disarmed (1 while active): environment, operator, guard, shutdown, rules file.',
     unit: 'short',
     size: [12, 7],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],

@@ -46,7 +46,7 @@ const now = [
   stat({
     title: 'Real errors',
     description:
-      'Share of calls, without those that a fault ended, that failed because of the upstream or of Squall itself, in the selected time range.',
+      'Share of calls in the selected time range that failed because of the upstream or of Squall itself, among those that no fault ended.',
     unit: 'percentunit',
     decimals: 2,
     role: 'real',
@@ -186,7 +186,7 @@ export function overview() {
     ],
     rows: [
       { title: 'Now', panels: now },
-      { title: 'Whose errors', panels: errors },
+      { title: 'Errors', panels: errors },
       { title: 'Latency', panels: latency },
       { title: 'Tools', panels: tools },
       { title: 'Agent behaviour', panels: agents },

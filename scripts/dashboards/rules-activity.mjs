@@ -97,7 +97,7 @@ export const reloads = [
     mappings: [
       {
         type: 'value',
-        options: { 0: { index: 0, text: 'rejected' }, 1: { index: 1, text: 'taken' } },
+        options: { 0: { index: 0, text: 'rejected' }, 1: { index: 1, text: 'reloaded' } },
       },
     ],
     queries: [
@@ -122,7 +122,7 @@ export const reloads = [
     ],
   }),
   series({
-    title: 'Rules whose time starts with the pod',
+    title: 'Rules timed from pod start',
     description:
       'Active rules with for, ramp, stages or --max-duration but without appliedAt, by sidecar. Each new pod restarts their time; squall apply sets appliedAt.',
     unit: 'short',

@@ -48,8 +48,8 @@ const now = [
     instant: true,
   }),
   stat({
-    title: 'Faults acting now',
-    description: 'Number of calls on which faults act now.',
+    title: 'Faults in progress',
+    description: 'Number of calls on which a fault acts at this moment.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -133,7 +133,7 @@ const rules = [
         unit: 'percentunit',
       },
       {
-        column: 'Overflow',
+        column: 'Over limit',
         expr: increase('squall_faults_overflow_total', OF_FILE, 'rule'),
         decimals: 0,
       },
@@ -142,7 +142,7 @@ const rules = [
         expr: increase('squall_rule_values_too_long_total', OF_FILE, 'rule'),
         decimals: 0,
       },
-      { column: 'Acting now', expr: `sum by (rule) (${ACTIVE})`, decimals: 0, role: 'injected' },
+      { column: 'In progress', expr: `sum by (rule) (${ACTIVE})`, decimals: 0, role: 'injected' },
       {
         column: 'Delay, mean',
         expr: mean(DELAY, OF_FILE, 'rule', '$__range'),
@@ -168,7 +168,7 @@ const rules = [
     ],
   }),
   series({
-    title: 'Why calls were skipped',
+    title: 'Skipped calls by reason',
     description:
       'Rate of calls that a rule matched without effect, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. The reference of the rules file explains the reasons.',
     unit: 'ops',
@@ -216,7 +216,7 @@ export function rulesDashboard() {
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'rule', 'tool'],
     annotations: [
       markers({
-        name: 'Rules taken',
+        name: 'Rules reloaded',
         colour: COLOURS.injected,
         expr: `${reload} squall_rules_last_reload_success{${POD}} == 1`,
         title: 'Rules reloaded',

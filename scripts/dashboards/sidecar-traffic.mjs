@@ -25,7 +25,7 @@ export const traffic = [
     queries: [
       {
         expr: `sum(squall_open_streams{${POD}, kind="request"})`,
-        legend: 'streams of requests',
+        legend: 'request streams',
         role: 'app',
       },
       {
@@ -51,9 +51,9 @@ export const traffic = [
     ],
   }),
   series({
-    title: 'Exchanges that carried no call',
+    title: 'Exchanges without a call',
     description:
-      'Rate of exchanges without a call, by class and status: streams, notifications, plain HTTP, upgrades.',
+      'Rate of streams, notifications, plain HTTP requests and upgrades, by class and status.',
     unit: 'reqps',
     queries: [
       {
@@ -165,7 +165,7 @@ export const bounds = [
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'version', 'node'],
     queries: [
       {
-        column: 'Running for',
+        column: 'Uptime',
         expr: `time() - max by (cluster, namespace, workload, pod, instance, version, node) (
           process_start_time_seconds{${POD}} * on (cluster, job, instance) group_right () squall_build_info{${POD}}
         )`,

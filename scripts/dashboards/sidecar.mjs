@@ -220,7 +220,7 @@ export function sidecarDashboard() {
       { title: 'Overhead', panels: overhead },
       { title: 'Processes', panels: processes },
       { title: 'Traffic', panels: traffic },
-      { title: 'Bounds', panels: bounds },
+      { title: 'Limits', panels: bounds },
       { title: 'Webhook', panels: webhook },
     ],
   })

@@ -109,7 +109,7 @@ export const webhook = [
   stat({
     title: 'Kubernetes version',
     description:
-      'Minor version of Kubernetes that the webhook assumes, and its source: API server or flag.',
+      'Minor version of Kubernetes that the webhook assumes, from the API server or a flag.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],

@@ -12,11 +12,7 @@ export async function commandsPage(built) {
   const commands = await allCommands()
   const others = commands.filter(({ name }) => name !== 'run')
   const shared = sharedFlags(others)
-  const run = new Set(commands.find(({ name }) => name === 'run').flags.map(identity))
-  const homeOf = (flag, { name }) => {
-    if (name === 'stdio' && run.has(identity(flag))) return 'run'
-    return shared.has(identity(flag)) ? 'shared' : 'own'
-  }
+  const homeOf = homeOfFlags(commands)
   const rows = others.map(({ name, description }) => [
     `[\`squall ${name}\`](#${anchor(name)})`,
     cell(description),
@@ -25,7 +21,7 @@ export async function commandsPage(built) {
 
 # Commands
 
-\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands.
+\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands. An installation has all of this as a manual page: \`man squall\`.
 
 ${table(['Command', 'What it does'], rows)}
 
@@ -43,8 +39,19 @@ ${others.map((command) => section(command, homeOf)).join('\n\n')}
 `
 }
 
+/** Returns a function that says where a flag of a command is explained: `own`, `shared` or `run`. */
+export function homeOfFlags(commands) {
+  const shared = sharedFlags(commands.filter(({ name }) => name !== 'run'))
+  const run = new Set(commands.find(({ name }) => name === 'run').flags.map(identity))
+  return (flag, { name }) => {
+    if (name === 'run') return 'own'
+    if (name === 'stdio' && run.has(identity(flag))) return 'run'
+    return shared.has(identity(flag)) ? 'shared' : 'own'
+  }
+}
+
 /** Returns the flags that several commands have with the same meaning, by their identity. */
-function sharedFlags(commands) {
+export function sharedFlags(commands) {
   const counts = new Map()
   for (const flag of commands.flatMap(({ flags }) => flags)) {
     const key = identity(flag)

@@ -21,7 +21,7 @@ export const connectionFault = defineFault({
     reset: only('Resets the selected connections.'),
     latency: Type.Optional(
       duration({
-        description: 'Delays bytes by this time, in each direction.',
+        description: 'Delays bytes by this duration, in each direction.',
         examples: ['200ms'],
       }),
     ),

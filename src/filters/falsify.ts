@@ -36,26 +36,26 @@ const DAY = 86_400_000
 
 const schema = section({
   number: variant('Changes a number, with the same sign, decimals and unit.', {
-    by: percentage({ default: `${PERCENT}%`, description: 'Sets by how much, about; above 0.' }),
+    by: percentage({ default: `${PERCENT}%`, description: 'Sets the approximate relative change, above 0.' }),
   }),
-  date: variant('Moves a date of ISO 8601, with or without a time.', {
-    by: duration({ default: '1d', description: 'Sets how far, earlier or later; above 0.' }),
+  date: variant('Moves an ISO 8601 date, with or without a time.', {
+    by: duration({ default: '1d', description: 'Sets the distance, above 0; the seed chooses earlier or later.' }),
   }),
   boolean: variant(
-    'Turns `true` into `false`, or the reverse, in a result without other words.',
+    'Inverts a boolean, in results whose texts say nothing else.',
     {},
   ),
   enum: variant(
-    'Replaces a text by another one that the `outputSchema` of the tool allows there.',
+    'Replaces a string by another value that the `outputSchema` of the tool lists for it.',
     {},
   ),
-  id: variant('Replaces an id by one that an earlier result had in the same field.', {}),
+  id: variant('Replaces an id by one from the same field of an earlier result.', {}),
   text: variant(
-    'Replaces a name, an address or a code by one of an earlier result, as with `id`.',
+    'Replaces a name, an address or a code by one from the same field of an earlier result.',
     {},
   ),
-  omit: variant('Leaves out a row of a list; counts and totals beside the list follow.', {}),
-  duplicate: variant('Repeats a row of a list; counts and totals beside the list follow.', {}),
+  omit: variant('Removes a row of a list, and adjusts counts and totals beside the list.', {}),
+  duplicate: variant('Repeats a row of a list, and adjusts counts and totals beside the list.', {}),
   order: variant('Swaps two rows of a list.', {}),
   unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
   stale: variant('Responds with an earlier result of the same call, as `replay` does.', {}),
@@ -75,7 +75,7 @@ const schema = section({
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Decides about a later call of the task that contains the false value. `block`: it fails with a tool error. `allow`: the upstream receives it. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
+        'Handles later calls of the task that contain the false value. `block`: they fail with a tool error. `allow`: the upstream receives them. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
     }),
   ),
 })
@@ -88,7 +88,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
+    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts agree on the value, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once, and the true one afterwards (counted as `within_limit`), so that an agent can check; without tasks, the same applies to each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

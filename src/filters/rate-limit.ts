@@ -68,7 +68,11 @@ export const rateLimit = defineFault({
       anyOf: [
         { type: 'string', enum: ['all', 'session', 'client', 'tool'] },
         section({
-          header: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the header.' }),
+          header: Type.String({
+            minLength: 1,
+            maxLength: 256,
+            description: 'Name of the header that has the key.',
+          }),
         }),
       ],
       default: 'all',

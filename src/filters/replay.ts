@@ -15,7 +15,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'responds with an earlier response',
   clientSees:
-    'A valid but outdated response: that of an earlier call of the same tool, with the id of this call. The upstream still executes the call, and its response is kept for later calls. Only responses to sampled calls are kept and replaced. The first call, failed calls, and calls with an unchanged response pass, and are counted as `within_limit`. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names must be equal. With `by: caller`, calls that do not identify their caller pass, with the reason `no_caller`.',
+    'A valid but outdated response: that of an earlier call of the same tool, with the id of this call. The upstream still executes the call, and its response is kept for later calls. Only responses to sampled calls are kept and replaced. The first call, failed calls, and calls with an unchanged response pass, and are counted as `within_limit`. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` are kept only for their caller, and the headers that `Vary` names must be equal. With `by: caller`, calls that do not identify their caller pass, with the reason `no_caller`.',
   otherTools:
     'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather

@@ -32,7 +32,7 @@ export const session = defineFault({
             default: 1,
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Rejects this many in all; later ones pass.',
+            description: 'Limits the number of rejected requests; later ones pass.',
           }),
           status: Type.Integer({
             default: 503,

@@ -47,11 +47,15 @@ export const unauthorized = defineFault({
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Names the required scopes, separated by one space.',
+        description: 'Lists the required scopes, separated by one space.',
         examples: ['files:read files:write'],
       }),
     ),
-    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'Names the realm.' }),
+    realm: Type.String({
+      default: 'mcp',
+      maxLength: 256,
+      description: 'Sets the realm of the challenge.',
+    }),
     resourceMetadata: Type.Optional(
       Type.String({
         minLength: 1,

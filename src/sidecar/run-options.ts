@@ -108,7 +108,7 @@ const OWN_FLAGS = {
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(
-      'size at which that file is renamed to FILE.1, which replaces an older one',
+      'size at which the call log is renamed to FILE.1, replacing an older one',
       { min: 4 * MIB, max: 1024 * 1024 * MIB },
       '100MiB',
     ),

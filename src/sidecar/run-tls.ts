@@ -14,10 +14,10 @@ const file = (help: string) => one('file', help, asGiven<FlagInput>)
 /** Declares the options of `squall run` about TLS. */
 export const TLS_FLAGS = group('TLS:', {
   tlsCert: file('certificate of the listeners, as PEM'),
-  tlsKey: file('key of that certificate, as PEM'),
+  tlsKey: file('private key of that certificate, as PEM'),
   upstreamCa: file('CA certificates for the upstream, as PEM, instead of the public CAs'),
   upstreamCert: file('client certificate for the upstream, as PEM'),
-  upstreamKey: file('key of that certificate, as PEM'),
+  upstreamKey: file('private key of that certificate, as PEM'),
   upstreamServername: one(
     'name',
     'name in the certificate of the upstream, if it differs from the host of --upstream',

@@ -14,16 +14,16 @@ const MIB = 1024 * 1024
 export const TAPE_FLAGS = group('Tape:', {
   tape: one(
     'file',
-    'file in which all messages are recorded, with arguments and results in clear, for squall tape',
+    'file in which all messages are recorded, with arguments and results in clear text, for squall tape',
     pathTo('name a file'),
   ),
-  tapeForce: toggle('replace that file'),
+  tapeForce: toggle('replace an existing tape'),
   tapeSize: size(
-    'size of that file at which the recording ends',
+    'size of the tape at which the recording ends',
     { min: MIB, max: 1024 * 1024 * MIB },
     '256MiB',
   ),
-  tapeKeepSecrets: toggle('record values that look like secrets, too'),
+  tapeKeepSecrets: toggle('also record values that look like secrets'),
   tapeRedact: many(
     'pointer',
     'JSON Pointer to a further value that is not recorded, such as /params/arguments/card; * is any key or index; repeatable',

@@ -28,7 +28,7 @@ export const TASK_FLAGS = group('Tasks of agents:', {
     'time in which an agent may react, and pause that ends a task (default: 30s)',
     { min: 100, max: 3_600_000 },
   ),
-  taskRetries: count('most retries before an agent is reported as runaway (default: 3)', {
+  taskRetries: count('maximum retries before an agent is reported as runaway (default: 3)', {
     min: 1,
     max: 1000,
   }),

@@ -170,7 +170,7 @@ export class Spans implements SpanWriter {
     const late = new Promise<void>((done) => (timer = setTimeout(done, limit)))
     await Promise.race([this.#processor.shutdown().catch(() => undefined), late])
     clearTimeout(timer)
-    this.#drop(this.#waiting, 'the collector did not respond before the end')
+    this.#drop(this.#waiting, 'the collector did not respond before the shutdown')
     this.#waiting = 0
   }
 

@@ -29,7 +29,7 @@ const CLOSE_MS = 3_000
 const LINE = 256
 const TOO_SLOW = 'it is written too slowly'
 const NOTE =
-  'arguments and results are kept in clear; values that look like secrets are replaced by [redacted], unless secrets are kept'
+  'arguments and results are kept in clear text; values that look like secrets are replaced by [redacted], unless secrets are kept'
 const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants
 const COMPILED = import.meta.url.endsWith('.js')
   ? new URL('../telemetry/tape-worker.js', import.meta.url)
@@ -80,7 +80,7 @@ export class TapeRecorder {
       redact,
     }
     await tape.#write(`${JSON.stringify(header)}\n`, 0)
-    logger.warn({ path, values: secrets }, 'recording: arguments and results are kept in clear')
+    logger.warn({ path, values: secrets }, 'recording: arguments and results are kept in clear text')
     return tape
   }
 
@@ -150,7 +150,7 @@ export class TapeRecorder {
   async #write(text: string, lines: number): Promise<void> {
     const bytes = Buffer.from(text)
     if (this.#ended === undefined && this.#bytes + bytes.length > this.#options.maxBytes)
-      this.#end('its largest size is reached')
+      this.#end('it has reached its maximum size')
     if (this.#ended !== undefined) return this.drop(lines)
     try {
       for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten
@@ -171,7 +171,7 @@ export class TapeRecorder {
     const { path, logger } = this.#options
     logger.warn(
       { path, why, bytes: this.#bytes },
-      'the recording has ended; further messages are not on the tape',
+      'the recording has ended; later messages are not on the tape',
     )
   }
 }

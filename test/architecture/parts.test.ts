@@ -45,6 +45,7 @@ const TOOL_OF: Readonly<Record<string, string>> = {
   'node_modules/.bin/mcp-remote': 'bridges',
   'node_modules/.bin/inspector': 'inspector',
   'bin/compose-config': 'compose',
+  'bin/k6': 'k6',
   'bin/actionlint': 'actionlint',
   'bin/mcp-go-server': 'go-server',
 }

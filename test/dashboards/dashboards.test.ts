@@ -180,7 +180,7 @@ function coloured(board: Dashboard): readonly { legend: string; colour: string; 
     })),
     ...(panel.type === 'table' ? (panel.fieldConfig?.overrides ?? []) : []).map(({ matcher }) => ({
       // The dashboard of rules itself shows that a column is about the effects of rules.
-      legend: /^(Applied|Acting now|Delay, mean)$/.test(matcher.options)
+      legend: /^(Applied|In progress|Delay, mean)$/.test(matcher.options)
         ? 'injected'
         : matcher.options.toLowerCase(),
       colour: fixed(panel, 'byName', matcher.options),

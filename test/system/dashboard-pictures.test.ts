@@ -165,7 +165,7 @@ describe('the overview', () => {
         expect(new Set(known(chapter, line)), chapter).toEqual(new Set([0]))
       }
     }
-    expect(lines('What disarms').filter(({ values }) => values[0] === 1)).not.toHaveLength(0)
+    expect(lines('Disarm reasons').filter(({ values }) => values[0] === 1)).not.toHaveLength(0)
   })
 
   it('marks when rules became active', () => {

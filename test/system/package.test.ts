@@ -70,6 +70,14 @@ test.each([
   await expect(run(file, [tarball, flag])).resolves.toBeDefined()
 })
 
+test('the manual page is installed, and groff has no warning', async () => {
+  const page = join(directory, 'node_modules/mcp-squall/dist/squall.1')
+  expect((await run('groff', ['-man', '-ww', '-z', page])).stderr).toBe('')
+  const { stdout, stderr } = await run('man', ['--warnings', '-l', page])
+  expect(stderr).toBe('')
+  expect(stdout).toMatch(/^SYNOPSIS\n +squall command \[options\]$/m)
+})
+
 test('schema, inject and demo work as installed', { timeout: LIMIT }, async () => {
   expect(JSON.parse(await squall('schema'))).toHaveProperty('properties.rules')
   await writeFile(join(directory, 'server.yaml'), DEPLOYMENT)

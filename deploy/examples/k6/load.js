@@ -1,24 +1,23 @@
-// A load on an MCP server with k6: each virtual user opens a session and calls tools in it.
+// A load on an MCP server with k6: each virtual user opens a session and calls a tool in it.
 //   k6 run -e TARGET=http://localhost:3000/mcp -e TOOL=get_weather -e ARGS='{"city":"Oslo"}' load.js
+// With -e PROTOCOL=2026-07-28, it calls the tool without a session.
 // squall load also covers schemas, expectations, retries and shards; this script is for users of k6.
 import { check } from 'k6'
 import http from 'k6/http'
 import { Counter, Rate, Trend } from 'k6/metrics'
-import {
-  answerTo,
-  headerOf,
-  headersFor,
-  isInjected,
-  message,
-  messagesOf,
-  outcomeOf,
-  REVISION,
-} from './mcp.js'
+import { headerOf, isInjected, messagesOf, outcomeOf, responseTo } from './responses.js'
+import * as sessions from './sessions.js'
+import * as stateless from './stateless.js'
 
 const TARGET = __ENV.TARGET || 'http://localhost:3000/mcp'
 const TOOL = __ENV.TOOL || 'get_weather'
 const ARGUMENTS = JSON.parse(__ENV.ARGS || '{"city":"Oslo"}')
 const CALLS = Number(__ENV.CALLS || 20)
+const PROTOCOL = __ENV.PROTOCOL || sessions.VERSION
+const protocol = { [sessions.VERSION]: sessions, [stateless.VERSION]: stateless }[PROTOCOL]
+if (protocol === undefined) {
+  throw new Error(`PROTOCOL must be ${sessions.VERSION} or ${stateless.VERSION}; got ${PROTOCOL}`)
+}
 
 const responded = new Rate('mcp_responded')
 const duration = new Trend('mcp_call_duration', true)
@@ -40,49 +39,50 @@ export const options = {
   thresholds: {
     mcp_responded: ['rate>0.95'],
     mcp_call_duration: ['p(99)<2000'],
-    checks: ['rate>0.99'],
+    ...(protocol === sessions ? { checks: ['rate>0.99'] } : {}),
   },
 }
 
-export default function session() {
-  const id = open()
-  if (id === undefined) return
-  for (let call = 1; call <= CALLS; call++) callTool(id.session, call)
-  if (id.session !== undefined) http.del(TARGET, null, { headers: headersFor(id.session) })
+export default function user() {
+  const opened = protocol === sessions ? open() : {}
+  if (opened === undefined) return
+  const { session } = opened
+  for (let id = 1; id <= CALLS; id++) callTool(session, id)
+  if (session !== undefined) http.del(TARGET, null, { headers: sessions.headersFor(session) })
 }
 
-/** Opens a session; a server may have none, and then its response has no session id. */
+/** Opens a session; returns no id of a server without sessions, undefined if it failed. */
 function open() {
-  const about = {
-    protocolVersion: REVISION,
+  const params = {
+    protocolVersion: sessions.VERSION,
     capabilities: {},
     clientInfo: { name: 'k6', version: '1.0.0' },
   }
-  const response = post(message('initialize', about, 0), undefined, 'initialize')
-  const answer = answerOf(response, 0)
-  const isOpen = check(answer, {
+  const response = post('initialize', params, { id: 0 })
+  const isOpen = check(messageOf(response, 0), {
     'the session is open': (each) => each !== undefined && each.result !== undefined,
   })
   if (!isOpen) return undefined
-  const sessionId = headerOf(response.headers, 'mcp-session-id')
-  post(message('notifications/initialized'), sessionId, 'notifications/initialized')
-  return { session: sessionId }
+  const session = headerOf(response.headers, 'mcp-session-id')
+  post('notifications/initialized', undefined, { session })
+  return { session }
 }
 
-function callTool(sessionId, id) {
-  const body = message('tools/call', { name: TOOL, arguments: ARGUMENTS }, id)
-  const response = post(body, sessionId, `tools/call ${TOOL}`)
-  const outcome = outcomeOf(response.status, answerOf(response, id))
+function callTool(session, id) {
+  const response = post('tools/call', { name: TOOL, arguments: ARGUMENTS }, { id, session })
+  const outcome = outcomeOf(response.status, messageOf(response, id))
   responded.add(outcome === 'ok', { tool: TOOL })
   duration.add(response.timings.duration, { tool: TOOL })
   outcomes.add(1, { tool: TOOL, outcome })
   injected.add(isInjected(response.headers, response.body), { tool: TOOL })
 }
 
-function post(body, sessionId, name) {
-  return http.post(TARGET, body, { headers: headersFor(sessionId), tags: { name }, timeout: '30s' })
+function post(method, params, context) {
+  const { headers, body } = protocol.request(method, params, context)
+  const name = method === 'tools/call' ? `${method} ${TOOL}` : method
+  return http.post(TARGET, body, { headers, tags: { name }, timeout: '30s' })
 }
 
-function answerOf(response, id) {
-  return answerTo(id, messagesOf(headerOf(response.headers, 'content-type'), response.body))
+function messageOf(response, id) {
+  return responseTo(id, messagesOf(headerOf(response.headers, 'content-type'), response.body))
 }

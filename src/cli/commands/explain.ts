@@ -37,22 +37,22 @@ const FLAGS = {
   ...group('The call or message:', {
     direction: one(
       'sender',
-      'its sender, client or server (default: client)',
+      'sender of the message: client or server (default: client)',
       oneOf(['client', 'server']),
     ),
     method: one(
       'method',
-      'its method (default: tools/call, or that of --prompt or --resource)',
+      'JSON-RPC method (default: tools/call, or that of --prompt or --resource)',
       asText,
     ),
     tool: one(
       'name',
-      'its tool; with --direction server, the tool of the call to which it belongs',
+      'name of the tool; with --direction server, that of the call to which the message belongs',
       asText,
     ),
-    prompt: one('name', 'its prompt', asText),
-    resource: one('uri', 'its resource', asText),
-    args: one('json', 'its arguments, as a JSON object', parseArgs),
+    prompt: one('name', 'name of the prompt', asText),
+    resource: one('uri', 'URI of the resource', asText),
+    args: one('json', 'arguments of the call, as a JSON object', parseArgs),
   }),
   ...group('The request, with a call or without:', {
     request: one(
@@ -62,35 +62,38 @@ const FLAGS = {
     ),
     httpMethod: one(
       'method',
-      'its method, for a request without a call (default: GET)',
+      'HTTP method, for a request without a call (default: GET)',
       parseHttpMethod,
     ),
     path: one(
       'path',
-      'its path (default: /mcp); without options about the call, the request has no call',
+      'path of the request (default: /mcp); without options about the call, the request has no call',
       parsePath,
     ),
-    header: many('name=value', 'a header; repeat it for more', (given) => given.flatMap(headerOf)),
+    header: many('name=value', 'header of the request; repeat it for more', (given) =>
+      given.flatMap(headerOf),
+    ),
     outbound: one(
       'host:port',
-      'the dependency to which it goes, by a route of --outbound; also explains the rules about connections to it',
+      'dependency that receives the call, by a route of --outbound; also explains rules for connections to it',
       toDependency,
     ),
-    session: one('id', 'its session', asText),
-    client: one('name/version', 'its client', parseClient),
-    transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
-      default: 'streamable-http',
-    }),
-    protocolVersion: one(
-      'version',
-      'its protocol version, such as 2025-11-25',
-      parseProtocolVersion,
+    session: one('id', 'session id', asText),
+    client: one('name/version', 'name and version of the client', parseClient),
+    transport: one(
+      'transport',
+      'transport: streamable-http, http+sse or stdio',
+      oneOf(TRANSPORTS),
+      {
+        default: 'streamable-http',
+      },
     ),
+    protocolVersion: one('version', 'protocol version, such as 2025-11-25', parseProtocolVersion),
   }),
   ...group(LIMITS, {
     podLabel: many(
       'key=value',
-      'a label of the pod, for rules with match.podLabels; repeat it for more',
+      'label of the pod, for rules with match.podLabels; repeat it for more',
       pairs,
     ),
   }),

@@ -69,7 +69,11 @@ const stickyBy = Type.Unsafe<
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({
-      header: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the header.' }),
+      header: Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'Name of the header that has the key.',
+      }),
     }),
   ],
   default: 'ordinal',

@@ -7,20 +7,26 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const [script, environment] = process.argv.slice(2)
 globalThis.__ENV = JSON.parse(environment)
 
-const folder = mkdtempSync(join(tmpdir(), 'squall-k6-'))
+const directory = mkdtempSync(join(tmpdir(), 'squall-k6-'))
 try {
-  const k6 = join(folder, 'node_modules/k6')
+  const k6 = join(directory, 'node_modules/k6')
   mkdirSync(k6, { recursive: true })
-  const exports = { '.': './metrics.mjs', './http': './http.mjs', './metrics': './metrics.mjs' }
+  const exports = {
+    '.': './metrics.mjs',
+    './encoding': './encoding.mjs',
+    './http': './http.mjs',
+    './metrics': './metrics.mjs',
+  }
   writeFileSync(join(k6, 'package.json'), JSON.stringify({ name: 'k6', exports }))
   const here = dirname(fileURLToPath(import.meta.url))
-  for (const file of ['http.mjs', 'metrics.mjs']) cpSync(join(here, file), join(k6, file))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  cpSync(dirname(script), folder, { recursive: true })
-  const load = await import(pathToFileURL(join(folder, 'load.js')).href)
+  for (const file of ['encoding.mjs', 'http.mjs', 'metrics.mjs'])
+    cpSync(join(here, file), join(k6, file))
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
+  cpSync(dirname(script), directory, { recursive: true })
+  const load = await import(pathToFileURL(join(directory, 'load.js')).href)
   load.default()
   const { added } = await import(pathToFileURL(join(k6, 'metrics.mjs')).href)
   process.stdout.write(JSON.stringify({ added, thresholds: load.options.thresholds }))
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(directory, { recursive: true, force: true })
 }

@@ -29,7 +29,7 @@ export const CHECK = operation({
         'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
         ({ text }) => parseEndpoints([text])[0]!,
       ),
-      listen: one('address', 'port that must be free where no sidecar runs', parseListen, {
+      listen: one('address', 'port that must be free if no sidecar runs', parseListen, {
         default: '127.0.0.1:15300',
       }),
     }),

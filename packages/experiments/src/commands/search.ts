@@ -35,7 +35,7 @@ export const SEARCH_FLAGS = {
     ),
     errorRates: one(
       'percents',
-      'accepted error rates: of deciding that a passing magnitude fails, and the reverse',
+      'accepted error rates: of rejecting a magnitude that passes, and of accepting one that fails',
       asErrorRates,
       { default: '5%,5%' },
     ),

@@ -32,7 +32,7 @@ export const SWEEP = operation({
     'sweep --tape book-flight.tape --cell 3-timeout -- node agent.js',
   ],
   page: 'docs/guides/sweep.md',
-  description: 'find the single failures that break a task, by a tape of its calls',
+  description: 'find the single failures that break a task, with a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(TASK, {
@@ -43,7 +43,11 @@ export const SWEEP = operation({
         asText,
       ),
       match: PLAY_FLAGS.match,
-      cellTimeout: duration('longest run of the task', { min: 100, max: 3_600_000 }, '30s'),
+      cellTimeout: duration(
+        'time limit for one run of the task',
+        { min: 100, max: 3_600_000 },
+        '30s',
+      ),
     }),
     ...group(CELLS, {
       faults: many(
@@ -54,18 +58,22 @@ export const SWEEP = operation({
       cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
         given.map(asText),
       ),
-      repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
+      repeat: count(
+        'number of runs of each cell, for agents with a model',
+        { min: 1, max: 1000 },
+        '1',
+      ),
       parallel: count(
-        'runs at the same time',
+        'number of concurrent runs',
         { min: 1, max: 256 },
         String(availableParallelism()),
       ),
-      budget: duration('time after which no cell begins', { min: 1000, max: 86_400_000 }, '1h'),
+      budget: duration('time limit; no cell begins after it', { min: 1000, max: 86_400_000 }, '1h'),
     }),
     ...group(OUTPUT, {
       results: one(
         'directory',
-        'directory of the results (default: squall-sweep, with --cell and its id)',
+        'directory of the results (default: squall-sweep, or squall-sweep-CELL with --cell)',
         asText,
       ),
       resume: toggle('keep the cells that the results have, and run the others'),

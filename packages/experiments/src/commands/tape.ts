@@ -23,7 +23,7 @@ const OWN = { form: '[file]', most: 1 }
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'how',
-    'find a call by its tool and arguments, or by its tool alone, for agents that word arguments anew',
+    'find a call by its tool and arguments, or by its tool alone, for agents whose model words arguments differently in each run',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
@@ -119,14 +119,14 @@ export function fileOf([file]: readonly string[]): string {
 }
 
 const COMPARED = group('Comparison:', {
-  values: toggle('compare values, too, and not only shapes: members and types'),
+  values: toggle('also compare values, not only shapes (members and types)'),
 })
 
 export const TAPE_SHOW = operation({
   name: 'tape show',
   examples: ['tape show book-flight.tape', 'tape show book-flight.tape --json'],
   page: PAGE,
-  description: 'list the calls of a tape with their times, sizes and ends',
+  description: 'list the calls of a tape with their times, sizes and outcomes',
   operands: OWN,
   flags: JSON_OUT,
   parse: ({ json }, { operands }) => ({ file: fileOf(operands), json }),

@@ -32,8 +32,34 @@ const shares = (description: string): TUnsafe<readonly number[]> =>
 
 const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
 
+/** Explains each metric besides quantiles. */
+const MEASURED: Readonly<Record<string, string>> = {
+  success: 'share of calls with a correct result in time',
+  tcsr: 'share of calls with a correct result in time, as `success`',
+  errors: 'share of failed calls',
+  availability: 'share of calls that responded without an error',
+  correctness: 'share of correct results among the responses without an error',
+  eta: 'share of calls with a correct result',
+  scr: 'share of calls whose result conforms to the output schema',
+  deadline: 'share of calls that ended within the deadline',
+  blast: 'share of failed tasks (blast radius)',
+  silent: 'share of tasks with a wrong result and no error',
+  degraded: 'share of tasks in which only optional calls failed',
+  tcaf: 'mean number of calls in a task (call amplification)',
+  retries: 'mean number of retries in a task',
+  runaway: 'share of faults after which the agent repeated the call many times',
+  'gave-up': 'share of faults after which the agent gave up',
+  'ignored-retry-after': 'share of faults after which the agent ignored `Retry-After`',
+  'duplicate-execution': 'number of unsafe calls that were executed twice',
+  'possible-duplicates': 'number of unsafe calls that may have been executed twice',
+  'falsified-used': 'number of calls with a false value in their arguments',
+  mean: 'mean latency',
+  max: 'latency of the slowest call',
+}
+
 const gate = (name: string, { unit, isMinimum }: Pick<Metric, 'unit' | 'isMinimum'>) => {
-  const description = `${isMinimum === true ? 'Minimum' : 'Maximum'} of \`${name}\`.`
+  const measured = MEASURED[name] ?? `${name} latency`
+  const description = `${isMinimum === true ? 'Minimum' : 'Maximum'} ${measured}.`
   if (unit === 'ms') return duration({ description })
   if (unit === 'share') return percentage({ description })
   return Type.Number({ minimum: 0, maximum: 1_000_000, description })
@@ -181,7 +207,7 @@ function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit
       limit,
       for: duration({ default: 0, description: 'Time for which the limit must fail.' }),
     },
-    { description: 'A limit that has to fail for a time.' },
+    { description: 'A limit, and the time for which it must fail.' },
   )
   return Type.Unsafe<Limit | AbortLimit<Limit>>({
     anyOf: [...anyOf, withTime],
@@ -193,7 +219,7 @@ const abortShare = (name: CallMeasure): TUnsafe<number | AbortLimit> =>
   lasting(gate(name, METRICS[name]!) as TUnsafe<number>)
 
 const abortLatency = (name: string): TUnsafe<number | string | AbortLimit<number | string>> =>
-  lasting(latencyLimit({ description: `Maximum of \`${name}\`.` }))
+  lasting(latencyLimit({ description: `Maximum ${name} latency.` }))
 
 const abortOn = section(
   {

@@ -56,8 +56,8 @@ export const VERDICTS = {
   },
   not_reached: {
     short: '-',
-    words: 'never met the fault',
-    meaning: 'the fault was never injected',
+    words: 'ended without the fault',
+    meaning: 'the fault was not injected',
     isGood: true,
   },
 } as const satisfies Readonly<Record<string, VerdictText>>

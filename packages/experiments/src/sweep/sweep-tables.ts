@@ -54,8 +54,8 @@ export function badTable(result: SweepResult): ReportTable {
   const bad = badCells(result)
   const [first] = bad
   return {
-    title: 'What breaks it',
-    ...(first !== undefined && { about: `Again: ${againCommand(first, result)}` }),
+    title: 'Failures that break the task',
+    ...(first !== undefined && { about: `Run again: ${againCommand(first, result)}` }),
     columns: [{ name: 'Cell' }, { name: 'What happened' }],
     rows: bad.map((each) => [
       { text: each.id, tone: 'bad' },

@@ -22,8 +22,8 @@ interface Checked {
 
 const REASONS: Readonly<Record<Exclude<ToolInfo['hint'], 'reads'>, string>> = {
   destructive: 'the tool may be destructive',
-  not_read_only: 'the tool does not only read',
-  no_hint: 'the tool does not say that it only reads',
+  not_read_only: 'the tool is not read-only',
+  no_hint: 'the tool does not declare readOnlyHint',
 }
 
 /** Compares a live server with a tape; returns 1 for a difference, and where nothing was compared. */

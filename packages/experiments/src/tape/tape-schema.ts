@@ -16,7 +16,7 @@ const HEADER = {
     tape: { const: 1, description: 'Version of the format.' },
     squall: text('Version of the program that recorded the tape.'),
     recordedAt: text('Start of the recording, in ISO 8601.'),
-    note: text('Reminder that arguments and results are kept in clear.'),
+    note: text('Reminder that arguments and results are kept in clear text.'),
     secrets: of(['redacted', 'kept'], 'Treatment of values that look like secrets.'),
     redact: {
       type: 'array',

@@ -396,11 +396,11 @@ function headerOf({ bytes, isLong }: RawLine): TapeHeader {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new TapeError('its first line is not JSON: this is not a tape')
+    throw new TapeError('not a tape: its first line is not JSON')
   }
   const { tape, secrets, redact = [] } = fieldsOf(value)
   if (typeof tape !== 'number')
-    throw new TapeError('its first line has no "tape": this is not a tape')
+    throw new TapeError('not a tape: its first line has no key "tape"')
   if (tape !== TAPE_VERSION) {
     throw new TapeError(
       `it has version ${quoted(String(tape))}, and this program reads ${TAPE_VERSION}`,

@@ -99,7 +99,7 @@ it('finds where a live server drifted from a tape, and calls no tool that may de
   const unnamed = await check()
   expect(unnamed.code).toBe(1)
   expect(unnamed.stdout).toContain(
-    'skipped echo {"message":"a"} (line 2): the tool does not say that it only reads',
+    'skipped echo {"message":"a"} (line 2): the tool does not declare readOnlyHint',
   )
   expect(unnamed.stdout).toContain('drift   gone {} (line 6): the server has no such tool')
   const named = await check('--tool', 'echo', '--tool', 'add')

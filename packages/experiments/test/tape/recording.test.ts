@@ -231,8 +231,8 @@ it('ends at its largest size, counts what is dropped, and lets calls pass', asyn
   for (let id = 1; id <= 4; id++) {
     expect((await call({ port: squall.port }, ask(id, 'echo', {}))).status).toBe(200)
   }
-  const ended = await squall.logged('the recording has ended; further messages are not on the tape')
-  expect(ended).toMatchObject({ why: 'its largest size is reached' })
+  const ended = await squall.logged('the recording has ended; later messages are not on the tape')
+  expect(ended).toMatchObject({ why: 'it has reached its maximum size' })
   const { size } = await stat(path)
   expect(size).toBeLessThanOrEqual(1024 * 1024)
   await squall.reaches('squall_tape_messages_total', { result: 'dropped' }, 3)
@@ -253,7 +253,7 @@ it('ends when the disk is full, and lets calls pass', async () => {
   for (let id = 1; id <= 3; id++) {
     expect((await call({ port, host: '127.0.0.1' }, ask(id, 'echo', {}))).status).toBe(200)
   }
-  const line = 'the recording has ended; further messages are not on the tape'
+  const line = 'the recording has ended; later messages are not on the tape'
   expect(await program.logged(line)).toMatchObject({ why: 'EFBIG' })
 })
 

@@ -34,7 +34,7 @@ export const ATTACHED = defineCommand({
       }),
     }),
     ...group('The rules:', {
-      rulesText: one('text', 'the text of a rules file', asText),
+      rulesText: one('text', 'text of the rules file', asText),
     }),
     ...group('Times:', {
       for: attachedFor('time after which the container detaches by itself'),

@@ -111,7 +111,7 @@ export const RESUME: Command = defineCommand({
   name: 'resume',
   examples: ['resume', 'resume -t 127.0.0.1:15390', 'resume -n shop', 'resume -A'],
   page: 'docs/guides/apply.md',
-  description: 'let rules act again after squall stop',
+  description: 'arm sidecars again after squall stop',
   flags: {
     ...COMMON_FLAGS,
     ...productionFlags(CLUSTER),

@@ -72,7 +72,7 @@ export const WEBHOOK = defineCommand({
       context: one('name', 'context of the kubeconfig', asText),
     }),
     ...group('Limits and times:', {
-      maxReview: size('largest review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
+      maxReview: size('size limit of a review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
         'time limit for receiving a review; keep it below timeoutSeconds of the webhook configuration',
         // An API server waits at most thirty seconds.

@@ -47,7 +47,7 @@ const FOLLOWED = group('Following:', {
   ),
   verdict: many('name', 'with --follow: this verdict, such as gave_up; repeat it for more', texts),
 })
-const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdict or all findings') }
+const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
 
 export const AGENTS = defineCommand({
@@ -61,7 +61,7 @@ export const AGENTS = defineCommand({
   ],
   page: 'docs/guides/what-the-agent-did.md',
   description:
-    'say what agents did wrong after faults and errors, with advice; compare it, or follow it live',
+    'report what agents did wrong after faults and errors, with advice; compare reports, or follow them live',
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `

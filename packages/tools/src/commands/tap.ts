@@ -35,7 +35,7 @@ const FILTERS = group('Calls:', {
     'calls of this session, by the start of its hash; repeat it for more',
     texts,
   ),
-  errors: toggle('calls that did not end well; with --faults: either'),
+  errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
   faults: toggle('calls on which a fault took effect'),
   slowerThan: one('duration', 'calls that took longer', asText),
 })
@@ -48,7 +48,7 @@ export const TAP = defineCommand({
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...FILTERS,
-    ...followFlags('call'),
+    ...followFlags('calls'),
   },
   note: `
 Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Calls that match all
@@ -63,8 +63,8 @@ options are shown. Arguments, results and messages are never shown. Ctrl-C ends 
 export function followFlags(what: string) {
   return {
     ...group('Output:', {
-      json: toggle(`print each ${what} as a line of JSON`),
-      limit: count(`end after this number of ${what}s`, { min: 1, max: 1_000_000_000 }),
+      json: toggle(`print ${what} as lines of JSON`),
+      limit: count(`end after this number of ${what}`, { min: 1, max: 1_000_000_000 }),
     }),
     ...readTokenFlag('Reading:'),
   }

@@ -88,8 +88,8 @@ const parameters = {
   text: Type.Optional(
     section(
       {
-        prepend: Type.Optional(addition('Adds text before each text.')),
-        append: Type.Optional(addition('Adds text after each text.')),
+        prepend: Type.Optional(addition('Adds this text before each text.')),
+        append: Type.Optional(addition('Adds this text after each text.')),
         replace: Type.Optional(
           Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
