@@ -88,7 +88,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
+    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts say the same, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once and the true one from then on (counted as `within_limit`), so that an agent can find out; without tasks, the same holds for each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`). Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }
@@ -159,9 +159,12 @@ async function falsified(
     ctx.withinLimit()
     return undefined
   }
+  if (!ctx.host.falsified(work.values, config.onUse)) {
+    ctx.cannot('not_followed')
+    return undefined
+  }
   ctx.injected([...work.done].join(', '))
   calls.add(ctx)
-  ctx.host.falsified(work.values, config.onUse)
   return withText(frame, work.text)
 }
 
