@@ -131,14 +131,11 @@ it('does not send a false value in a session that has too many numbers to follow
   await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
 })
 
-it('falsifies no more results than it may, and blocks the values of the first', async () => {
+it('falsifies no more results than it may, and blocks their values', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
-  const quotes: Message[] = []
-  // There are two false prices, one above and one below the true one: one of the results would repeat one.
-  for (let i = 0; i < 3; i++) quotes.push(await agent.call('get_quote', { id: 'Q-1', i }))
-  expect(agent.faults.counts()).toMatchObject({ injected: 2 })
-  const isTrue = ({ result }: Message) => result!.structuredContent!['price'] === 3987.84
-  await expectRefusal(agent, quotes.find(isTrue)!)
+  for (let i = 0; i < 16; i++) await agent.call('get_quote', { id: 'Q-1', i })
+  expect(agent.faults.counts()).toMatchObject({ injected: 16 })
+  await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1', i: 16 }))
   const { result } = await agent.call('pay', { amount: FALSE_PRICE })
   expect(result).toMatchObject({ isError: true })
   expect(agent.faults.falseUses).toHaveLength(1)

@@ -8,7 +8,8 @@ import { hashOf } from '../../agents/action.ts'
 import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
 import type { ToolHint } from '../../agents/server-tools.ts'
 import type { Task } from '../../agents/task.ts'
-import { formsOf, type Reader, readText, readValue, type ValueForms } from './value-forms.ts'
+import { type Reader, readText, readValue } from '../../base/text/written-values.ts'
+import { formsOf, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
 
 /** The fault that sent false values, and the tool in whose result. */
@@ -165,8 +166,13 @@ export class FalseValues implements EvictableCache {
   ): boolean {
     const { owns = [], asker } = this.#calls.get(call) ?? {}
     const task = asker?.task ?? (() => undefined)
-    const forms = values.flatMap((value) => formsOf(value) ?? [])
-    if (forms.length > 0 && !this.#follow(owns, forms)) return false
+    const all = values.flatMap((value) => formsOf(value) ?? [])
+    if (all.length > 0 && !(owns.length > 0 && owns.every(hasPlace))) return false
+    const isNew = ({ kind, falsified: [form] }: ValueForms) =>
+      !owns.some((own) => hasOccurred(own, kind, form!))
+    // Ids, names and dates may be those of an earlier result; numbers are invented.
+    const forms = all.filter((each) => each.kind === 'number' || isNew(each))
+    if (forms.length > 0 && !(forms.every(isNew) && this.#follow(owns, forms))) return false
     if (forms.length === 0) this.#onVerdict(by, 'untracked', task())
     const callKey = keyOf(call as RequestCall)
     const lie = { by, onUse, callKey, task, isVerified: false, isDecided: false }
@@ -242,14 +248,10 @@ export class FalseValues implements EvictableCache {
     return own
   }
 
-  /** Reserves what the forms take; returns false where they are not new, or too much is followed. */
+  /** Reserves what the forms take; returns false where too much is followed. */
   #follow(owns: readonly Conversation[], forms: readonly ValueForms[]): boolean {
     const added = owns.filter(({ key }) => !this.#followed.has(key)).length
-    const isFull = this.#followed.size + added > MAX_FOLLOWED
-    const isNew = (own: Conversation): boolean =>
-      own.lies.length < MAX_LIES &&
-      !forms.some(({ kind, falsified }) => hasOccurred(own, kind, falsified[0]!))
-    if (owns.length === 0 || isFull || !owns.every(isNew)) return false
+    if (this.#followed.size + added > MAX_FOLLOWED) return false
     const count = forms.reduce((sum, { falsified }) => sum + falsified.length + 1, 0)
     const bytes = LIE_BYTES + FORM_BYTES * count
     if (this.#memory?.take(bytes * owns.length) === false) return false
@@ -323,8 +325,14 @@ function keyOf(call: RequestCall): string {
   return `${call.name}\n${call.method}\n${hashOf(call)}`
 }
 
-/** Returns true for a form that may have occurred: it may come from elsewhere. */
-function hasOccurred({ occurred }: Conversation, kind: FalseValue['kind'], form: string): boolean {
-  if (occurred === undefined) return true
+/** Returns true where a further false value can be followed. */
+function hasPlace({ lies, occurred }: Conversation): boolean {
+  return lies.length < MAX_LIES && occurred?.isFull === false
+}
+
+/** Returns true for a form that may have occurred, other than as a false value that is followed. */
+function hasOccurred(own: Conversation, kind: FalseValue['kind'], form: string): boolean {
+  const { values, occurred } = own
+  if (occurred === undefined || values.ownersOf(form).some(({ isTrue }) => !isTrue)) return false
   return kind === 'text' ? occurred.hasWords(form) : occurred.hasNumber(form)
 }
