@@ -22,6 +22,8 @@ export interface AgentSource {
   /** The results with false values, and the calls that used one. */
   readonly lies?: () => WatchedCounts['lies']
   readonly findings: Findings
+  /** The tools that get values from the results of others. */
+  readonly flows?: Findings['flows']
   readonly ids: ShownIds
 }
 
@@ -111,7 +113,7 @@ export function showTasks(source: Omit<AgentSource, 'findings'>, query: URLSearc
       verdicts: shown.map((decided) => verdictLine({ ...decided, task }, source)),
     })
   }
-  return { ...showCounts(source), ...showLies(source), tasks }
+  return { ...showCounts(source), ...showLies(source), ...showFlows(source), tasks }
 }
 
 /** Shows what became of false values. */
@@ -132,11 +134,22 @@ function showLies({ lies }: Pick<AgentSource, 'lies'>): Pick<Tasks, 'falsified' 
   }
 }
 
+/** Shows which tools got values from the results of others. */
+function showFlows({ flows }: Pick<AgentSource, 'flows'>): Pick<Tasks, 'flows'> {
+  return {
+    flows: (flows?.list ?? []).map(({ from, to, ...flow }) => ({
+      from: foreign(from, MAX_NAME),
+      to: foreign(to, MAX_NAME),
+      ...flow,
+    })),
+  }
+}
+
 /** Shows the counts of all tasks. */
 function showCounts({
   watch,
   counts,
-}: Omit<AgentSource, 'findings'>): Omit<Tasks, 'tasks' | 'falsified' | 'falseUses'> {
+}: Omit<AgentSource, 'findings'>): Omit<Tasks, 'tasks' | 'flows' | 'falsified' | 'falseUses'> {
   const { retries, wasted, silent } = counts
   const ended = {
     ok: counts.ended.get('ok') ?? 0,

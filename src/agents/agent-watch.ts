@@ -106,7 +106,8 @@ export class AgentWatch {
 
   /** Returns what is known of the tools of a server, by its address. */
   serverOf(address: string): ServerTools {
-    const known = this.#servers.get(address) ?? new ServerTools(this.#servers.size)
+    const known =
+      this.#servers.get(address) ?? new ServerTools(this.#servers.size, this.#findings.flows)
     this.#servers.set(address, known)
     return known
   }
@@ -136,7 +137,10 @@ export class AgentWatch {
     const isHeld = place !== undefined && 'caller' in place
     if (isHeld) this.#hold(action, place)
     else this.#begin(action, place, facts)
-    return isHeld || action.task !== UNFILED ? action : undefined
+    if (!isHeld && action.task === UNFILED) return undefined
+    const by = facts.session || (action.held?.caller ?? action.task)
+    this.#findings.flows.asked(call, by, facts.server, now)
+    return action
   }
 
   #hold(action: Action, place: Held): void {

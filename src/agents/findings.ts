@@ -4,6 +4,7 @@ import { toolOf } from '../mcp/call.ts'
 import { shownClient } from '../telemetry/call-line.ts'
 import type { ShownTask } from '../telemetry/shown-ids.ts'
 import { isHandshake, isList } from './action.ts'
+import { DataFlows } from './data-flows.ts'
 import type { FalsifiedVerdict } from './falsified-verdicts.ts'
 import type { FaultEvent } from './fault-event.ts'
 import { FINDING_NAMES, type FindingFacts, type FindingKind, STORM } from './finding-kinds.ts'
@@ -76,6 +77,7 @@ interface Counted extends Subject {
 
 /** Counts how agents behave by client, kind of task and tool, in bounded memory. */
 export class Findings {
+  readonly flows = new DataFlows()
   readonly #window: number
   readonly #maxRetries: number
   /** Names are of clients: those that were seen last are kept. */

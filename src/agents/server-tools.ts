@@ -2,6 +2,7 @@ import type { RequestCall } from '../mcp/call.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import { jsonWeight } from '../base/json/json-weight.ts'
 import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
+import type { DataFlows } from './data-flows.ts'
 
 /** Further tools count as unsafe, and so do those with a longer name. */
 const MAX_TOOLS = 2_000
@@ -29,14 +30,18 @@ export class ServerTools {
   readonly #tools = new Map<string, Declared>()
   readonly #schemas = new Map<string, { readonly schema: unknown; readonly weight: number }>()
   #weight = 0
+  readonly #flows: DataFlows | undefined
 
-  constructor(id: number) {
+  constructor(id: number, flows?: DataFlows) {
     this.id = id
+    this.#flows = flows
   }
 
   /** Learns from the response to a call. */
-  learn({ method }: RequestCall, message: Message): void {
-    if (method !== 'tools/list' || message.kind !== 'result') return
+  learn(call: RequestCall, message: Message): void {
+    if (message.kind !== 'result') return
+    if (call.method === 'tools/call') this.#flows?.responded(call, message.result)
+    if (call.method !== 'tools/list') return
     for (const { name, annotations, outputSchema } of listOf(fieldsOf(message.result)['tools'])) {
       const tool = textOf(name)
       if (tool === undefined || tool.length > MAX_NAME) continue

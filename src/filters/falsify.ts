@@ -36,15 +36,18 @@ const DAY = 86_400_000
 
 const schema = section({
   number: variant('Changes a number, with the same sign, decimals and unit.', {
-    by: percentage({ default: `${PERCENT}%`, description: 'Sets the approximate relative change, above 0.' }),
+    by: percentage({
+      default: `${PERCENT}%`,
+      description: 'Sets the approximate relative change, above 0.',
+    }),
   }),
   date: variant('Moves an ISO 8601 date, with or without a time.', {
-    by: duration({ default: '1d', description: 'Sets the distance, above 0; the seed chooses earlier or later.' }),
+    by: duration({
+      default: '1d',
+      description: 'Sets the distance, above 0; the seed chooses earlier or later.',
+    }),
   }),
-  boolean: variant(
-    'Inverts a boolean, in results whose texts say nothing else.',
-    {},
-  ),
+  boolean: variant('Inverts a boolean, in results whose texts say nothing else.', {}),
   enum: variant(
     'Replaces a string by another value that the `outputSchema` of the tool lists for it.',
     {},
@@ -88,7 +91,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts agree on the value, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once, and the true one afterwards (counted as `within_limit`), so that an agent can check; without tasks, the same applies to each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`). Without a kind, the seed chooses one that applies.',
+    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts agree on the value, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once, and the true one afterwards (counted as `within_limit`), so that an agent can check; without tasks, the same applies to each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`). Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }
@@ -159,9 +162,12 @@ async function falsified(
     ctx.withinLimit()
     return undefined
   }
+  if (!ctx.host.falsified(work.values, config.onUse)) {
+    ctx.cannot('not_followed')
+    return undefined
+  }
   ctx.injected([...work.done].join(', '))
   calls.add(ctx)
-  ctx.host.falsified(work.values, config.onUse)
   return withText(frame, work.text)
 }
 

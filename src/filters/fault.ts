@@ -111,8 +111,11 @@ export interface FaultHost {
   readonly closePort: ((ms: number) => void) | undefined
   /** Reports later calls that contain this word. */
   watchFor(word: string): void
-  /** Follows false values through the later calls of the same task. Without values, the injection is untracked. */
-  falsified(values: readonly FalseValue[], onUse: 'block' | 'allow' | undefined): void
+  /**
+   * Follows false values through the later calls of the same task; false where that is not possible.
+   * Without values, the injection is untracked.
+   */
+  falsified(values: readonly FalseValue[], onUse: 'block' | 'allow' | undefined): boolean
   /** The process of the upstream; undefined where Squall does not run it. */
   readonly server: ServerHandle | undefined
 }

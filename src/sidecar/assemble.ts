@@ -206,7 +206,7 @@ async function agentsOf(
   const findings = new Findings(tasks)
   const watch = new AgentWatch(tasks, counts, () => metrics.evicted('tasks'), findings)
   const lies = () => metrics.watched.lies
-  return { watch, counts, lies, findings, ids }
+  return { watch, counts, lies, findings, flows: findings.flows, ids }
 }
 
 /** The time to export the last spans at the end. */

@@ -2,12 +2,29 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { lied, testLimits } from './false-value-limits.ts'
-import { FALSE_PRICE, falsifies, shopAgent, WAYS } from './shop-agent.ts'
+import {
+  FALSE_PRICE,
+  falsifies,
+  type Message,
+  shopAgent,
+  type ShopAgent,
+  WAYS,
+} from './shop-agent.ts'
 
 const opened = closers()
 
 // The part slow tests each limit on the other ways.
 testLimits((limit, way) => limit % WAYS.length === way)
+
+const TRACED = {
+  by: ['trace', 'session', 'client'],
+  header: 'x-task-id',
+  meta: undefined,
+  window: 60_000,
+  maxRetries: 3,
+} as const
+
+const traceOf = (n: number): string => `00-${String(n).repeat(32)}-00f067aa0ba902b7-01`
 
 describe('over HTTP', () => {
   const TOO_LARGE = 300 * 1024
@@ -24,12 +41,22 @@ describe('over HTTP', () => {
     expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
   })
 
-  it('sends a large body of another session', async () => {
-    const agent = await lied('json')
-    const other = opened(await shopAgent('json', [falsifies()]))
-    const { result } = await other.call('pay', { note: 'x'.repeat(TOO_LARGE), amount: 1 })
+  const LARGE = { note: 'x'.repeat(TOO_LARGE), amount: 1 }
+  const AS_TASK = { by: ['header', 'trace', 'session'] } as const
+
+  it.each([
+    ['its session', { by: ['session'] } as const, {}],
+    ['its trace', AS_TASK, { traceparent: traceOf(2) }],
+    ['a header', AS_TASK, { 'x-task-id': 'two' }],
+  ])('sends a large body of another session, where %s names the task', async (_, by, other) => {
+    const agent = opened(await shopAgent('json', [falsifies()], { ...TRACED, ...by }))
+    const first = 'x-task-id' in other ? { 'x-task-id': 'one' } : { traceparent: traceOf(1) }
+    await agent.in('first', 'get_quote', { id: 'Q-1' }, first)
+    const { result } = await agent.in('another', 'pay', LARGE, other)
     expect(result).not.toHaveProperty('isError')
-    expect(agent.faults.falseUses).toEqual([])
+    if (by !== AS_TASK) return
+    const { error } = await agent.in('third', 'pay', LARGE, first)
+    expect(error?.message).toMatch(/^Squall blocked this request/)
   })
 
   it('does not look in other sessions', async () => {
@@ -57,27 +84,19 @@ it('follows sessions where tasks are not watched, and takes every tool as unknow
 })
 
 describe('where calls have traces', () => {
-  const TRACED = {
-    by: ['trace', 'session', 'client'],
-    header: 'x-task-id',
-    meta: undefined,
-    window: 60_000,
-    maxRetries: 3,
-  } as const
   const traced = async () => opened(await shopAgent('json', [falsifies()], TRACED))
-  const trace = (n: number): string => `00-${String(n).repeat(32)}-00f067aa0ba902b7-01`
 
   it.each([
     ['one trace', [1, 1, 1]],
     ['a trace each', [1, 2, 3]],
   ])('blocks a use, and gives the truth at the second look, in calls with %s', async (_, of) => {
     const agent = await traced()
-    const look = () => agent.traced(trace(of[1]!), 'get_quote', { id: 'Q-1' })
-    await agent.traced(trace(of[0]!), 'get_quote', { id: 'Q-1' })
-    const used = await agent.traced(trace(of[1]!), 'pay', { amount: FALSE_PRICE })
+    const look = () => agent.traced(traceOf(of[1]!), 'get_quote', { id: 'Q-1' })
+    await agent.traced(traceOf(of[0]!), 'get_quote', { id: 'Q-1' })
+    const used = await agent.traced(traceOf(of[1]!), 'pay', { amount: FALSE_PRICE })
     expect(used.result).toMatchObject({ isError: true })
     expect((await look()).result!.structuredContent).toMatchObject({ price: 3987.84 })
-    const again = await agent.traced(trace(of[2]!), 'pay', { amount: FALSE_PRICE })
+    const again = await agent.traced(traceOf(of[2]!), 'pay', { amount: FALSE_PRICE })
     expect(again.result).toMatchObject({ isError: true })
     expect(agent.faults.verdicts).toEqual(['used_blocked'])
     expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
@@ -85,29 +104,39 @@ describe('where calls have traces', () => {
 
   it('does not look in the traces of other sessions', async () => {
     const agent = await traced()
-    await agent.traced(trace(1), 'get_quote', { id: 'Q-1' })
-    const { result } = await agent.traced(trace(2), 'pay', { amount: FALSE_PRICE }, 'another')
+    await agent.traced(traceOf(1), 'get_quote', { id: 'Q-1' })
+    const { result } = await agent.traced(traceOf(2), 'pay', { amount: FALSE_PRICE }, 'another')
     expect(result).not.toHaveProperty('isError')
   })
 })
 
-it('does not follow a value that has occurred before', async () => {
+/** Expects that the last result had the true price, and that nothing is untracked. */
+async function expectRefusal(agent: ShopAgent, price: Message): Promise<void> {
+  expect(price.result!.structuredContent).toMatchObject({ price: 3987.84 })
+  const { notApplicable, verdicts } = agent.faults
+  expect(notApplicable.map(({ reason }) => reason)).toEqual(['not_followed'])
+  expect(verdicts).not.toContain('untracked')
+}
+
+it('does not send a false value that has occurred before', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
   await agent.call('search', { q: 'not above 4,187.23' })
-  await agent.call('get_quote', { id: 'Q-1' })
-  await agent.call('pay', { amount: FALSE_PRICE })
-  expect(agent.faults.verdicts).toEqual(['untracked'])
-  expect((await agent.executed()).map(([tool]) => tool)).toContain('pay')
+  await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
 })
 
-it('follows no more results than it may, and blocks the values of the first', async () => {
+it('does not send a false value in a session that has too many numbers to follow one', async () => {
   const agent = opened(await shopAgent('json', [falsifies()]))
-  for (let i = 0; i < 3; i++) await agent.call('get_quote', { id: 'Q-1', i })
-  // There are two false prices, one above and one below the true one: the third result repeats one.
-  const { verdicts, falseUses } = agent.faults
-  expect(agent.faults.counts()).toMatchObject({ injected: 3 })
-  expect(verdicts).toEqual(['untracked'])
+  const numbers = Array.from({ length: 20_000 }, (_, i) => 100_003 + 7 * i)
+  await agent.call('search', { numbers })
+  await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
+})
+
+it('falsifies no more results than it may, and blocks their values', async () => {
+  const agent = opened(await shopAgent('json', [falsifies()]))
+  for (let i = 0; i < 16; i++) await agent.call('get_quote', { id: 'Q-1', i })
+  expect(agent.faults.counts()).toMatchObject({ injected: 16 })
+  await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1', i: 16 }))
   const { result } = await agent.call('pay', { amount: FALSE_PRICE })
   expect(result).toMatchObject({ isError: true })
-  expect(falseUses).toHaveLength(1)
+  expect(agent.faults.falseUses).toHaveLength(1)
 })

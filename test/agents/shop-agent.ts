@@ -53,7 +53,7 @@ export interface ShopAgent {
   /** Calls a tool within a trace, in its session or another one. */
   traced(traceparent: string, tool: string, args: object, session?: string): Promise<Message>
   /** The same in another session. */
-  in(session: string, tool: string, args: object): Promise<Message>
+  in(session: string, tool: string, args: object, headers?: Headers): Promise<Message>
   /** Sends a compressed message. */
   sendBytes(bytes: Uint8Array<ArrayBuffer>): Promise<readonly Message[]>
   /** Sends messages in one body; resolves to their responses. */
@@ -69,7 +69,10 @@ type Send = (
   body: string | Uint8Array<ArrayBuffer>,
   count: number,
   session?: string,
+  headers?: Headers,
 ) => Promise<readonly Message[]>
+
+type Headers = Readonly<Record<string, string>>
 
 /** Starts a shop behind Squall, and an agent that has listed the tools. */
 export async function shopAgent(
@@ -83,9 +86,14 @@ export async function shopAgent(
       : await overHttp(way, rules, tasks ?? undefined)
   const { send, faults, agents } = stage
   let id = 0
-  const ask = async (method: string, params: object, session?: string): Promise<Message> => {
+  const ask = async (
+    method: string,
+    params: object,
+    session?: string,
+    headers?: Headers,
+  ): Promise<Message> => {
     const message = { jsonrpc: '2.0', id: ++id, method, params }
-    return (await send(JSON.stringify(message), 1, session))[0]!
+    return (await send(JSON.stringify(message), 1, session, headers))[0]!
   }
   await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: CLIENT })
   await ask('tools/list', {})
@@ -94,7 +102,8 @@ export async function shopAgent(
     call: (name, args = {}) => ask('tools/call', { name, arguments: args }),
     traced: (traceparent, name, args, session) =>
       ask('tools/call', { name, arguments: args, _meta: { traceparent } }, session),
-    in: (session, name, args) => ask('tools/call', { name, arguments: args }, session),
+    in: (session, name, args, headers) =>
+      ask('tools/call', { name, arguments: args }, session, headers),
     sendBytes: (bytes) => send(bytes, 1),
     send: (messages) => send(JSON.stringify(messages), messages.length),
     executed: async () => {
@@ -175,7 +184,7 @@ async function overHttp(
       read().catch(() => undefined)
     })
   }
-  const send: Send = async (sent, count, other) => {
+  const send: Send = async (sent, count, other, headers) => {
     const pushed = way === 'http+sse' ? inbox.next(count) : undefined
     const response = await fetch(`${squall.url}${path}`, {
       method: 'POST',
@@ -184,6 +193,7 @@ async function overHttp(
         accept: 'application/json, text/event-stream',
         ...(typeof sent !== 'string' && { 'content-encoding': 'gzip' }),
         ...(session !== undefined && { 'mcp-session-id': other ?? session }),
+        ...headers,
       },
       body: sent,
     })

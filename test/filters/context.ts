@@ -95,7 +95,7 @@ export class Context implements FaultContext {
     closePort: (ms: number): void => void this.reached.push(`close ${ms}`),
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
     watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
-    falsified: (values: readonly FalseValue[]): void => void this.falsified.push(...values),
+    falsified: (values: readonly FalseValue[]): boolean => this.falsified.push(...values) >= 0,
   }
   readonly withinLimit = (): void => {
     this.limited++

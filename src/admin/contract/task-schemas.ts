@@ -106,6 +106,16 @@ export const tasksSchema = Type.Object({
     MAX_SERIES,
     'The calls whose arguments held a false value, by tool.',
   ),
+  flows: list(
+    Type.Object({
+      from: text(NAME, 'The tool whose result had the value first.'),
+      to: text(NAME, 'The tool that was called with the value.'),
+      hint: word(TOOL_HINTS, 'The effect that the called tool declares.'),
+      calls: count('The number of calls that were seen.'),
+    }),
+    MAX_SERIES,
+    'The tools that get values from the results of others, in a sample of the traffic; the most frequent first.',
+  ),
   tasks: list(
     Type.Object({
       task,

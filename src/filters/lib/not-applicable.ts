@@ -22,6 +22,8 @@ export const NOT_APPLICABLE = {
   no_caller:
     'nothing in the request identifies the caller, so that no kept response may be replayed',
   no_plausible_change: 'the response has no value with a plausible wrong one',
+  not_followed:
+    'the false value cannot be followed: it has occurred in the task, or the task has too many values',
   not_kept: 'the server forbids caching the response',
   session_over: 'the session of the call has ended',
   failed: 'the fault failed with an internal error',

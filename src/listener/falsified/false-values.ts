@@ -8,7 +8,8 @@ import { hashOf } from '../../agents/action.ts'
 import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
 import type { ToolHint } from '../../agents/server-tools.ts'
 import type { Task } from '../../agents/task.ts'
-import { formsOf, type Reader, readText, readValue, type ValueForms } from './value-forms.ts'
+import { type Reader, readText, readValue } from '../../base/text/written-values.ts'
+import { formsOf, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
 
 /** The fault that sent false values, and the tool in whose result. */
@@ -60,7 +61,7 @@ interface Mark {
   readonly isTrue: boolean
 }
 
-/** Conversations with false values, and such results in each; further ones are untracked. */
+/** Conversations with false values, and such results in each; no further ones are falsified. */
 const MAX_FOLLOWED = 1_000
 const MAX_LIES = 16
 const MAX_OCCURRED = 2_000
@@ -153,29 +154,38 @@ export class FalseValues implements EvictableCache {
     return lies.size === 0 ? undefined : this.#used([...lies], asker.hint)
   }
 
-  /** Takes the false values in the result of a call that is about to be sent. */
+  /**
+   * Takes the false values in the result of a call that is about to be sent. Returns false when a
+   * value that could be recognized cannot be followed wherever the call may belong.
+   */
   falsified(
     call: Call,
     by: Falsification,
     values: readonly FalseValue[],
     onUse: Lie['onUse'],
-  ): void {
+  ): boolean {
     const { owns = [], asker } = this.#calls.get(call) ?? {}
     const task = asker?.task ?? (() => undefined)
+    const all = values.flatMap((value) => formsOf(value) ?? [])
+    if (all.length > 0 && !(owns.length > 0 && owns.every(hasPlace))) return false
+    const isNew = ({ kind, falsified: [form] }: ValueForms) =>
+      !owns.some((own) => hasOccurred(own, kind, form!))
+    // Ids, names and dates may be those of an earlier result; numbers are invented.
+    const forms = all.filter((each) => each.kind === 'number' || isNew(each))
+    if (forms.length > 0 && !(forms.every(isNew) && this.#follow(owns, forms))) return false
+    if (forms.length === 0) this.#onVerdict(by, 'untracked', task())
     const callKey = keyOf(call as RequestCall)
     const lie = { by, onUse, callKey, task, isVerified: false, isDecided: false }
-    const followed = owns.filter((own) => {
+    for (const own of owns) {
       own.again.set(call, 'falsified')
-      const forms = values.flatMap((value) => newForms(value, own.occurred) ?? [])
-      if (forms.length === 0 || !this.#follow(own, forms)) return false
-      own.lies.push(lie)
+      if (forms.length > 0) own.lies.push(lie)
       for (const { kind, falsified, trueForm } of forms) {
-        for (const form of falsified) watch(own, kind, form, { lie, isTrue: false })
+        for (const form of falsified.filter((each) => !hasOccurred(own, kind, each)))
+          watch(own, kind, form, { lie, isTrue: false })
         if (trueForm !== undefined) watch(own, kind, trueForm, { lie, isTrue: true })
       }
-      return true
-    })
-    if (followed.length === 0) this.#onVerdict(by, 'untracked', task())
+    }
+    return true
   }
 
   /** Takes the response to a call as its client gets it; `raw` is its text where it was not parsed. */
@@ -184,12 +194,13 @@ export class FalseValues implements EvictableCache {
     for (const own of this.#calls.get(call)?.owns ?? []) respondedIn(own, call, message.result, raw)
   }
 
-  /** Returns the fault whose value a request that cannot be read may use. */
-  unreadMayUse(party: string): Falsification | undefined {
+  /** Returns the fault whose value a request may use that cannot be read, by the keys of its head. */
+  unreadMayUse(keys: readonly string[]): Falsification | undefined {
     for (const { key, parties, lies } of this.#followed.values()) {
-      // The key of another kind may be in the body.
-      const isSame = parties.has(party) || !/^(?:session|client) /.test(key)
-      const lie = isSame ? lies.find(({ onUse }) => onUse !== 'allow') : undefined
+      const isNamed = (each: string) => each === key || parties.has(each)
+      // Further parties are not kept.
+      const isOwn = parties.size >= MAX_PARTIES || keys.some(isNamed)
+      const lie = isOwn ? lies.find(({ onUse }) => onUse !== 'allow') : undefined
       if (lie !== undefined) return lie.by
     }
     return undefined
@@ -213,7 +224,7 @@ export class FalseValues implements EvictableCache {
     }
   }
 
-  /** Drops what has occurred: later values are untracked in these conversations. */
+  /** Drops what has occurred: nothing more is falsified in these conversations. */
   evict(): void {
     for (const own of [...this.#followed.values(), ...this.#others.values()])
       own.occurred = undefined
@@ -237,16 +248,18 @@ export class FalseValues implements EvictableCache {
     return own
   }
 
-  /** Reserves what the forms take; returns false when there is too little, or too much is followed. */
-  #follow(own: Conversation, forms: readonly ValueForms[]): boolean {
-    const isNew = !this.#followed.has(own.key)
-    if (own.lies.length >= MAX_LIES || (isNew && this.#followed.size >= MAX_FOLLOWED)) return false
+  /** Reserves what the forms take; returns false where too much is followed. */
+  #follow(owns: readonly Conversation[], forms: readonly ValueForms[]): boolean {
+    const added = owns.filter(({ key }) => !this.#followed.has(key)).length
+    if (this.#followed.size + added > MAX_FOLLOWED) return false
     const count = forms.reduce((sum, { falsified }) => sum + falsified.length + 1, 0)
     const bytes = LIE_BYTES + FORM_BYTES * count
-    if (this.#memory?.take(bytes) === false) return false
-    own.bytes += bytes
-    this.#followed.set(own.key, own)
-    this.#others.delete(own.key)
+    if (this.#memory?.take(bytes * owns.length) === false) return false
+    for (const own of owns) {
+      own.bytes += bytes
+      this.#followed.set(own.key, own)
+      this.#others.delete(own.key)
+    }
     return true
   }
 
@@ -312,15 +325,14 @@ function keyOf(call: RequestCall): string {
   return `${call.name}\n${call.method}\n${hashOf(call)}`
 }
 
-/** Returns the forms of a value that have not occurred; undefined when the value itself has. */
-function newForms(value: FalseValue, occurred: Occurred | undefined): ValueForms | undefined {
-  const forms = occurred && formsOf(value)
-  if (forms === undefined) return undefined
-  const { kind, falsified } = forms
-  const hasOccurred = (form: string): boolean =>
-    kind === 'text' ? occurred!.hasWords(form) : occurred!.hasNumber(form)
-  if (hasOccurred(falsified[0]!)) return undefined
-  return kind === 'text'
-    ? forms
-    : { ...forms, falsified: falsified.filter((form) => !hasOccurred(form)) }
+/** Returns true where a further false value can be followed. */
+function hasPlace({ lies, occurred }: Conversation): boolean {
+  return lies.length < MAX_LIES && occurred?.isFull === false
+}
+
+/** Returns true for a form that may have occurred, other than as a false value that is followed. */
+function hasOccurred(own: Conversation, kind: FalseValue['kind'], form: string): boolean {
+  const { values, occurred } = own
+  if (occurred === undefined || values.ownersOf(form).some(({ isTrue }) => !isTrue)) return false
+  return kind === 'text' ? occurred.hasWords(form) : occurred.hasNumber(form)
 }

@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Reader, readText, readValue, wordHash } from './value-forms.ts'
+import { type Reader, readText, readValue, wordHash } from '../../base/text/written-values.ts'
 
 /**
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
@@ -33,6 +33,11 @@ export class WatchedValues<Owner> implements Reader {
     readText(text, { wantsWords: true, words, number: () => undefined })
   }
 
+  /** Returns the owners of a number in its canonical form, or of words with one space between. */
+  ownersOf(form: string): readonly Owner[] {
+    return this.#values.get(jsonHash(form)) ?? NONE
+  }
+
   /** Forgets the oldest value. */
   dropOldest(): void {
     this.#values.delete(this.#values.keys().next().value!)
@@ -63,7 +68,7 @@ export class WatchedValues<Owner> implements Reader {
   }
 
   #find(form: string): void {
-    for (const owner of this.#values.get(jsonHash(form)) ?? NONE) {
+    for (const owner of this.ownersOf(form)) {
       this.#found ??= new Set()
       this.#found.add(owner)
     }
@@ -83,6 +88,13 @@ export const OCCURRED_BYTES = BITS / 8
 /** Remembers what has occurred, as bits that no value can be read from. */
 export class Occurred {
   readonly #bits = new Int32Array(BITS / 32)
+
+  /** True when other values often seem to have occurred. */
+  get isFull(): boolean {
+    let free = 0
+    for (let bit = 0; bit < BITS; bit++) if (!this.#isSet(bit)) free++
+    return free < BITS / 2
+  }
 
   add(hash: number): void {
     this.#bits[(hash & (BITS - 1)) >> 5]! |= 1 << (hash & 31)
@@ -104,6 +116,10 @@ export class Occurred {
 
   #has(hash: number): boolean {
     const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
-    return [first, second].every((bit) => (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0)
+    return this.#isSet(first) && this.#isSet(second)
+  }
+
+  #isSet(bit: number): boolean {
+    return (this.#bits[bit >> 5]! & (1 << (bit & 31))) !== 0
   }
 }

@@ -18,7 +18,7 @@ import {
   acting,
   askerOf,
   callFacts,
-  partyOf,
+  keysOf,
   type FaultPlannerOptions,
   type PlannerContext,
   type PlannerLimits,
@@ -129,7 +129,7 @@ export class FaultPlanner {
   /** Returns the fault whose false value a request that was not read may use. */
   unreadMayUse(session: string, caller: Caller): FaultOrigin | undefined {
     const { falseValues } = this.#parts
-    const by = falseValues.areOut ? falseValues.unreadMayUse(partyOf(session, caller)) : undefined
+    const by = falseValues.areOut ? falseValues.unreadMayUse(keysOf(session, caller)) : undefined
     if (by === undefined) return undefined
     return { ref: { ...by, call: undefined }, marked: by.marked, retired: NEVER }
   }

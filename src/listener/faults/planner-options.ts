@@ -11,6 +11,7 @@ import {
   type Transport,
 } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
+import { factsOf } from '../../mcp/request-facts.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
 import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
@@ -142,8 +143,19 @@ export function askerOf({ action, session, caller, call, trace }: CallEntry): As
   }
 }
 
+/** Returns the keys of all conversations that the head of a request may name. */
+export function keysOf(session: string, caller: Caller): readonly string[] {
+  const { trace } = factsOf(caller.head)
+  const values = caller.head.headers.map((value) => `header ${value}`)
+  return [
+    partyOf(session, caller),
+    ...(trace === undefined ? [] : [`trace ${traceId(trace)}`]),
+    ...values,
+  ]
+}
+
 /** Returns a key of a session, or else of a client. */
-export function partyOf(session: string, caller: Caller | undefined): string {
+function partyOf(session: string, caller: Caller | undefined): string {
   if (session !== '' || caller === undefined) return `session ${session}`
   return `client ${callerKey(caller)}`
 }

@@ -144,9 +144,9 @@ export class SessionControl implements ExchangeControl {
       watchFor: (word) => this.#watched.canaries.add(word),
       falsified: (values, onUse) => {
         const { rule, fault, call } = ref
-        if (call === undefined) return
+        if (call === undefined) return false
         const by = { rule, fault, marked, tool: toolOf(call) ?? '' }
-        this.#watched.falseValues.falsified(call, by, values, onUse)
+        return this.#watched.falseValues.falsified(call, by, values, onUse)
       },
       server,
     }

@@ -1,4 +1,5 @@
 import type { TextEdit } from '../../../base/json/json-edit.ts'
+import { numbersIn, type Reading, readings } from '../../../base/text/written-values.ts'
 
 /** An exact number without its sign: `units` / 10 ** `decimals`. */
 export interface Decimal {
@@ -11,23 +12,17 @@ const ENOUGH_DIGITS = 5
 const ROUNDED_DIGITS = 3
 /** Limits the digits of a number: longer ones would cost time. */
 const MAX_RUN = 40
-/** A digit and what follows it in a number; each character is read once. */
-const RUN = /\d(?:\d|[.,'’\u00A0\u202F](?=\d))*/g
-/** Separators of groups and of decimals, the usual ones first. */
-const WRITTEN = ['.', ',.', '.,', ',', "'.", '’.', '\u00a0,', '\u202f,'].map(
-  (both) => [both.slice(0, -1), both.slice(-1)] as const,
-)
 
 /** A number in a text, in one of the ways to read it. */
-export interface Reading extends TextEdit {
+export interface ReadNumber extends TextEdit, Pick<Reading, 'group' | 'point'> {
   readonly value: Decimal
-  readonly group: string
-  readonly point: string
 }
 
 /** Parses a JSON number without an exponent, and ignores its sign; undefined for other texts. */
 export function readDecimal(text: string): Decimal | undefined {
-  return text.length > MAX_RUN ? undefined : parse(text.replace('-', ''), '', '.')
+  if (text.length > MAX_RUN) return undefined
+  const [, whole = '', part = ''] = /^-?(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
+  return whole === '' ? undefined : { units: BigInt(whole + part), decimals: part.length }
 }
 
 /** Writes a number with separators; all digits after the point are written. */
@@ -55,28 +50,19 @@ export function isDistinctNumber({ units }: Decimal): boolean {
 }
 
 /** Returns all readings of all numbers in a text, without dates, times, versions and names. */
-export function readingsIn(text: string): readonly Reading[] {
-  return [...text.matchAll(RUN)].flatMap(({ 0: run, index: start }) => {
-    const end = start + run.length
-    const before = text.slice(Math.max(0, start - 2), start)
-    // A minus follows no other character than a space or a sign of a currency.
-    const goesOn = /[\p{L}\p{N}_.,:/-][-/:.]$|[\p{L}_:/\\#]$/u.test(before)
-    if (run.length > MAX_RUN || goesOn || /^[-/:_]\w/.test(text.slice(end, end + 2))) return []
-    return WRITTEN.flatMap(([group, point]) => {
-      const value = parse(run, group, point)
-      return value === undefined ? [] : [{ start, end, text: run, value, group, point }]
+export function readingsIn(text: string): readonly ReadNumber[] {
+  return [...numbersIn(text)].flatMap(({ 0: all, 1: token = '', index }) => {
+    const start = index + all.indexOf(token)
+    const end = start + token.length
+    const before = text.slice(Math.max(0, index - 2), index)
+    const isPart =
+      /[\p{L}_\\#/]$|\p{L}-$|\d:$/u.test(before) || /^_\w/.test(text.slice(end, end + 2))
+    if (token.length > MAX_RUN || isPart || /^0\d/.test(token)) return []
+    return readings(token).map(({ digits, decimals, group, point }) => {
+      const value = { units: BigInt(digits), decimals }
+      return { start, end, text: token, value, group, point }
     })
   })
-}
-
-function parse(run: string, group: string, point: string): Decimal | undefined {
-  const [whole = '', part = '', ...more] = run.split(point)
-  const [first = '', ...groups] = group === '' ? [whole] : whole.split(group)
-  const isGrouped = group === '' || (groups.length > 0 && first.length <= 3)
-  const digits = first + groups.join('')
-  const isWritten = isGrouped && more.length === 0 && groups.every((each) => each.length === 3)
-  if (!isWritten || run.endsWith(point) || !/^(?:0|[1-9]\d*)$/.test(digits)) return undefined
-  return /^\d*$/.test(part) ? { units: BigInt(digits + part), decimals: part.length } : undefined
 }
 
 /** Replaces a number in a text, however it is written, also where it is rounded. */

@@ -6,7 +6,7 @@ import type { FalseValue } from '../../fault.ts'
 import { DAY_IN_TEXT, shiftedDate } from './dates.ts'
 import {
   type Decimal,
-  type Reading,
+  type ReadNumber,
   isSame,
   readDecimal,
   readingsIn,
@@ -201,7 +201,7 @@ function proseSwaps(kind: LieKind, view: ResultView, ctx: LieContext): readonly 
 }
 
 /** Returns true for a number that is neither a year nor as short as an index. */
-function isAmount({ value: { units, decimals } }: Reading): boolean {
+function isAmount({ value: { units, decimals } }: ReadNumber): boolean {
   return decimals > 0 || (units >= 10n && (units < 1900n || units > 2100n))
 }
 

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+
+/** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
+export interface Reader {
+  /** False where the words are of no use: texts are read faster without them. */
+  readonly wantsWords: boolean
+  words(words: readonly string[]): void
+  /** Takes the hash of one word. */
+  seen?(hash: number): void
+  number(form: string): void
+}
+
+/** One way to read a written number. */
+export interface Reading {
+  readonly digits: string
+  readonly decimals: number
+  /** The separators of thousands and of decimals. */
+  readonly group: string
+  readonly point: string
+}
+
+/** Shorter keys of objects are not read. */
+const LEAST_KEY = 6
+/** Letters and digits of all scripts; not punctuation, spaces and currency signs. */
+const WORD = /[0-9a-z\u00c0-\u1fff\u2c00-\u2fff\u3040-\uffff]+/g
+/** Three letters in front may be a currency, and those behind a unit; an id has others. */
+const NUMBER =
+  /(?<![0-9a-z.,]|[0-9a-z]-)(?:[a-z]{3})?(\d+(?:[.,'’_]\d+|[ \u00a0\u202f]\d{3}(?!\d))*)([a-z]*)(?![0-9a-z]|[.,:/-][0-9a-z])/gi
+const SEPARATOR = /[.,'’_ \u00a0\u202f]/g
+
+/** Returns the numbers of a text: each with the letters around it, alone, and with its unit. */
+export function numbersIn(text: string): IterableIterator<RegExpExecArray> {
+  return text.matchAll(NUMBER)
+}
+
+/** Returns the ways to read a number, the usual one first: `4,187` is 4187, or 4.187. */
+export function readings(token: string): readonly Reading[] {
+  const parts = token.split(SEPARATOR)
+  const marks: string[] = token.match(SEPARATOR) ?? []
+  const digits = parts.join('')
+  const point = marks.at(-1)
+  if (point === undefined) return [{ digits, decimals: 0, group: '', point: '.' }]
+  const [groups, by, last] = [parts.slice(0, -1), marks.slice(0, -1), parts.at(-1)!]
+  const isPoint = (point === '.' || point === ',') && !by.includes(point)
+  const found: Reading[] = []
+  if (isGrouped(parts, marks)) found.push({ digits, decimals: 0, group: point, point: '.' })
+  if (isPoint && (by.length === 0 || isGrouped(groups, by)))
+    found.push({ digits, decimals: last.length, group: by[0] ?? '', point })
+  return point === '.' ? found.reverse() : found
+}
+
+function isGrouped([first = '', ...others]: readonly string[], by: readonly string[]): boolean {
+  const isWhole = others.every(({ length }) => length === 3 || length === 2)
+  return first.length <= 3 && isWhole && others.at(-1)!.length === 3 && new Set(by).size === 1
+}
+
+/** Returns the digits of a number without zeros at its ends, and their power of ten. */
+export function canonical(text: string): string {
+  const [, whole = '', fraction = '', power = '0'] = /^(\d*)\.?(\d*)(?:e(.*))?$/.exec(text) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  let end = digits.length
+  // A regular expression would begin anew at each zero.
+  while (digits[end - 1] === '0') end--
+  const kept = digits.slice(0, end)
+  return `${kept}e${Number(power) - fraction.length + digits.length - kept.length}`
+}
+
+/** Reads all strings, keys and numbers of a JSON value. */
+export function readValue(value: unknown, reader: Reader): void {
+  if (typeof value === 'string') readText(value, reader)
+  else if (typeof value === 'number') {
+    const text = String(Math.abs(value))
+    reader.seen?.(wordHash(text))
+    if (reader.wantsWords) reader.words([text])
+    reader.number(canonical(text))
+  } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, each] of Object.entries(value)) {
+      if (key.length >= LEAST_KEY) readText(key, reader)
+      readValue(each, reader)
+    }
+  }
+}
+
+/** Reads the words and numbers of a text: prose, or JSON. */
+export function readText(written: string, reader: Reader): void {
+  const signs = scan(written, reader)
+  if (signs === 'words' && !reader.wantsWords) return
+  const text = (signs === 'other' ? written.normalize('NFKC') : written).toLowerCase()
+  if (reader.wantsWords || signs === 'other') {
+    const words = text.match(WORD) ?? []
+    if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
+    reader.words(words)
+  }
+  if (signs === 'words') return
+  for (const { index, 1: token = '', 2: unit = '' } of numbersIn(text)) {
+    // An integer in a path is an id, and other units are words.
+    if (unit.length === 1 || unit.length > 3) continue
+    if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
+    const listed = token.split(/[, ]/)
+    for (const part of listed.length > 1 ? [token, ...listed] : listed)
+      for (const { digits, decimals } of readings(part))
+        reader.number(canonical(`${digits}e${-decimals}`))
+  }
+}
+
+const SEED = randomBytes(4).readInt32LE()
+
+/** Returns a keyed hash of a word in lower case. */
+export function wordHash(word: string): number {
+  let hash = SEED
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
+  return hash
+}
+
+/** Hashes the words of a text in ASCII; `other` for a text in other characters. */
+function scan(text: string, reader: Reader): 'words' | 'numbers' | 'other' {
+  let hash = SEED
+  let isWord = false
+  let hasDigits = false
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : 0
+    if (code > 0x7f) return 'other'
+    const isDigit = code >= 0x30 && code <= 0x39
+    const lower = code | 0x20
+    if (isDigit || (lower >= 0x61 && lower <= 0x7a)) {
+      isWord = true
+      hasDigits ||= isDigit
+      hash = Math.imul(hash ^ (isDigit ? code : lower), 0x01000193)
+    } else if (isWord) {
+      reader.seen?.(hash)
+      hash = SEED
+      isWord = false
+    }
+  }
+  return hasDigits ? 'numbers' : 'words'
+}
