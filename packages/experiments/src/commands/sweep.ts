@@ -80,8 +80,9 @@ export const SWEEP = operation({
   },
   fromEnvironment: false,
   note: `
-The command gets the address of the server as MCP_URL and in place of {url}. Each run has a server
-and a sidecar of its own, and one fault at one call. Exit code: 0 when no single failure breaks the
+The command gets the address of the server as MCP_URL and in place of {url}, and a program that speaks
+stdio as MCP_COMMAND and {command}. Each run has a server and a sidecar of its own, and one fault at
+one call. Exit code: 0 when no single failure breaks the
 task, 1 when one does, or when cells were not run or no fault was injected, 130 after Ctrl-C; --resume goes on.`,
   parse: ({ tape, ...flags }, { operands: command }) => {
     if (tape === undefined) {
