@@ -24,6 +24,47 @@ const OUTPUT = 'Output:'
 const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
 const FORM = 'add its command behind --, as in -- node agent.js'
 
+export const SWEEP_FLAGS = {
+  ...group(TASK, {
+    tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
+    check: one(
+      'command',
+      'shell command that accepts a run by exit code 0; it reads the output of the task',
+      asText,
+    ),
+    match: PLAY_FLAGS.match,
+    cellTimeout: duration('longest run of the task', { min: 100, max: 3_600_000 }, '30s'),
+  }),
+  ...group(CELLS, {
+    faults: many(
+      'names',
+      `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
+      (given) => listed(given, FAULT_NAMES, 'fault'),
+    ),
+    cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
+      given.map(asText),
+    ),
+    repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
+    parallel: count('runs at the same time', { min: 1, max: 256 }, String(availableParallelism())),
+    budget: duration('time after which no cell begins', { min: 1000, max: 86_400_000 }, '1h'),
+  }),
+  ...group(OUTPUT, {
+    results: one(
+      'directory',
+      'directory of the results (default: squall-sweep, with --cell and its id)',
+      asText,
+    ),
+    resume: toggle('keep the cells that the results have, and run the others'),
+    accept: many(
+      'verdicts',
+      `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
+      (given) => listed(given, BAD, 'verdict'),
+    ),
+    junit: one('file', 'write the cells as JUnit XML', asText),
+    json: toggle('print the result as JSON'),
+  }),
+}
+
 export const SWEEP = operation({
   name: 'sweep',
   examples: [
@@ -34,50 +75,7 @@ export const SWEEP = operation({
   page: 'docs/guides/sweep.md',
   description: 'find the single failures that break a task, by a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
-  flags: {
-    ...group(TASK, {
-      tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
-      check: one(
-        'command',
-        'shell command that accepts a run by exit code 0; it reads the output of the task',
-        asText,
-      ),
-      match: PLAY_FLAGS.match,
-      cellTimeout: duration('longest run of the task', { min: 100, max: 3_600_000 }, '30s'),
-    }),
-    ...group(CELLS, {
-      faults: many(
-        'names',
-        `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
-        (given) => listed(given, FAULT_NAMES, 'fault'),
-      ),
-      cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
-        given.map(asText),
-      ),
-      repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
-      parallel: count(
-        'runs at the same time',
-        { min: 1, max: 256 },
-        String(availableParallelism()),
-      ),
-      budget: duration('time after which no cell begins', { min: 1000, max: 86_400_000 }, '1h'),
-    }),
-    ...group(OUTPUT, {
-      results: one(
-        'directory',
-        'directory of the results (default: squall-sweep, with --cell and its id)',
-        asText,
-      ),
-      resume: toggle('keep the cells that the results have, and run the others'),
-      accept: many(
-        'verdicts',
-        `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
-        (given) => listed(given, BAD, 'verdict'),
-      ),
-      junit: one('file', 'write the cells as JUnit XML', asText),
-      json: toggle('print the result as JSON'),
-    }),
-  },
+  flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `
 The command gets the address of the server as MCP_URL and in place of {url}, and a program that speaks

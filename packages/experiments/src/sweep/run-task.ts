@@ -1,3 +1,4 @@
+import { childEnvironment } from '#base'
 import { runProcess } from './agent-process.ts'
 import type { RunFacts, ServedCall } from './judge.ts'
 
@@ -49,7 +50,7 @@ export async function runTask(
   try {
     const { url, program } = server
     const own = { MCP_URL: url, SQUALL_URL: url, MCP_COMMAND: program, SQUALL_CELL: cell }
-    const env = { ...process.env, ...own }
+    const env = { ...childEnvironment(), ...own }
     const limits = { env, timeoutMs: cellTimeoutMs, stop: AbortSignal.any([stop, runaway.signal]) }
     const words = command.map((word) =>
       word.replaceAll('{url}', url).replaceAll('{command}', program),
