@@ -59,5 +59,6 @@ export {
 } from './units.ts'
 export { type Fields, fieldsOf, isRecord, listOf, numberOf, textOf, textsOf } from './values.ts'
 export { WatchedFiles } from './watch/watched-files.ts'
+export { childEnvironment } from './child-environment.ts'
 export { signalWhenGone } from './when-gone.ts'
 export { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from './yaml/yaml-depth.ts'

@@ -12,7 +12,8 @@ import type { Target } from './outbound/target.ts'
 import type { OutboundListeners } from './outbound/outbound-listeners.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import { TrustedMarkers } from './trusted-markers.ts'
-import type { StdioPort } from './stdio/stdio-port.ts'
+import type { ServerCommand } from './stdio/server-process.ts'
+import type { ClientPipes, StdioPort } from './stdio/stdio-port.ts'
 import type { TlsFiles } from './front/tls-files.ts'
 import { tlsOf } from './port-tls.ts'
 import type { DialledSockets } from '../upstream/dialled.ts'
@@ -41,6 +42,7 @@ export class Sidecar {
   readonly #options: SidecarOptions
   readonly #context: PortContext
   #stdio: StdioPort | undefined
+  readonly #attached: StdioPort[] = []
   #outbound: OutboundListeners | undefined
   readonly #outboundCounts: OutboundCounts
   readonly #arming: Arming | undefined
@@ -110,7 +112,11 @@ export class Sidecar {
       await this.close()
       throw error
     }
-    await this.#startStdio()
+    const { stdio } = this.#options
+    if (stdio !== undefined) {
+      const { stdin: input, stdout: output, stderr: errors } = process
+      this.#stdio = await this.attach(stdio, { input, output, errors })
+    }
     for (const files of this.#files) await files.watch()
     // Bytes that arrived while the process stood still are read before a client counts as slow.
     this.#sweeper = setInterval(() => afterReads(() => this.sweep()), SWEEP_INTERVAL)
@@ -140,15 +146,13 @@ export class Sidecar {
     return (await this.upstreams()).some(({ accepts }) => accepts)
   }
 
-  /** Starts the server for the client at the standard streams; loads nothing without one. */
-  async #startStdio(): Promise<void> {
-    const { stdio: server } = this.#options
-    if (server === undefined) return
+  /** Starts a server for a client at pipes. Throws a `StartError`. */
+  async attach(server: ServerCommand, pipes: ClientPipes): Promise<StdioPort> {
     const { StdioPort } = await import('./stdio/stdio-port.ts')
-    const { stdin: input, stdout: output, stderr: errors } = process
-    const pipes = { input, output, errors }
-    this.#stdio = new StdioPort({ ...this.#options, server }, this.#context, pipes)
-    await this.#stdio.start()
+    const port = new StdioPort({ ...this.#options, server }, this.#context, pipes)
+    this.#attached.push(port)
+    await port.start()
+    return port
   }
 
   /** Binds the listeners for connections to dependencies; loads nothing without one. */
@@ -192,7 +196,7 @@ export class Sidecar {
   sweep(): void {
     this.memory.stalled.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
-    this.stdio?.sweep()
+    for (const port of this.#attached) port.sweep()
     this.#outbound?.sweep(performance.now())
     this.#agents?.sweep(performance.now())
     this.#context.faults?.falseValues.sweep()
@@ -213,7 +217,7 @@ export class Sidecar {
     clearInterval(this.#sweeper)
     clearInterval(this.#judge)
     for (const port of this.#ports) port.close()
-    this.stdio?.close()
+    for (const port of this.#attached) port.close()
     this.#outbound?.close()
     for (const files of this.#files) await files.close()
     this.sweep()

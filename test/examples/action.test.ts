@@ -2,9 +2,10 @@
 // The action of GitHub: its steps, run as they are written.
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { ROOT } from '../docs/blocks.ts'
+import { AGENT, flightTape } from '../../packages/experiments/test/sweep/flights.ts'
 import { freePort } from '../support/wire.ts'
 import { type ActionRun, runAction } from './action-runner.ts'
 import { exampleServer, type ExampleServer } from './example-server.ts'
@@ -84,6 +85,28 @@ it('tests run behind Squall, which has the URL for them', async () => {
   expect(passing.summary).toContain('## Injected faults')
   const failing = await run({ test: 'exit 3' })
   expect(failing.failed).toBe(true)
+})
+
+it('a sweep needs no server, and a failure that breaks the task fails the job', async () => {
+  const tape = await flightTape()
+  onTestFinished(() => rm(dirname(tape), { recursive: true, force: true }))
+  const sweep = { upstream: '', tape, sweep: `node ${AGENT}` }
+  const check = `--check "grep -q 'booked FL-48213'"`
+  const { failed, log, outputs, summary } = await run({
+    ...sweep,
+    'sweep-options': `--faults lost,rateLimit ${check}`,
+  })
+  expect(failed).toBe(true)
+  expect(outputs['passed'], log).toBe('false')
+  expect(summary).toContain('## Sweep\n~~~~text\n5 calls, 10 single failures: 8 survived')
+  expect(summary).toMatch(/^4 book_flight +ok +failed$/m)
+  expect(summary).not.toContain('Injected faults')
+  const files = await readdir(outputs['report']!)
+  expect(files).toEqual(expect.arrayContaining(['sweep', 'sweep.txt', 'sweep.xml']))
+  const accepted = { 'sweep-options': `--faults lost --accept failed_openly ${check}` }
+  expect(await run({ ...sweep, ...accepted })).toMatchObject({ failed: false })
+  expect((await run({ ...sweep, tape: '' })).log).toContain('sweep needs the input tape')
+  expect((await run({ ...sweep, load: LOAD })).log).toContain('need the input upstream')
 })
 
 it('Squall stays for later steps where the action runs nothing', async () => {

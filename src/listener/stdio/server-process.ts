@@ -2,6 +2,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childEnvironment } from '../../base/child-environment.ts'
 import { signalWhenGone } from '../../base/when-gone.ts'
 import { PipeWriter } from './pipe-writer.ts'
 
@@ -21,9 +22,6 @@ export interface ServerExit {
 export class StartError extends Error {
   readonly code = 'SQUALL_START'
 }
-
-/** The variables with Squall's own secrets, which the server does not get. */
-const SECRETS = /^SQUALL_.*TOKEN$/
 
 /**
  * Runs an MCP server that speaks stdio. The command may be a wrapper that starts the server, so
@@ -66,12 +64,11 @@ export class ServerProcess {
 
   /** Starts the command. Throws a `StartError`. */
   static async start({ command, args }: ServerCommand): Promise<ServerProcess> {
-    const entries = Object.entries(process.env).filter(([name]) => !SECRETS.test(name))
     try {
       const child = spawn(command, args, {
         // A server that inherits standard error makes writing to it block.
         stdio: ['pipe', 'pipe', 'pipe'],
-        env: Object.fromEntries(entries),
+        env: childEnvironment(),
         detached: true,
       })
       await once(child, 'spawn')

@@ -24,6 +24,59 @@ const OUTPUT = 'Output:'
 const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
 const FORM = 'add its command behind --, as in -- node agent.js'
 
+export const SWEEP_FLAGS = {
+  ...group(TASK, {
+    tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
+    check: one(
+      'command',
+      'shell command that accepts a run by exit code 0; it reads the output of the task',
+      asText,
+    ),
+    match: PLAY_FLAGS.match,
+    cellTimeout: duration(
+      'time limit for one run of the task',
+      { min: 100, max: 3_600_000 },
+      '30s',
+    ),
+  }),
+  ...group(CELLS, {
+    faults: many(
+      'names',
+      `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
+      (given) => listed(given, FAULT_NAMES, 'fault'),
+    ),
+    cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
+      given.map(asText),
+    ),
+    repeat: count(
+      'number of runs of each cell, for agents with a model',
+      { min: 1, max: 1000 },
+      '1',
+    ),
+    parallel: count(
+      'number of concurrent runs',
+      { min: 1, max: 256 },
+      String(availableParallelism()),
+    ),
+    budget: duration('time limit; no cell begins after it', { min: 1000, max: 86_400_000 }, '1h'),
+  }),
+  ...group(OUTPUT, {
+    results: one(
+      'directory',
+      'directory of the results (default: squall-sweep, or squall-sweep-CELL with --cell)',
+      asText,
+    ),
+    resume: toggle('keep the cells that the results have, and run the others'),
+    accept: many(
+      'verdicts',
+      `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
+      (given) => listed(given, BAD, 'verdict'),
+    ),
+    junit: one('file', 'write the cells as JUnit XML', asText),
+    json: toggle('print the result as JSON'),
+  }),
+}
+
 export const SWEEP = operation({
   name: 'sweep',
   examples: [
@@ -34,62 +87,12 @@ export const SWEEP = operation({
   page: 'docs/guides/sweep.md',
   description: 'find the single failures that break a task, with a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
-  flags: {
-    ...group(TASK, {
-      tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
-      check: one(
-        'command',
-        'shell command that accepts a run by exit code 0; it reads the output of the task',
-        asText,
-      ),
-      match: PLAY_FLAGS.match,
-      cellTimeout: duration(
-        'time limit for one run of the task',
-        { min: 100, max: 3_600_000 },
-        '30s',
-      ),
-    }),
-    ...group(CELLS, {
-      faults: many(
-        'names',
-        `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
-        (given) => listed(given, FAULT_NAMES, 'fault'),
-      ),
-      cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
-        given.map(asText),
-      ),
-      repeat: count(
-        'number of runs of each cell, for agents with a model',
-        { min: 1, max: 1000 },
-        '1',
-      ),
-      parallel: count(
-        'number of concurrent runs',
-        { min: 1, max: 256 },
-        String(availableParallelism()),
-      ),
-      budget: duration('time limit; no cell begins after it', { min: 1000, max: 86_400_000 }, '1h'),
-    }),
-    ...group(OUTPUT, {
-      results: one(
-        'directory',
-        'directory of the results (default: squall-sweep, or squall-sweep-CELL with --cell)',
-        asText,
-      ),
-      resume: toggle('keep the cells that the results have, and run the others'),
-      accept: many(
-        'verdicts',
-        `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
-        (given) => listed(given, BAD, 'verdict'),
-      ),
-      junit: one('file', 'write the cells as JUnit XML', asText),
-      json: toggle('print the result as JSON'),
-    }),
-  },
+  flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `
-The command gets the address of the server as MCP_URL and in place of {url}. Each run has a server
-and a sidecar of its own, and one fault at one call. Exit code: 0 when no single failure breaks the
+The command gets the address of the server as MCP_URL and in place of {url}, and a program that speaks
+stdio as MCP_COMMAND and {command}. Each run has a server and a sidecar of its own, and one fault at
+one call. Exit code: 0 when no single failure breaks the
 task, 1 when one does, or when cells were not run or no fault was injected, 130 after Ctrl-C; --resume goes on.`,
   parse: ({ tape, ...flags }, { operands: command }) => {
     if (tape === undefined) {

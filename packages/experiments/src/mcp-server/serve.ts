@@ -24,6 +24,7 @@ import { listenHttp, PATH } from './http-front.ts'
 import { Proposals } from './proposals.ts'
 import { REFERENCE_TOOLS } from './reference-tools.ts'
 import { RunningExperiments } from './running.ts'
+import { EXPLAIN_CELL, SWEEP_TASK } from './sweep-tools.ts'
 import { DISARM, LIST_TARGETS } from './target-tools.ts'
 
 /** Serves MCP until the client leaves or a signal arrives, and rolls running experiments back. */
@@ -99,6 +100,8 @@ function controlServers(control: Control, audit: Audit): () => McpServer {
     ...REFERENCE_TOOLS,
     ...EXPERIMENT_TOOLS,
     ...HISTORY_TOOLS,
+    SWEEP_TASK,
+    EXPLAIN_CELL,
   ]
   // Each session, and from 2026-07-28 on each request, has a server of its own.
   const adders = tools.map((tool) => toolAdder(tool, { control, states, audit }))

@@ -36,36 +36,12 @@ export function sweepTape(request: SweepRequest): Promise<number> {
 
 async function sweepToResult(request: SweepRequest): Promise<number> {
   const { results: directory, json } = request
-  const tape = await SweepTape.open(request.tape, request.match)
-  const settings: SweepSettings = {
-    tape: request.tape,
-    digest: sha256Of(await readFile(request.tape)),
-    command: request.command.map(redactText),
-    check: request.check === undefined ? null : redactText(request.check),
-    match: request.match,
-    faults: request.faults,
-    repeat: request.repeat,
-    cellTimeoutMs: request.cellTimeout,
-  }
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   const progress = showCells(json)
   const began = performance.now()
   try {
-    const result = await sweep({
-      settings,
-      command: request.command,
-      check: request.check,
-      tape,
-      directory,
-      only: request.cell,
-      parallel: request.parallel,
-      budgetMs: request.budget,
-      earlier: request.resume ? await earlierSweep(directory, settings) : undefined,
-      stop: interrupt.signal,
-      onProgress: progress.show,
-    })
+    const result = await storedSweep(request, interrupt.signal, progress.show)
     progress.stop()
-    await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
     await writeJunit(request.junit, sweepSuite(result, (performance.now() - began) / 1000))
     await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
     if (interrupt.signal.aborted) return INTERRUPTED
@@ -81,6 +57,44 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
   } finally {
     progress.stop()
     interrupt.forget()
+  }
+}
+
+/** Runs a sweep, and stores its result and its page. */
+export async function storedSweep(
+  request: Omit<SweepRequest, 'accept' | 'junit' | 'json'>,
+  stop: AbortSignal,
+  onProgress: (done: number, all: number) => void,
+): Promise<SweepResult> {
+  const { results: directory, command, check, match, faults, repeat, parallel } = request
+  const settings: SweepSettings = {
+    tape: request.tape,
+    digest: sha256Of(await readFile(request.tape)),
+    command: command.map(redactText),
+    check: check === undefined ? null : redactText(check),
+    match,
+    faults,
+    repeat,
+    cellTimeoutMs: request.cellTimeout,
+  }
+  const tape = await SweepTape.open(request.tape, match)
+  try {
+    const result = await sweep({
+      settings,
+      command,
+      check,
+      tape,
+      directory,
+      only: request.cell,
+      parallel,
+      budgetMs: request.budget,
+      earlier: request.resume ? await earlierSweep(directory, settings) : undefined,
+      stop,
+      onProgress,
+    })
+    await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
+    return result
+  } finally {
     await tape.close()
   }
 }
@@ -99,7 +113,8 @@ async function earlierSweep(directory: string, settings: SweepSettings): Promise
   )
 }
 
-function sweepText(result: SweepResult, directory: string): string {
+/** Returns what a sweep found, as text. */
+export function sweepText(result: SweepResult, directory: string): string {
   return [
     sweepSentence(result),
     textTable(withoutAbout(sweepTable(result))),

@@ -81,7 +81,42 @@ const policy = section({
       examples: [['delete_*', 'pay']],
     }),
   ),
+  sweeps: Type.Optional(
+    Type.Unsafe<readonly SweptTask[]>({
+      type: 'array',
+      items: {
+        type: 'object',
+        description: 'Task that agents may sweep.',
+        required: ['name', 'tape', 'command'],
+        additionalProperties: false,
+        properties: {
+          name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Name by which agents choose the task.' },
+          tape: { type: 'string', minLength: 1, maxLength: 512, description: 'Tape of the calls of the task.' },
+          command: texts('Program and arguments, which run without a shell.'),
+          check: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 512,
+            description: 'Shell command that accepts a run by exit code 0.',
+          },
+        },
+      },
+      minItems: 1,
+      maxItems: 20,
+      description:
+        'Tasks that `squall mcp` may sweep: agents choose one by its name, and give no commands. Paths are relative to the directory of `squall mcp`.',
+      examples: [[{ name: 'book', tape: 'book.tape', command: ['node', 'agent.js'] }]],
+    }),
+  ),
 })
+
+/** A command that agents may sweep. */
+export interface SweptTask {
+  readonly name: string
+  readonly tape: string
+  readonly command: readonly string[]
+  readonly check?: string
+}
 
 /** A policy with its defaults; durations are in milliseconds, shares in percent. */
 export type Policy = Static<typeof policy>

@@ -2,6 +2,7 @@ import * as Type from 'typebox'
 import { quoted } from '#base'
 import type { Baseline } from './baseline.ts'
 import { CALLS, ERRORS, selector } from './series.ts'
+import { shareInterval } from './share-interval.ts'
 
 /** An objective for a tool. */
 export const SLO = Type.Object({
@@ -29,8 +30,6 @@ interface SloScope {
 }
 
 const OBJECTIVES = [99.99, 99.95, 99.9, 99.5, 99, 98, 95, 90]
-/** The 97.5th percentile of the normal distribution. */
-const Z = 1.96
 const HEADROOM = 1.5
 const STEPS = [1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10]
 
@@ -50,7 +49,7 @@ export function whyNoSuccessSlo(baseline: Baseline): string | undefined {
 
 function objectiveOf({ calls, errors }: Baseline): number | undefined {
   if (calls === 0) return undefined
-  const worst = highestShare(errors, calls) * 100
+  const worst = shareInterval(errors, calls)[1] * 100
   return OBJECTIVES.find((objective) => worst <= 100 - objective + 1e-9)
 }
 
@@ -60,7 +59,7 @@ function successSlo(baseline: Baseline, { labels, window }: SloScope): Slo | und
   const { tool, calls, errors } = baseline
   const rate = (matchers: readonly string[]) =>
     `sum(rate(squall_calls_total${selector(matchers, { ...labels, tool })}[${window}]))`
-  const most = highestShare(errors, calls) * 100
+  const most = shareInterval(errors, calls)[1] * 100
   return {
     tool,
     indicator: 'success',
@@ -112,11 +111,4 @@ function roundedUp(ms: number): number {
   if (ms <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(ms))
   return Math.ceil(STEPS.find((step) => step * power >= ms - 1e-9)! * power)
-}
-
-/** Returns the upper end of the Wilson interval of a share. */
-function highestShare(part: number, whole: number): number {
-  const share = Math.min(1, part / whole)
-  const spread = Z * Math.sqrt((share * (1 - share)) / whole + (Z / (2 * whole)) ** 2)
-  return Math.min(1, (share + Z ** 2 / (2 * whole) + spread) / (1 + Z ** 2 / whole))
 }

@@ -1,3 +1,4 @@
+import { childEnvironment } from '#base'
 import { runProcess } from './agent-process.ts'
 import type { RunFacts, ServedCall } from './judge.ts'
 
@@ -15,6 +16,8 @@ export interface SweepTask {
 export interface TapeServer {
   /** The address for the command. */
   readonly url: string
+  /** A program that serves the tape by stdio. */
+  readonly program: string
   /** True when a rule was injected. */
   readonly isInjected: boolean
   /** The calls of tools that reached the server, in their order. */
@@ -45,10 +48,13 @@ export async function runTask(
   })
   const began = performance.now()
   try {
-    const { url } = server
-    const env = { ...process.env, MCP_URL: url, SQUALL_URL: url, SQUALL_CELL: cell }
+    const { url, program } = server
+    const own = { MCP_URL: url, SQUALL_URL: url, MCP_COMMAND: program, SQUALL_CELL: cell }
+    const env = { ...childEnvironment(), ...own }
     const limits = { env, timeoutMs: cellTimeoutMs, stop: AbortSignal.any([stop, runaway.signal]) }
-    const words = command.map((word) => word.replaceAll('{url}', url))
+    const words = command.map((word) =>
+      word.replaceAll('{url}', url).replaceAll('{command}', program),
+    )
     const { printed, ...end } = await runProcess(words, limits)
     const seconds = (performance.now() - began) / 1000
     const { isInjected, served } = server

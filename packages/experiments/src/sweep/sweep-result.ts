@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, listOf, replaceText } from '#base'
+import { shareInterval } from '../slo/share-interval.ts'
 import type { CallMatch } from './cells.ts'
 import type { FaultName } from './faults.ts'
 import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
@@ -21,6 +22,14 @@ export interface CellRun {
   readonly lines: readonly string[]
 }
 
+/** A share with its 95 % interval. */
+export interface GoodShare {
+  readonly good: number
+  readonly runs: number
+  readonly low: number
+  readonly high: number
+}
+
 export interface CellResult {
   readonly id: string
   /** The number of the call. */
@@ -28,6 +37,8 @@ export interface CellResult {
   readonly fault: FaultName
   /** The worst of its runs. */
   readonly verdict: SweepVerdict
+  /** The share of good runs among those with the fault; missing for a single run. */
+  readonly share?: GoodShare
   readonly runs: readonly CellRun[]
 }
 
@@ -82,6 +93,16 @@ const ORDER = [
 /** Returns the worst verdict of the runs of a cell. */
 export function worstOf(runs: readonly CellRun[]): SweepVerdict {
   return ORDER.find((verdict) => runs.some((run) => run.verdict === verdict))!
+}
+
+/** Returns the share of good runs among those in which the fault was injected. */
+export function goodShare(all: readonly CellRun[]): { readonly share?: GoodShare } {
+  const injected = all.filter(({ verdict }) => verdict !== 'not_reached')
+  const runs = injected.length
+  if (all.length === 1 || runs === 0) return {}
+  const good = injected.filter(({ verdict }) => isGood(verdict)).length
+  const [low, high] = shareInterval(good, runs)
+  return { share: { good, runs, low, high } }
 }
 
 /** Returns true for a cell that breaks the task. */

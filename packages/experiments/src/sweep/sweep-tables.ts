@@ -1,8 +1,14 @@
-import { durationText, foreign, integerText, percentage, ownCommand } from '#base'
+import { durationText, foreign, integerText, ownCommand } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import { FAULT_RULES } from './faults.ts'
 import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
-import { badCells, type CellResult, isBad, type SweepResult } from './sweep-result.ts'
+import {
+  badCells,
+  type CellResult,
+  type GoodShare,
+  isBad,
+  type SweepResult,
+} from './sweep-result.ts'
 
 /** Returns a verdict as the table shows it, with its words. */
 export function verdictWords(verdict: SweepVerdict): string {
@@ -28,7 +34,9 @@ export function sweepTable({ calls, cells, settings }: SweepResult): ReportTable
   const by = new Map(cells.map((each) => [each.id, each]))
   return {
     title: 'Which single failure breaks the task',
-    ...(settings.repeat > 1 && { about: `The worst of ${settings.repeat} runs counts.` }),
+    ...(settings.repeat > 1 && {
+      about: `The worst of ${settings.repeat} runs counts. Beside it: the good runs of those with the fault, and the 95 % interval of their share.`,
+    }),
     columns: [{ name: 'Call' }, ...settings.faults.map((name) => ({ name }))],
     rows: calls.map(({ number, tool, args, occurrence }) => [
       {
@@ -42,11 +50,14 @@ export function sweepTable({ calls, cells, settings }: SweepResult): ReportTable
 
 function verdictCell(result: CellResult | undefined): Cell {
   if (result === undefined) return cell('')
-  const { runs, verdict } = result
-  const good = runs.filter((run) => run.verdict === 'survived' || run.verdict === 'finished').length
-  const about = runs.length > 1 ? `${good} of ${runs.length}` : ''
+  const { share, verdict } = result
+  const about = share && shareText(share)
   const tone = isBad(result) ? 'bad' : verdict === 'survived' ? 'good' : undefined
-  return { text: VERDICTS[verdict].short, about, ...(tone && { tone }) }
+  return { text: VERDICTS[verdict].short, ...(about && { about }), ...(tone && { tone }) }
+}
+
+function shareText({ good, runs, low, high }: GoodShare): string {
+  return `${good} of ${runs}, ${Math.round(low * 100)}–${Math.round(high * 100)} %`
 }
 
 /** Lists the cells that break the task, and the command that runs the first again. */
@@ -68,12 +79,8 @@ export function badTable(result: SweepResult): ReportTable {
 export function cellSentence(each: CellResult, { calls }: SweepResult): string {
   const { tool, number } = calls.find((call) => call.number === each.call)!
   const { sees } = FAULT_RULES[each.fault]
-  const shares = each.runs.length === 1 ? '' : ` (in ${percentage(shareOf(each))} of runs)`
-  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict].meaning}${shares}.`
-}
-
-function shareOf(each: CellResult): number {
-  return each.runs.filter((run) => run.verdict === each.verdict).length / each.runs.length
+  const share = each.share === undefined ? '' : ` (good runs: ${shareText(each.share)})`
+  return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict].meaning}${share}.`
 }
 
 function lastLine({ runs }: CellResult): string {

@@ -3,6 +3,7 @@ import { armedOptions, assemble, redactMessage, SILENT } from '#sidecar'
 import { TapeUpstream } from '../tape/tape-upstream.ts'
 import { Player } from '../tape/player.ts'
 import { openTape } from '../tape/serve.ts'
+import { serveStdio } from '../tape/serve-stdio.ts'
 import type { Tape } from '../tape/tape.ts'
 import { CELL_RULE, type CallMatch } from './cells.ts'
 import type { ServedCall } from './judge.ts'
@@ -63,14 +64,19 @@ export class SweepTape {
       throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
     }
     running.watch.read(({ method }) => method === 'tools/call' && onCall())
+    const stdio = await serveStdio(player, running.sidecar)
     return {
       url: `http://${running.listeners[0]!.text}/mcp`,
+      program: stdio.program,
       served,
       get isInjected() {
         return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
       },
       falseUsed: async () => falseUsed((await running.metrics.render()).text),
-      close: () => running.close(),
+      close: async () => {
+        await running.close()
+        await stdio.close()
+      },
     }
   }
 }

@@ -9,6 +9,7 @@ import type { SweepTape } from './sweep-tape.ts'
 import {
   type CellResult,
   type CellRun,
+  goodShare,
   openSweep,
   type ShownCall,
   storeSweep,
@@ -185,7 +186,8 @@ async function runCell(
       lines: end.lines,
     })
   }
-  return { id: cell.id, call: cell.call.number, fault: cell.fault, verdict: worstOf(runs), runs }
+  const { id, call, fault } = cell
+  return { id, call: call.number, fault, verdict: worstOf(runs), ...goodShare(runs), runs }
 }
 
 function taskOf({ command, check, settings }: SweepOptions, cell: string): SweepTask {

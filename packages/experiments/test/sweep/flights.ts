@@ -81,6 +81,8 @@ export interface SweepHere {
   readonly onProgress?: (done: number) => void
   readonly budgetMs?: number
   readonly path?: string
+  /** In place of the scripted agent. */
+  readonly command?: readonly string[]
 }
 
 /** Runs a sweep of the agent in this process. */
@@ -99,7 +101,7 @@ export async function sweepHere(given: SweepHere): Promise<SweepResult> {
         repeat: given.repeat ?? 1,
         cellTimeoutMs: given.cellTimeoutMs ?? 20_000,
       },
-      command: [process.execPath, AGENT, given.weakness ?? 'none'],
+      command: given.command ?? [process.execPath, AGENT, given.weakness ?? 'none'],
       check: given.check,
       tape,
       directory: `${path}-results`,

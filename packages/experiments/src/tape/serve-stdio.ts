@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type { Running } from '#sidecar'
+import type { Player } from './player.ts'
+import { serveLines } from './serve-lines.ts'
+
+/** Connects standard streams with a socket. */
+const PIPE =
+  'const s=require("net").connect(process.argv[1]);s.on("error",()=>process.exit(1));process.stdin.pipe(s).pipe(process.stdout)'
+
+/**
+ * Writes a program that serves a tape by stdio, for clients that start their server themselves. Each
+ * start of it gets a port of the sidecar, whose rules and counts all of them share.
+ */
+export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
+  const directory = await mkdtemp(join(tmpdir(), 'squall-'))
+  const program = join(directory, 'server')
+  const [front, back] = [join(directory, 'front'), join(directory, 'back')]
+  const stop = new AbortController()
+  const serving = new Set<Promise<void>>()
+  const listen = async (path: string, serve: (socket: Socket) => Promise<unknown>) => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined)
+      stop.signal.addEventListener('abort', () => socket.destroy())
+      const own = serve(socket).then(
+        () => void socket.end(),
+        () => void socket.destroy(),
+      )
+      serving.add(own)
+      void own.then(() => serving.delete(own))
+    })
+    await once(server.listen(path), 'listening')
+    return server
+  }
+  const errors = new Writable({ write: (_bytes, _encoding, done) => done() })
+  const command = { command: process.execPath, args: ['-e', PIPE, back] }
+  const servers: readonly Server[] = [
+    await listen(back, (socket) => serveLines(player, socket, socket, stop.signal)),
+    await listen(front, async (socket) => {
+      const port = await sidecar.attach(command, { input: socket, output: socket, errors })
+      return port.carry()
+    }),
+  ]
+  const script = `#!/bin/sh\nexec '${process.execPath}' -e '${PIPE}' '${front}'\n`
+  await writeFile(program, script, { mode: 0o700 })
+  return {
+    program,
+    close: async () => {
+      for (const server of servers) server.close()
+      stop.abort()
+      await Promise.all(serving)
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
