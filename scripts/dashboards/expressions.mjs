@@ -10,6 +10,11 @@ export function increase(metric, selector, by = '') {
   return `sum${grouped(by)} (increase(${metric}{${selector}}[$__range]))`
 }
 
+/** The same as a whole number: Prometheus extrapolates to the ends of the range. */
+export function count(metric, selector, by = '') {
+  return `round(${increase(metric, selector, by)})`
+}
+
 /** A percentile of a histogram. */
 export function quantile(rank, metric, selector, by = '') {
   const labels = by === '' ? 'le' : `le, ${by}`
@@ -45,7 +50,11 @@ export const RESPONDED = `${TOOL}, method="tools/call", outcome="ok"`
 export const OWN_CALLS = `${CALLS}, origin!~"injected|injected_elsewhere"`
 /** … and that failed. */
 export const REAL_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin!~"injected|injected_elsewhere"`
-/** Calls that failed by a fault. */
+/** Calls of all methods that failed. */
+const FAILED = `${TOOL}, outcome!~"ok|cancelled"`
+export const FAILED_INJECTED = `${FAILED}, origin=~"injected|injected_elsewhere"`
+export const FAILED_REAL = `${FAILED}, origin!~"injected|injected_elsewhere"`
+/** Calls of tools that failed by a fault. */
 export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin=~"injected|injected_elsewhere"`
 /** Faults of the chosen rules on the chosen tools. */
 export const FAULTS = `${RULE}, tool=~"$tool"`

@@ -1,4 +1,4 @@
-import { increase, rate, share } from './expressions.mjs'
+import { count, rate, share } from './expressions.mjs'
 import { series, table } from './panel.mjs'
 import { POD, TOOL } from './variables.mjs'
 
@@ -93,7 +93,7 @@ export const agents = [
     sortBy: { column: 'Count', desc: true },
     queries: [
       {
-        expr: `${increase(AFTER, TOOL, 'tool, fault, verdict')} > 0`,
+        expr: `${count(AFTER, TOOL, 'tool, fault, verdict')} > 0`,
         column: 'Count',
         unit: 'short',
         decimals: 0,
@@ -110,7 +110,7 @@ export const agents = [
     sortBy: { column: 'results', desc: true },
     queries: [
       {
-        expr: `${increase('squall_falsified_total', TOOL, 'rule, tool, verdict')} > 0`,
+        expr: `${count('squall_falsified_total', TOOL, 'rule, tool, verdict')} > 0`,
         column: 'results',
         unit: 'short',
         decimals: 0,
@@ -127,7 +127,7 @@ export const agents = [
     sortBy: { column: 'calls', desc: true },
     queries: [
       {
-        expr: `${increase('squall_falsified_used_total', TOOL, 'tool, hint')} > 0`,
+        expr: `${count('squall_falsified_used_total', TOOL, 'tool, hint')} > 0`,
         column: 'calls',
         unit: 'short',
         decimals: 0,

@@ -2,6 +2,7 @@ import { ARMED_COLOURS, lessIsBetter, MORE_IS_BETTER } from './colours.mjs'
 import {
   availability,
   CALLS,
+  count,
   increase,
   INJECTED_ERRORS,
   mean,
@@ -73,7 +74,7 @@ export const tools = [
     by: ['tool'],
     sortBy: { column: 'Availability', desc: false },
     queries: [
-      { column: 'Calls', expr: increase(ALL, CALLS, 'tool'), decimals: 0 },
+      { column: 'Calls', expr: count(ALL, CALLS, 'tool'), decimals: 0 },
       {
         column: 'Responded',
         expr: share(increase(ALL, RESPONDED, 'tool'), increase(ALL, CALLS, 'tool')),
@@ -106,7 +107,7 @@ export const tools = [
       { column: 'Upstream, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
       {
         column: 'Canary',
-        expr: `${increase('squall_canary_calls_total', TOOL, 'tool')} or 0 * ${increase(ALL, CALLS, 'tool')}`,
+        expr: `${count('squall_canary_calls_total', TOOL, 'tool')} or 0 * ${increase(ALL, CALLS, 'tool')}`,
         decimals: 0,
       },
     ],

@@ -3,8 +3,10 @@ import { dashboard, markers } from './dashboard.mjs'
 import {
   availability,
   CALLS,
+  count,
+  FAILED_INJECTED,
+  FAILED_REAL,
   FAULTS,
-  increase,
   INJECTED_ERRORS,
   orZero,
   OWN_CALLS,
@@ -60,9 +62,7 @@ const now = [
     unit: 'short',
     decimals: 0,
     role: 'injected',
-    queries: [
-      { expr: orZero(increase('squall_faults_injected_total', FAULTS)), legend: 'injected' },
-    ],
+    queries: [{ expr: orZero(count('squall_faults_injected_total', FAULTS)), legend: 'injected' }],
     instant: true,
   }),
   stat({
@@ -99,12 +99,12 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: orZero(rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`)),
+        expr: orZero(rate(ALL, FAILED_INJECTED)),
         legend: 'injected',
         role: 'injected',
       },
       {
-        expr: orZero(rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`)),
+        expr: orZero(rate(ALL, FAILED_REAL)),
         legend: 'real',
         role: 'real',
       },
@@ -118,13 +118,13 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`, 'tool'),
+        expr: rate(ALL, FAILED_INJECTED, 'tool'),
         legend: 'injected: {{tool}}',
         role: 'injected',
         shades: true,
       },
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`, 'tool'),
+        expr: rate(ALL, FAILED_REAL, 'tool'),
         legend: 'real: {{tool}}',
         role: 'real',
         shades: true,
@@ -152,14 +152,14 @@ const errors = [
     stack: true,
     queries: [
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin=~"injected|injected_elsewhere"`, 'kind'),
-        legend: 'injected: {{kind}}',
+        expr: rate(ALL, FAILED_INJECTED, 'outcome'),
+        legend: 'injected: {{outcome}}',
         role: 'injected',
         shades: true,
       },
       {
-        expr: rate('squall_errors_total', `${TOOL}, origin!~"injected|injected_elsewhere"`, 'kind'),
-        legend: 'real: {{kind}}',
+        expr: rate(ALL, FAILED_REAL, 'outcome'),
+        legend: 'real: {{outcome}}',
         role: 'real',
         shades: true,
       },

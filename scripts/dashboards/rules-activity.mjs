@@ -8,7 +8,7 @@ const DELAY = 'squall_injected_delay_seconds'
 
 const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'plain' }).map(
   ([result, role]) => ({
-    expr: `sum(increase(squall_rules_reloads_total{${POD}, result="${result}"}[$__rate_interval]))`,
+    expr: `round(sum(increase(squall_rules_reloads_total{${POD}, result="${result}"}[$__rate_interval])))`,
     legend: `reload ${result}`,
     role,
   }),
@@ -78,7 +78,7 @@ export const activity = [
         shades: true,
       },
       {
-        expr: rate('squall_faults_overflow_total', RULE, 'rule'),
+        expr: `${rate('squall_rule_evaluations_total', `${RULE}, result="concurrency_limit"`, 'rule')} or 0 * ${rate('squall_rule_matches_total', RULE, 'rule')}`,
         legend: 'overflow/s: {{rule}}',
         role: 'plain',
         shades: true,
@@ -144,7 +144,7 @@ export const reloads = [
     queries: [
       ...RELOADS,
       {
-        expr: `sum by (reason) (increase(squall_guard_trips_total{${POD}}[$__rate_interval]))`,
+        expr: `round(sum by (reason) (increase(squall_guard_trips_total{${POD}}[$__rate_interval])))`,
         legend: 'guard (real errors): {{reason}}',
         role: 'real',
         shades: true,

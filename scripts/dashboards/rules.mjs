@@ -1,6 +1,6 @@
 import { BAD, COLOURS, lessIsBetter, NEUTRAL, NONE_IS_GOOD } from './colours.mjs'
 import { dashboard, markers } from './dashboard.mjs'
-import { increase, mean, orZero, rate, share } from './expressions.mjs'
+import { count, increase, mean, orZero, rate, share } from './expressions.mjs'
 import { series, stat, table } from './panel.mjs'
 import { activity, reloads } from './rules-activity.mjs'
 import { POD, RULE } from './variables.mjs'
@@ -107,20 +107,20 @@ const rules = [
     queries: [
       {
         column: 'Matched',
-        expr: increase(MATCHES, OF_FILE, 'rule'),
+        expr: count(MATCHES, OF_FILE, 'rule'),
         decimals: 0,
         thresholds: ANY_AT_ALL,
       },
-      { column: 'Sampled', expr: increase(SAMPLED, OF_FILE, 'rule'), decimals: 0 },
+      { column: 'Sampled', expr: count(SAMPLED, OF_FILE, 'rule'), decimals: 0 },
       {
         column: 'Selected',
-        expr: increase(RESULTS, SELECTED, 'rule'),
+        expr: count(RESULTS, SELECTED, 'rule'),
         decimals: 0,
         thresholds: ANY_SELECTED,
       },
       {
         column: 'Injected',
-        expr: increase(RESULTS, INJECTED, 'rule'),
+        expr: count(RESULTS, INJECTED, 'rule'),
         decimals: 0,
         role: 'injected',
       },
@@ -134,12 +134,12 @@ const rules = [
       },
       {
         column: 'Over limit',
-        expr: increase('squall_faults_overflow_total', OF_FILE, 'rule'),
+        expr: `${count(RESULTS, `${OF_FILE}, result="concurrency_limit"`, 'rule')} or 0 * ${increase(MATCHES, OF_FILE, 'rule')}`,
         decimals: 0,
       },
       {
         column: 'Value too long',
-        expr: increase('squall_rule_values_too_long_total', OF_FILE, 'rule'),
+        expr: count('squall_rule_values_too_long_total', OF_FILE, 'rule'),
         decimals: 0,
       },
       { column: 'In progress', expr: `sum by (rule) (${ACTIVE})`, decimals: 0, role: 'injected' },

@@ -5,9 +5,12 @@ export async function metricsPage(built) {
   const { LABELS } = await built('src/telemetry/metric-labels.js')
   const { METRICS } = await built('src/telemetry/metric-table.js')
   const { sizeText } = await built('src/base/units.js')
-  const metrics = METRICS.map(({ name, type, labels, help, buckets }) => {
+  const metrics = METRICS.map(({ name, type, labels, help, buckets, basic = [] }) => {
     const show = name.endsWith('_bytes') ? sizeText : seconds
-    const range = buckets === undefined ? '' : ` Buckets: ${buckets.map(show).join(', ')}.`
+    const bounds = (buckets ?? []).map((bound) =>
+      basic.includes(bound) ? `**${show(bound)}**` : show(bound),
+    )
+    const range = buckets === undefined ? '' : ` Buckets: ${bounds.join(', ')}.`
     const names = labels.map((label) => `\`${label}\``).join(', ') || '–'
     return [`\`${name}\``, type, names, `${cell(help)}${range}`]
   })
@@ -22,7 +25,16 @@ ${table(['Name', 'Type', 'Labels', 'Meaning'], metrics)}
 
 ${table(['Label', 'Values'], labels)}
 
-The default metrics of Node.js are served as well: \`process_*\` and \`nodejs_*\`.
+Most default metrics of Node.js are served as well: \`process_*\` and \`nodejs_*\`.
+
+## Detail
+
+\`--metrics-detail\` of \`squall run\` and \`squall stdio\`, the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` of the chart, choose between:
+
+- \`basic\`, the default: at most 500 series for 20 tools that are called and 5 rules. Histograms have the buckets in bold. \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\` and \`squall_result_bytes\` count all tools together, as \`tool="*"\`; \`squall_after_fault_total\` does, too, except for the verdicts \`runaway\` and \`possible_duplicate\`, which alerts name with their tool.
+- \`full\`: all buckets, each tool apart, and \`squall_errors_total\`; about four times as many series.
+
+Sums and counts over all tools are the same with both. Dashboards, recording rules and alerts work with both: panels of durations by tool then show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` show each tool in any case. Latencies that \`squall next\` reads from Prometheus need \`full\`.
 `
 }
 

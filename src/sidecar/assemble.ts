@@ -74,7 +74,7 @@ export async function assemble(
   given?: GivenParts,
 ): Promise<Running> {
   const version = readVersion()
-  const metrics = createMetrics({ version })
+  const metrics = createMetrics({ version, detail: options.metricsDetail })
   const { callLog, tape, closeFiles } = await openedFiles(options, metrics, logger)
   const ids = new ShownIds(options.logIds, options.traceUrl)
   const agents = await agentsOf(options, metrics, ids)

@@ -1,5 +1,6 @@
 import { deepFreeze } from '../base/values.ts'
 import { ENGINES } from '../listener/front/front-options.ts'
+import { METRICS_DETAILS } from '../telemetry/metric-table.ts'
 import { ERROR_MESSAGES, LOG_IDS, LOG_INJECTIONS } from '../telemetry/log.ts'
 import { adminTokenOf, readAccessOf } from './flags/admin-access.ts'
 import {
@@ -86,6 +87,14 @@ const OWN_FLAGS = {
       'time for exchanges in flight to end after SIGTERM; 0s for none',
       { ...TIME, min: 0 },
       '30s',
+    ),
+  }),
+  ...group('Metrics:', {
+    metricsDetail: one(
+      'how much',
+      'series of /metrics: basic has latencies of all tools together, with fewer buckets; full has those of each tool, and errors as a metric of their own',
+      oneOf(METRICS_DETAILS),
+      { default: 'basic' },
     ),
   }),
   ...LOG_FLAGS,

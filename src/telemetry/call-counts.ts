@@ -1,10 +1,10 @@
 import type { Origin } from '../mcp/call.ts'
 import { KNOWN_METHODS } from '../mcp/known-methods.ts'
-import { bucketsOf, type MetricName } from './metric-table.ts'
+import { bucketsOf, type MetricName, type MetricsDetail } from './metric-table.ts'
 import { endIndex, ENDS, noCounts, ORIGIN, ORIGINS } from './outcome-index.ts'
 import { Count, CountRow, Histogram } from './series.ts'
 import type { CallRecord } from './telemetry.ts'
-import { MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
+import { ALL_TOOLS, MAX_TOOL_LABEL, OTHER, toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 
 const TOOL_CALL = 'tools/call'
@@ -23,9 +23,11 @@ class ToolCell {
   upstream: Histogram | undefined
   result: Histogram | undefined
   readonly changed: Count
+  readonly #detail: MetricsDetail | undefined
 
-  constructor(tool: string) {
+  constructor(tool: string, detail?: MetricsDetail) {
     this.tool = tool
+    this.#detail = detail
     this.changed = new Count('squall_calls_changed_total', { tool })
     this.#errors = new CountRow('squall_errors_total', ENDS.length, (end) => {
       const { outcome: kind, origin } = ENDS[end]!
@@ -96,7 +98,8 @@ class ToolCell {
 
   // Apart from the counting, which V8 inlines up to a size.
   #histogram(name: MetricName, origin?: Origin): Histogram {
-    return new Histogram(name, { tool: this.tool, ...(origin !== undefined && { origin }) })
+    const labels = { tool: this.tool, ...(origin !== undefined && { origin }) }
+    return new Histogram(name, labels, this.#detail)
   }
 }
 
@@ -125,6 +128,8 @@ class CallCell {
 /** Counts calls with one map lookup per call. */
 export class CallCounts {
   readonly #noTool = new ToolCell('')
+  /** The durations and sizes of all tools, and of no tool; undefined where each tool shows its own. */
+  readonly #together: { readonly tools: ToolCell; readonly none: ToolCell } | undefined
   readonly #methods = new Map<string, CallCell>()
   readonly #otherMethod: CallCell
   readonly #tools = new Map<string, CallCell>()
@@ -134,7 +139,10 @@ export class CallCounts {
   /** Calls counted under `other` because the bound on tools was reached. */
   dropped = 0
 
-  constructor(maxTools: number) {
+  constructor(maxTools: number, detail: MetricsDetail = 'full') {
+    if (detail !== 'full') {
+      this.#together = { tools: new ToolCell(ALL_TOOLS, detail), none: new ToolCell('', detail) }
+    }
     for (const method of KNOWN_METHODS) {
       this.#methods.set(method, new CallCell(method, this.#noTool))
     }
@@ -160,9 +168,11 @@ export class CallCounts {
     const isTimed = !cell.isOfTask || method === TASK_RESULT
     const timed = isTimed ? cell.tool : this.#noTool
     timed.time(record)
+    this.#together?.[timed === this.#noTool ? 'none' : 'tools'].time(record)
     const isOfTool = method === TOOL_CALL || cell.isOfTask
     if (responseBytes !== undefined && isOfTool && ENDS[end]!.isResult) {
       cell.tool.addResult(responseBytes)
+      this.#together?.[cell.tool === this.#noTool ? 'none' : 'tools'].addResult(responseBytes)
     }
   }
 
@@ -205,15 +215,17 @@ export class CallCounts {
   /** Maps each metric of calls to its series. */
   sources() {
     const tools = this.#toolCells()
+    const timed = this.#together === undefined ? tools : Object.values(this.#together)
     const cells = [this.#methods, [['', this.#otherMethod]] as const, this.#tools, this.#tasks]
     return {
       squall_calls_total: new Set(cells.flatMap((each) => [...each]).map(([, { ends }]) => ends)),
-      squall_errors_total: tools.map((tool) => tool.errors()),
+      // A part of the calls, which a second family would only repeat.
+      squall_errors_total: timed === tools ? tools.map((tool) => tool.errors()) : [],
       // Shown from the first call on, so that the first increase is seen.
       squall_calls_changed_total: tools.filter(wasSeen).map(({ changed }) => changed),
-      squall_call_duration_seconds: tools.flatMap(({ seconds }) => seconds),
-      squall_upstream_duration_seconds: tools.map(({ upstream }) => upstream),
-      squall_result_bytes: tools.map(({ result }) => result),
+      squall_call_duration_seconds: timed.flatMap(({ seconds }) => seconds),
+      squall_upstream_duration_seconds: timed.map(({ upstream }) => upstream),
+      squall_result_bytes: timed.map(({ result }) => result),
       squall_tool_names_dropped_total: this.dropped,
     } as const
   }

@@ -1,3 +1,4 @@
+import type { MetricsDetail } from './metric-table.ts'
 import { Count, Histogram, type Series } from './series.ts'
 import type { InjectedFault } from './telemetry.ts'
 import type { TextWriter } from './text-writer.ts'
@@ -25,13 +26,15 @@ class RuleCell implements Series {
 /** Counts injections with three lookups per injected fault. */
 export class FaultCounts {
   readonly #toolOf: (name: string) => string
+  readonly #detail: MetricsDetail | undefined
   readonly #rules = new Map<string, RuleCell>()
   readonly #otherRule = new RuleCell(OTHER)
   #series = 0
 
   /** `toolOf` returns the label of a tool in all metrics. */
-  constructor(toolOf: (name: string) => string) {
+  constructor(toolOf: (name: string) => string, detail?: MetricsDetail) {
     this.#toolOf = toolOf
+    this.#detail = detail
     this.#rules.set(OTHER, this.#otherRule)
   }
 
@@ -40,7 +43,7 @@ export class FaultCounts {
     if (first) this.#count(cell, fault, tool === undefined ? '' : this.#toolOf(tool)).add(trace)
     if (delaySeconds === undefined) return
     const name = 'squall_injected_delay_seconds'
-    const delays = (cell.delays ??= new Histogram(name, { rule: cell.rule }))
+    const delays = (cell.delays ??= new Histogram(name, { rule: cell.rule }, this.#detail))
     delays.observe(delaySeconds, trace)
   }
 

@@ -6,23 +6,42 @@ export interface MetricSpec {
   readonly labels: readonly string[]
   /** Upper bounds in ascending order, without the infinite one; histograms only. */
   readonly buckets?: readonly number[]
+  /** The buckets of the detail `basic`. */
+  readonly basic?: readonly number[]
 }
 
-// From a cache hit to the longest time that clients wait.
-const CALL_SECONDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-]
+/** The choices of `--metrics-detail`. */
+export const METRICS_DETAILS = ['basic', 'full'] as const
+
+/** How much a scrape shows: `basic` has fewer buckets, and histograms for all tools together. */
+export type MetricsDetail = (typeof METRICS_DETAILS)[number]
+
+// From a cache hit to the longest time that clients wait. Deadlines and alerts use bounds of both.
+const CALL_SECONDS = {
+  full: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  basic: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+}
 
 // From a neighbour in the cluster to the timeout of a connect.
-const CONNECT_SECONDS = CALL_SECONDS.filter((seconds) => seconds <= 5)
+const CONNECT_SECONDS = {
+  full: CALL_SECONDS.full.filter((seconds) => seconds <= 5),
+  basic: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5],
+}
 
 // The overhead is tens of microseconds; the upper half shows trouble.
-const OVERHEAD_SECONDS = [
-  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-]
+const OVERHEAD_SECONDS = {
+  full: [
+    0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+    0.1,
+  ],
+  basic: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.1],
+}
 
 // Up to 16 MiB.
-const RESULT_BYTES = Array.from({ length: 9 }, (_, power) => 256 * 4 ** power)
+const RESULT_BYTES = {
+  full: Array.from({ length: 9 }, (_, power) => 256 * 4 ** power),
+  basic: [1024, 16 * 1024, 256 * 1024, 4 * 1024 ** 2, 16 * 1024 ** 2],
+}
 
 const counter = <Label extends string = never>(labels: readonly Label[], help: string) =>
   ({ type: 'counter', labels, help }) as const
@@ -30,9 +49,9 @@ const gauge = <Label extends string = never>(labels: readonly Label[], help: str
   ({ type: 'gauge', labels, help }) as const
 const histogram = <Label extends string = never>(
   labels: readonly Label[],
-  buckets: readonly number[],
+  { full, basic }: Readonly<Record<MetricsDetail, readonly number[]>>,
   help: string,
-) => ({ type: 'histogram', labels, help, buckets }) as const
+) => ({ type: 'histogram', labels, help, buckets: full, basic }) as const
 
 const TABLE = {
   squall_calls_total: counter(
@@ -41,7 +60,7 @@ const TABLE = {
   ),
   squall_errors_total: counter(
     ['tool', 'kind', 'origin'],
-    'MCP calls that failed: every outcome but ok and cancelled, by origin. A part of squall_calls_total.',
+    'MCP calls that failed: every outcome but ok and cancelled, by origin. A part of squall_calls_total; only with --metrics-detail full.',
   ),
   squall_calls_changed_total: counter(
     ['tool'],
@@ -179,10 +198,6 @@ const TABLE = {
     ['rule'],
     'Calls on which faults of a rule act now; each active rule has this series.',
   ),
-  squall_faults_overflow_total: counter(
-    ['rule'],
-    'Sampled calls that passed unchanged because of the limit of faults in progress.',
-  ),
   squall_armed: gauge(
     [],
     '1 while the rules are armed, 0 while they are disarmed; squall_disarmed_reason has the reason.',
@@ -254,10 +269,13 @@ export const METRICS = Object.entries(TABLE).map(([name, spec]) => ({
 })) as readonly (MetricSpec & { readonly name: MetricName })[]
 
 const BOUNDS = new Map(
-  METRICS.map(({ name, buckets = [] }) => [name, Float64Array.from(buckets)] as const),
+  METRICS.map(
+    ({ name, buckets = [], basic = [] }) =>
+      [name, { full: Float64Array.from(buckets), basic: Float64Array.from(basic) }] as const,
+  ),
 )
 
 /** Returns the upper bounds of a histogram in the table. */
-export function bucketsOf(name: MetricName): Float64Array {
-  return BOUNDS.get(name)!
+export function bucketsOf(name: MetricName, detail: MetricsDetail = 'full'): Float64Array {
+  return BOUNDS.get(name)![detail]
 }

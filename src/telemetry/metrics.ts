@@ -3,7 +3,7 @@ import type { LoggedLine } from './call-log.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
-import { METRICS, type MetricName } from './metric-table.ts'
+import { METRICS, type MetricName, type MetricsDetail } from './metric-table.ts'
 import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
 import { OutboundCounts } from './outbound-counts.ts'
 import { WatchedCounts } from './watched-counts.ts'
@@ -86,6 +86,8 @@ export interface MetricsOptions {
   readonly version: string
   /** Distinct tool names before the rest is counted as `other`. */
   readonly maxTools?: number
+  /** `full` by default. */
+  readonly detail?: MetricsDetail | undefined
 }
 
 /** Creates counters and gauges. */
@@ -97,7 +99,7 @@ class PromMetrics implements Metrics {
   readonly #build: Count
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
-  readonly #overhead = new Histogram('squall_overhead_seconds')
+  readonly #overhead: Histogram
   readonly #unclassified = { ...NO_UNCLASSIFIED }
   readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
@@ -111,7 +113,7 @@ class PromMetrics implements Metrics {
   readonly watched = new WatchedCounts()
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
-  readonly outbound = new OutboundCounts()
+  readonly outbound: OutboundCounts
   memory: MemorySource = { limit: 0, held: 0, cacheBudget: { bytes: 0 }, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
   readonly #reloads = { ...NO_RELOADS }
@@ -121,10 +123,13 @@ class PromMetrics implements Metrics {
   readonly #pool = new ChunkPool()
 
   constructor(options: MetricsOptions) {
-    const calls = new CallCounts(options.maxTools ?? 200)
+    const { detail } = options
+    const calls = new CallCounts(options.maxTools ?? 200, detail)
     this.#calls = calls
-    this.#faults = new FaultCounts((name) => calls.labelOf(name))
-    this.tasks = new TaskCounts((name) => calls.labelOf(name))
+    this.#faults = new FaultCounts((name) => calls.labelOf(name), detail)
+    this.tasks = new TaskCounts((name) => calls.labelOf(name), detail)
+    this.outbound = new OutboundCounts(detail)
+    this.#overhead = new Histogram('squall_overhead_seconds', {}, detail)
     const build = { version: options.version, node: process.versions.node }
     this.#build = new Count('squall_build_info', build, 1)
   }

@@ -1,3 +1,4 @@
+import type { MetricsDetail } from './metric-table.ts'
 import { Count, Counts, Histogram } from './series.ts'
 
 /** The end of a connection to a dependency. */
@@ -31,9 +32,9 @@ export class DestinationCounts {
   readonly ended = new Counts<EndedLabels>('squall_outbound_connections_total')
   readonly connect: Histogram
 
-  constructor(destination: string) {
+  constructor(destination: string, detail?: MetricsDetail) {
     this.destination = destination
-    this.connect = new Histogram('squall_outbound_connect_seconds', { destination })
+    this.connect = new Histogram('squall_outbound_connect_seconds', { destination }, detail)
   }
 
   /** Counts a connection that has ended. */
@@ -45,12 +46,17 @@ export class DestinationCounts {
 /** Counts outgoing connections by destination. */
 export class OutboundCounts {
   readonly #destinations = new Map<string, DestinationCounts>()
+  readonly #detail: MetricsDetail | undefined
+
+  constructor(detail?: MetricsDetail) {
+    this.#detail = detail
+  }
 
   /** Returns the counts of a destination, whose names the configuration bounds. */
   of(destination: string): DestinationCounts {
     let counts = this.#destinations.get(destination)
     if (counts === undefined) {
-      counts = new DestinationCounts(destination)
+      counts = new DestinationCounts(destination, this.#detail)
       this.#destinations.set(destination, counts)
     }
     return counts

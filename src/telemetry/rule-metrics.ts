@@ -35,7 +35,6 @@ export class RuleMetrics {
         'value_too_long',
       ),
       squall_active_faults: this.#active(),
-      squall_faults_overflow_total: this.#each('squall_faults_overflow_total', 'concurrency_limit'),
     } as const
   }
 

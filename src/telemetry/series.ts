@@ -1,5 +1,5 @@
 import { exemplified, type Exemplar } from './exemplar.ts'
-import { bucketsOf, type MetricName } from './metric-table.ts'
+import { bucketsOf, type MetricName, type MetricsDetail } from './metric-table.ts'
 import { boundText, labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 import { OTHER } from './tool-label.ts'
@@ -108,10 +108,10 @@ export class Histogram implements Series {
   readonly #starts: Partial<Record<TextFormat, readonly LineStart[]>> = {}
   sum = 0
 
-  constructor(name: MetricName, labels: Labels = {}) {
+  constructor(name: MetricName, labels: Labels = {}, detail?: MetricsDetail) {
     this.#name = name
     this.#labels = labels
-    this.#bounds = bucketsOf(name)
+    this.#bounds = bucketsOf(name, detail)
     this.#counts = new Float64Array(this.#bounds.length + 1)
   }
 

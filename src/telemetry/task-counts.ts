@@ -1,9 +1,15 @@
+import type { MetricsDetail } from './metric-table.ts'
 import { type Count, Counts } from './series.ts'
+import { ALL_TOOLS } from './tool-label.ts'
 
 /** Bounds the series of tool, fault and verdict: beyond this a new one is counted under `other`. */
 const MAX_SERIES = 10_000
 /** The tools of one task that are counted. */
 const MAX_TOOLS = 16
+/** Verdicts that alerts name with their tool, at any detail. */
+const ALERTED: ReadonlySet<string> = new Set(['runaway', 'possible_duplicate'])
+
+const AFTER = 'squall_after_fault_total'
 
 type AfterLabels = { readonly tool: string; readonly fault: string; readonly verdict: string }
 type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
@@ -32,12 +38,15 @@ export class TaskCounts {
   /** By tool: the tasks that called it, and their calls without retries. */
   readonly tools = new Map<string, { tasks: number; calls: number }>()
   readonly #toolOf: (name: string) => string
-  readonly #after = new Counts<AfterLabels>('squall_after_fault_total', MAX_SERIES)
+  readonly #after = new Counts<AfterLabels>(AFTER, MAX_SERIES)
+  /** The verdicts that scrapes show. */
+  readonly #shownAfter: Counts<AfterLabels>
   readonly #duplicates = new Counts<DuplicateLabels>('squall_task_duplicate_executions_total')
 
   /** `toolOf` returns the label of a tool in all metrics. */
-  constructor(toolOf: (name: string) => string) {
+  constructor(toolOf: (name: string) => string, detail: MetricsDetail = 'full') {
     this.#toolOf = toolOf
+    this.#shownAfter = detail === 'full' ? this.#after : new Counts(AFTER, MAX_SERIES)
   }
 
   /** Counts a call by the kind of key that named its task. */
@@ -79,7 +88,11 @@ export class TaskCounts {
   }
 
   afterFault({ tool, fault, verdict, trace }: AfterFault): void {
-    this.#after.add({ tool: this.#label(tool), fault, verdict }, trace)
+    const labels = { tool: this.#label(tool), fault, verdict }
+    this.#after.add(labels, trace)
+    if (this.#shownAfter === this.#after) return
+    const shown = ALERTED.has(verdict) ? labels : { ...labels, tool: ALL_TOOLS }
+    this.#shownAfter.add(shown, trace)
   }
 
   /** Counts a call that was executed twice; `idempotent` says whether its tool declares that safe. */
@@ -92,7 +105,7 @@ export class TaskCounts {
     // Without a task there are no lines, as without the option.
     const total = (value: number) => (this.calls.size === 0 ? undefined : value)
     return {
-      squall_after_fault_total: [...this.#after],
+      squall_after_fault_total: [...this.#shownAfter],
       squall_tasks_total: Object.fromEntries(this.ended),
       squall_tasks_open: total(this.open),
       squall_task_calls_total: Object.fromEntries(this.calls),

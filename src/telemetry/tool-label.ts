@@ -3,6 +3,9 @@ import { replaceUnseen } from '../base/text/foreign-text.ts'
 /** The length of the longest label value, in UTF-16 code units. */
 export const MAX_TOOL_LABEL = 128
 
+/** The label of what is counted for all tools together. */
+export const ALL_TOOLS = '*'
+
 /** The label of all that exceeds a bound. */
 export const OTHER = 'other'
 

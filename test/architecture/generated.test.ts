@@ -37,7 +37,7 @@ test('the reference has a row for each metric and label, with buckets in their u
     }
   }
   const size = page.find(([cell]) => cell === '`squall_result_bytes`')
-  expect(size?.at(-1)).toMatch(/ Buckets: 256B, 1KiB, .*, 16MiB\.$/)
+  expect(size?.at(-1)).toMatch(/ Buckets: 256B, \*\*1KiB\*\*, .*, \*\*16MiB\*\*\.$/)
 })
 
 /** The row of a flag that its command only names, where the page explains the flag for several. */

@@ -66,6 +66,7 @@ describe('squall run', () => {
       clientKeepalive: 600_000,
       drainTimeout: 30_000,
       engine: 'fast',
+      metricsDetail: 'basic',
       logLevel: 'info',
       logFormat: 'auto',
       errorMessages: 'redacted',
@@ -91,7 +92,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-in-flight 5 ' +
         '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --in-flight-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432 --tasks=false ' +
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --metrics-detail full --log-level debug --log-format pretty --log-ids hash --log-injections sample --error-messages off --call-log - --call-log-size 8MiB --outbound :7=db:5432 --tasks=false ' +
         '--tape t --tape-force --tape-size 2MiB --tape-keep-secrets --tape-redact /params/arguments/card ' +
         '--trace-injected --trace-session-ids --trace-url https://t.example/{trace}',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
@@ -136,6 +137,7 @@ describe('squall run', () => {
       clientKeepalive: 12,
       drainTimeout: 0,
       engine: 'standard',
+      metricsDetail: 'full',
       logLevel: 'debug',
       logFormat: 'pretty',
       errorMessages: 'off',

@@ -161,7 +161,7 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
         if (type === 'table' || expr.includes('clamp_min')) continue
         const parts =
           /origin=~?"injected|faults_injected|injected_delay|evaluations_total.*result="applied"/
-        if (/squall_errors_total.*origin![=~]/.test(expr))
+        if (/outcome!~"ok\|cancelled", origin![=~]/.test(expr))
           expect(legendFormat, title).toMatch(/^real/)
         else if (parts.test(expr) && !expr.includes('== 0')) {
           expect(legendFormat, title).toMatch(/injected/)

@@ -13,9 +13,10 @@ it('the README shows injected errors beside real ones', { timeout: 60_000 }, asy
   await eventually(async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${reader.port(15390)}/metrics`)).text()
     const errors = (tool: string, origin: string): boolean =>
-      new RegExp(`^squall_errors_total{tool="${tool}",.*origin="${origin}"} [1-9]`, 'm').test(
-        metrics,
-      )
+      new RegExp(
+        `^squall_calls_total{outcome="(?!ok").*origin="${origin}".*tool="${tool}"} [1-9]`,
+        'm',
+      ).test(metrics)
     return errors('search_docs', 'injected') && errors('get_weather', 'real') ? undefined : metrics
   })
 })

@@ -17,6 +17,8 @@ async function start(rules: string, app?: RequestListener): Promise<RuledSquall>
 }
 
 const RULE = { rule: 'slow' }
+const RESULTS = 'squall_rule_evaluations_total'
+const OVERFLOW = { ...RULE, result: 'concurrency_limit' }
 
 function slow(more: string, fixed = '1h'): string {
   return `rules:\n  - name: slow\n    match: { tool: probe }\n    faults: [delay: { fixed: ${fixed} }]\n${more}`
@@ -50,7 +52,7 @@ describe('faults in progress', () => {
       await squall.reaches('squall_active_faults', RULE, 0)
     }
     await squall.reaches('squall_calls_total', { outcome: 'abandoned', origin: 'injected' }, 15)
-    expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(3)
+    expect(await squall.metric(RESULTS, OVERFLOW)).toBe(3)
   })
 
   it('overflow only with sampled calls, once each (envoyproxy/envoy#12816)', async () => {
@@ -63,10 +65,8 @@ describe('faults in progress', () => {
     await squall.reaches('squall_active_faults', RULE, 1)
     for (let i = 0; i < 4; i++) expect(await text()).toBe('fine')
     for (let i = 0; i < 4; i++) expect(await text('other')).toBe('fine')
-    expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(4)
-    expect(await squall.metric('squall_faults_overflow_total', { rule: 'never' })).toBe(0)
-    const overflow = { ...RULE, result: 'concurrency_limit' }
-    expect(await squall.metric('squall_rule_evaluations_total', overflow)).toBe(4)
+    expect(await squall.metric(RESULTS, OVERFLOW)).toBe(4)
+    expect(await squall.metric(RESULTS, { ...OVERFLOW, rule: 'never' })).toBe(0)
     holding.destroy()
   })
 
@@ -89,7 +89,7 @@ describe('faults in progress', () => {
     // The limit is one, and the stream that continues does not count.
     const { headers } = await ask('probe', { 'x-plain': '1' })
     expect(headers['x-squall-fault']).toBe('slow/delay')
-    expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(0)
+    expect(await squall.metric(RESULTS, OVERFLOW)).toBe(0)
     finish()
     streaming.destroy()
   })

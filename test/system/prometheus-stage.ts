@@ -82,11 +82,13 @@ export function nothingSeen(): Seen {
   }
 }
 
-/** Starts the upstream and the sidecars. */
+/** Starts the upstream and the sidecars, one with each `--metrics-detail`. */
 export async function scrapedSidecars(): Promise<Stage> {
   const app = await startUpstream(tools)
   const sidecars = await Promise.all(
-    ['tools-0', 'tools-1'].map((pod) => startStaged(pod, `http://127.0.0.1:${app.port}`)),
+    (['basic', 'full'] as const).map((detail, index) =>
+      startStaged(`tools-${index}`, `http://127.0.0.1:${app.port}`, detail),
+    ),
   )
   let id = 0
   let tasks = 0
@@ -141,11 +143,21 @@ export async function scrapedSidecars(): Promise<Stage> {
   }
 }
 
-async function startStaged(pod: string, upstream: string): Promise<StagedSidecar> {
+async function startStaged(pod: string, upstream: string, detail: string): Promise<StagedSidecar> {
   const mounted = await mountRules(RULES)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', upstream]
   const guard = ['--guard-window', '2s', '--header-faults', '--task-window', '1s']
-  const program = startProgram(['run', ...places, '--rules', mounted.file, '--pod', pod, ...guard])
+  const metrics = ['--metrics-detail', detail]
+  const program = startProgram([
+    'run',
+    ...places,
+    '--rules',
+    mounted.file,
+    '--pod',
+    pod,
+    ...guard,
+    ...metrics,
+  ])
   const admin = `127.0.0.1:${portOf(await program.logged('admin listening'))}`
   return {
     port: portOf(await program.logged('listening')),

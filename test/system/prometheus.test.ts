@@ -121,7 +121,8 @@ describe('what was injected', () => {
   })
 
   it('is shown apart from real errors', async () => {
-    const query = (origin: string): string => `sum by (tool) (squall_errors_total{origin${origin}})`
+    const query = (origin: string): string =>
+      `sum by (tool) (squall_calls_total{outcome!~"ok|cancelled", origin${origin}})`
     const errors = both((each) => each.errors)
     const injected = byLabels(await prometheus.instant(query('="injected"'), loaded), 'tool')
     const real = byLabels(await prometheus.instant(query('!="injected"'), loaded), 'tool')

@@ -183,7 +183,6 @@ describe('rules', () => {
     take(file('name: b'))
     const text = await scrape(metrics)
     expect(metricOf(text, 'squall_active_faults', { rule: 'a' })).toBe(1)
-    expect(metricOf(text, 'squall_faults_overflow_total', { rule: 'a' })).toBe(2)
     for (const plan of plans) finishPlan(plan)
     const after = parseExposition(await scrape(metrics)).get('squall_active_faults')!
     expect(after.lines).toMatchObject([{ labels: { rule: 'b' }, value: 0 }])

@@ -52,6 +52,7 @@ const FLAGS = {
   failOnViolation: changed(RUN_FLAGS.strict, {
     help: 'log lines of the server that violate the protocol, and end with exit code 1 after one',
   }),
+  metricsDetail: RUN_FLAGS.metricsDetail,
   logLevel: RUN_FLAGS.logLevel,
   logFormat: RUN_FLAGS.logFormat,
   logIds: RUN_FLAGS.logIds,

@@ -168,7 +168,9 @@ async function start(
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const seed = drawsSeed || flags.includes('--seed') ? [] : ['--seed', '0']
   const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]
-  const own = [...listen, ...engine, ...seed, '--admin', '127.0.0.1:0', '--log-level', 'debug']
+  // The metrics of each tool, which tests read.
+  const detail = flags.includes('--metrics-detail') ? [] : ['--metrics-detail', 'full']
+  const own = [...listen, ...engine, ...seed, ...detail, '--admin', '127.0.0.1:0', '--log-level', 'debug']
   const args = ['run', ...own, ...flags]
   const { assemble } = await import('../../../src/sidecar/assemble.ts')
   const { createLogger } = await import('../../../src/telemetry/log.ts')

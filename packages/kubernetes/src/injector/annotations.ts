@@ -207,6 +207,12 @@ const TABLE = {
     meaning: 'image of the sidecar',
     check: image,
   },
+  'metrics-detail': {
+    ...words('basic', 'full'),
+    fallback: '`basic`',
+    meaning:
+      'series of the metrics of the sidecar: `basic` has latencies of all tools together, `full` those of each tool',
+  },
   'log-level': {
     ...words('debug', 'info', 'warn', 'error'),
     fallback: '`info`',

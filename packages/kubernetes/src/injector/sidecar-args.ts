@@ -34,6 +34,7 @@ const PASSED_ON = [
   'guard-window',
   'rollback-on',
   'exclude-paths',
+  'metrics-detail',
   'log-level',
   'log-injections',
   'call-log',
