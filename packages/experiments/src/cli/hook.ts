@@ -1,9 +1,9 @@
 import { fieldsOf, plain } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
 import type { MCP_HOOK } from '../commands/policy.ts'
-import { freezePolicy } from '../mcp-server/frozen-policy.ts'
+import { freezePolicy } from '../policy/frozen-policy.ts'
 import { callProblems, type ToolCall } from '../policy/reach.ts'
-import { realPath } from '../policy/trust.ts'
+import { notePolicy, realPath } from '../policy/trust.ts'
 import { readText, UsageError } from '#cli'
 
 /** Limits the size of an event. */
@@ -19,6 +19,7 @@ const REFUSED = 2
 export async function checkHook({ path, state }: RequestOf<typeof MCP_HOOK>): Promise<number> {
   try {
     const frozen = await freezePolicy({ policy: path, trust: state })
+    await notePolicy(state, path)
     const policy = frozen.read()
     const event = eventOf(await readText('-', MAX_EVENT_BYTES, 'the event'))
     const { isChanged } = frozen

@@ -10,7 +10,12 @@ import {
   type Tasks,
 } from '#admin-api'
 import { LoadError } from './load-error.ts'
-import { type AgentResult, agentsBetween, type SentCounts } from './results/agent-result.ts'
+import {
+  type AgentResult,
+  agentsBetween,
+  mergedFindings,
+  type SentCounts,
+} from './results/agent-result.ts'
 import type { SloGate } from './results/slo.ts'
 
 const POLL_MS = 500
@@ -29,9 +34,11 @@ export interface TaskReading {
   readonly tasks: Tasks | undefined
   /** The findings since a time, where they were asked for and the sidecar has them. */
   readonly findings?: Agents['findings']
+  /** The reason for which the sidecar did not return its findings. */
+  readonly problem?: string
 }
 
-/** Reads the counts of all sidecars, and findings since a time. Throws an `AdminError`. */
+/** Reads the counts of all sidecars, or the findings since a time. Throws an `AdminError`. */
 export type ReadTasks = (since?: number) => Promise<readonly TaskReading[]>
 
 /** Limits the wait for verdicts at the end of a load. */
@@ -50,14 +57,29 @@ export const START_WITH_TASKS =
 export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {
   return (since) =>
     Promise.all(
-      admins.map(async (admin) => ({
-        name: `the sidecar at ${admin.url.origin}`,
-        tasks: await ifThere(admin, API.tasks),
-        ...(since !== undefined && {
-          findings: (await ifThere(admin, agentsSince(since)))?.findings ?? [],
-        }),
-      })),
+      admins.map((admin) =>
+        readTasksOf(`the sidecar at ${admin.url.origin}`, since, (each) => ifThere(admin, each)),
+      ),
     )
+}
+
+/** Reads the counts of a sidecar, or its findings since a time. Throws an `AdminError` for counts. */
+export async function readTasksOf(
+  name: string,
+  since: number | undefined,
+  ask: <E extends Endpoint>(endpoint: E) => Promise<ResponseOf<E> | undefined>,
+): Promise<TaskReading> {
+  if (since === undefined) return { name, tasks: await ask(API.tasks) }
+  try {
+    return { name, tasks: undefined, findings: (await ask(agentsSince(since)))?.findings ?? [] }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return {
+      name,
+      tasks: undefined,
+      problem: `${name} did not return its findings: ${error.message}`,
+    }
+  }
 }
 
 function agentsSince(time: number): typeof API.agents {
@@ -153,9 +175,14 @@ async function readEnd(
     const reading = await read()
     const first = countsOf(begin, reading)
     const last = wait === undefined ? first : countsOf(begin, await settled(read, reading, wait))
-    const findings = (await read(begin.beganAt)).flatMap((each) => each.findings ?? [])
-    const found = agentsBetween(start, last)
-    const agents = findings.length > 0 ? { ...found, findings } : found
+    const readings = await read(begin.beganAt)
+    const findings = mergedFindings(readings.flatMap((each) => each.findings ?? []))
+    const problem = readings.find((each) => each.problem !== undefined)?.problem
+    const agents = {
+      ...agentsBetween(start, last),
+      ...(findings.length > 0 && { findings }),
+      ...(problem !== undefined && { problem }),
+    }
     if (sent === undefined) return agents
     const { tasks, calls, retries } = agentsBetween(start, first).tasks
     return { ...agents, compared: { load: { ...sent }, sidecar: { tasks, calls, retries } } }

@@ -18,7 +18,7 @@ import type { ControlRequest } from '../commands/mcp.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { Audit, AuditEntry } from './audit.ts'
 import { DeniedError } from '../policy/denied-error.ts'
-import { type FrozenPolicy, freezePolicy } from './frozen-policy.ts'
+import { type FrozenPolicy, freezePolicy } from '../policy/frozen-policy.ts'
 import type { Proposals } from './proposals.ts'
 import type { RunningExperiments } from './running.ts'
 

@@ -4,7 +4,7 @@ import { experimentMarkdown } from '../experiment/experiment-report.ts'
 import { readHistory } from '../experiment/history.ts'
 import { policyBlock } from '../policy/policy-block.ts'
 import { type Control, FOREIGN } from './control-tool.ts'
-import { freezePolicy } from './frozen-policy.ts'
+import { freezePolicy } from '../policy/frozen-policy.ts'
 import { planSections } from './plan-help.ts'
 import { pastResult } from './history-tools.ts'
 

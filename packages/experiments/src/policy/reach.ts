@@ -2,8 +2,9 @@ import { quoted } from '#base'
 import { changedByGit } from './git-changes.ts'
 import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
 import type { Policy } from './policy-schema.ts'
-import { isTooLong, leadsToProtected, type Protected, writtenBy } from './protected-files.ts'
+import { isTooLong, leadsToProtected, type Protected } from './protected-files.ts'
 import { API, readSquall } from './shell-text.ts'
+import { UncheckedError, writtenBy } from './shell-writes.ts'
 
 /** The call of a tool, as the hook of an agent describes it. */
 export interface ToolCall {
@@ -51,7 +52,7 @@ export async function callProblems(
   const isReading = READING.test(name) && !CHANGING.test(name)
   if (!isReading) {
     for (const path of strings.flatMap(pathsIn)) {
-      if (await leadsToProtected(path, files)) return [onlyAPerson(path)]
+      if (leadsToProtected(path, files)) return [onlyAPerson(path)]
     }
     const request = strings.find(({ text }) => /^\S+$/.test(text) && API.test(text))?.text
     if (request !== undefined && SENDS.test(JSON.stringify(input))) return [pastPlans(request)]
@@ -78,9 +79,14 @@ async function commandProblems(
 ): Promise<readonly string[]> {
   if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
   const trees = new Set<string>()
-  for (const form of decodedForms(text)) {
-    const written = writtenBy(form, files, trees)
-    if (written !== undefined) return [onlyAPerson(written)]
+  try {
+    for (const form of decodedForms(text)) {
+      const written = writtenBy(form, files, trees)
+      if (written !== undefined) return [onlyAPerson(written)]
+    }
+  } catch (error) {
+    if (error instanceof UncheckedError) return [error.message]
+    throw error
   }
   const changed = await changedByGit(trees, files)
   if (changed !== undefined) return [onlyAPerson(changed)]

@@ -31,6 +31,18 @@ export async function trustPolicy(
   await writeFile(trustFile(directory, real), `${JSON.stringify(kept)}\n`, { mode: 0o600 })
 }
 
+/** Writes that a policy exists: without it, a hook that finds no policy refuses each call. */
+export async function notePolicy(directory: string, path: string): Promise<void> {
+  try {
+    const real = await realpath(path)
+    await mkdir(join(directory, TRUSTED), { recursive: true, mode: 0o700 })
+    const note = `${JSON.stringify({ path: real })}\n`
+    await writeFile(trustFile(directory, real), note, { flag: 'wx', mode: 0o600 })
+  } catch {
+    // It is noted already, or there is no policy.
+  }
+}
+
 const TRUSTED = 'trusted-policies'
 
 function trustFile(directory: string, real: string): string {

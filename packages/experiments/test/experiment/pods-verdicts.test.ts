@@ -1,6 +1,8 @@
 // part: slow-nightly
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
+import { experimentMarkdown } from '../../src/experiment/experiment-report.ts'
 import { podsStage } from './pods-stage.ts'
 
 const opened = closers()
@@ -16,6 +18,43 @@ test('gates on verdicts read the sidecars of all pods, and both sides count the 
   expect(compared!.sidecar).toEqual(compared!.load)
   expect(totals['gave_up']).toBe(applied)
   expect(tasks.failed).toBe(applied)
+})
+
+test('the findings of all pods are joined, and reported', async () => {
+  const stage = opened(await podsStage('--tasks', '--task-window', '200ms'))
+  const result = await stage.run({ slo: { 'duplicate-execution': 0 } })
+  const { findings = [], problem, totals } = result.stages[0]!.load!.agents!
+  expect(problem).toBeUndefined()
+  expect(findings).toHaveLength(1)
+  // Each of the two pods counts its own calls.
+  const [{ kind, source, count, sentence }] = findings as [(typeof findings)[0]]
+  expect({ kind, source, count }).toEqual({
+    kind: 'gave_up',
+    source: 'load',
+    count: totals['gave_up'],
+  })
+  expect(sentence).toMatch(new RegExp(`errors of work .* In all, ${count} of ${count}\\.$`))
+  expect(experimentMarkdown(result)).toContain('In all, ')
+})
+
+test('a pod that does not return its findings is named, and those of others are kept', async () => {
+  const stage = opened(await podsStage('--tasks', '--task-window', '200ms'))
+  const { sidecars } = stage.shop.api
+  const admin = sidecars.get('shop/shop-2')!
+  const silent = opened(
+    await startUpstream((request, response) => {
+      if (request.url!.startsWith('/api/agents')) return void response.destroy()
+      void fetch(new URL(request.url!, admin)).then(async (passed) => {
+        response.writeHead(passed.status, { 'content-type': 'application/json' })
+        response.end(await passed.text())
+      })
+    }),
+  )
+  sidecars.set('shop/shop-2', `http://127.0.0.1:${silent.port}`)
+  const result = await stage.run({ slo: { 'duplicate-execution': 0 } })
+  const { findings = [], problem } = result.stages[0]!.load!.agents!
+  expect(findings).toHaveLength(1)
+  expect(problem).toContain('the sidecar of pod shop-2 did not return its findings')
 })
 
 test('a pod that goes away takes its verdicts with it, so that the gate fails', async () => {

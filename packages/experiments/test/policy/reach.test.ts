@@ -299,7 +299,7 @@ describe('the hook, of a command of the shell,', () => {
 
   it.each([
     'squall load --target http://mcp.prod.svc/mcp',
-    'kubectl -n prod annotate pod x squall.dev/a=b',
+    'kubectl -n prod get pods -l squall.dev/a=b',
   ])('refuses production where it reaches Squall: %j', async (command) => {
     expect(await bash(command)).toContain('names production')
   })
@@ -332,6 +332,20 @@ describe('the hook, of a command of the shell,', () => {
     'which a xargs ',
     '@{a',
     'squall attach ',
+    '"',
+    '\\"',
+    "$'",
+    '<<a\n',
+    'cat <<a\na\n',
+    'for a in b;',
+    'read a;',
+    "['a','",
+    'git apply a;',
+    'find . -exec ',
+    "sh -c 'a ",
+    '(cd /tmp);',
+    'kubectl edit ',
+    'a=$a',
   ])('reads a long run of %j in time', async (piece) => {
     const began = process.cpuUsage().user
     await bash(piece.repeat(Math.ceil(LENGTH / piece.length)))

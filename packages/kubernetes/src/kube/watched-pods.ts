@@ -1,4 +1,4 @@
-import { AdminError, API, type Rule, type State, type Tasks } from '#admin-api'
+import { AdminError, API, type Endpoint, type ResponseOf, type Rule, type State } from '#admin-api'
 import { type Fields, fieldsOf, listOf, textOf } from '#base'
 import { SIDECAR } from '../injector/injected-names.ts'
 import { inParallel } from './in-parallel.ts'
@@ -124,13 +124,16 @@ export class WatchedPods {
   }
 
   /**
-   * Returns what a sidecar counts about tasks of agents; undefined when the pod is gone, or groups
-   * no calls into tasks. Throws an `AdminError`.
+   * Asks a sidecar for what it may not have; undefined then, and when the pod is gone. Throws an
+   * `AdminError`.
    */
-  async tasksOf(pod: InjectedPod): Promise<Tasks | undefined> {
+  async askFor<E extends Endpoint>(
+    pod: InjectedPod,
+    endpoint: E,
+  ): Promise<ResponseOf<E> | undefined> {
     const { readToken } = this.#scope
     try {
-      return await askSidecar(this.#client, pod, API.tasks, { readToken })
+      return await askSidecar(this.#client, pod, endpoint, { readToken })
     } catch (error) {
       const { code, message } = asKubeError(error)
       if (code === 'not_found') return undefined

@@ -61,7 +61,7 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
       totals[verdict] = (totals[verdict] ?? 0) + count
     }
   }
-  const findings = results.flatMap((each) => each.findings ?? [])
+  const findings = mergedFindings(results.flatMap((each) => each.findings ?? []))
   const problem = results.find((each) => each.problem !== undefined)?.problem
   return {
     tasks,
@@ -74,6 +74,28 @@ export function sumAgents(results: readonly AgentResult[]): AgentResult {
     ...(findings.length > 0 && { findings }),
     ...(problem !== undefined && { problem }),
   }
+}
+
+type Found = Agents['findings'][number]
+
+const SEVERITIES: readonly Found['severity'][] = ['high', 'medium', 'low']
+const MAX_FINDINGS = 20
+
+/** Joins the findings of several sidecars or times about the same behaviour, the most harmful first. */
+export function mergedFindings(findings: readonly Found[]): readonly Found[] {
+  const byKey = new Map<string, Found>()
+  for (const each of findings) {
+    const { kind, source, client, taskKind, tool } = each
+    const key = JSON.stringify([kind, source, client, taskKind, tool])
+    const known = byKey.get(key)
+    const [count, of] = [each.count + (known?.count ?? 0), each.of + (known?.of ?? 0)]
+    const most = known === undefined || each.count > known.count ? each : known
+    const sentence = `${most.sentence.replace(/ In all, .*$/, '')} In all, ${count} of ${of}.`
+    byKey.set(key, known === undefined ? each : { ...most, count, of, sentence })
+  }
+  const rank = ({ severity }: Found): number => SEVERITIES.indexOf(severity)
+  const all = [...byKey.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count)
+  return all.slice(0, MAX_FINDINGS)
 }
 
 function noTasks(): Record<keyof AgentTasks, number> {

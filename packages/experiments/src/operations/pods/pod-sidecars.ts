@@ -18,7 +18,7 @@ import {
   type WatchedPod,
   WatchedPods,
 } from '#kubernetes'
-import type { TaskReading } from '../../load/sidecar-tasks.ts'
+import { readTasksOf, type TaskReading } from '../../load/sidecar-tasks.ts'
 import type { LockHolder } from '../../experiment/lock.ts'
 import type { ServerProcesses } from '../../experiment/monitor/server-processes.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
@@ -139,13 +139,14 @@ export class PodSidecars implements Sidecars {
     return { now: this.#client.now(), processes }
   }
 
-  async readTasks(): Promise<readonly TaskReading[]> {
-    const pods = (await this.#look()).filter(({ state }) => state !== undefined)
+  async readTasks(since?: number): Promise<readonly TaskReading[]> {
+    const pods = (await this.#look()).filter(
+      ({ state, trouble }) => state !== undefined || (since !== undefined && trouble !== undefined),
+    )
     const { watched } = await this.#begin()
-    return inParallel(pods, async ({ pod }) => ({
-      name: `the sidecar of pod ${pod.name}`,
-      tasks: await watched.tasksOf(pod),
-    }))
+    return inParallel(pods, ({ pod }) =>
+      readTasksOf(`the sidecar of pod ${pod.name}`, since, (each) => watched.askFor(pod, each)),
+    )
   }
 
   /**

@@ -1,9 +1,9 @@
-import { readText } from '#cli'
+import { readBounded } from '#base'
 import { problemLines } from '#rules'
-import type { Policy } from '../policy/policy-schema.ts'
-import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
-import { policyDigest, trustedDigest } from '../policy/trust.ts'
-import { DeniedError } from '../policy/denied-error.ts'
+import { DeniedError } from './denied-error.ts'
+import type { Policy } from './policy-schema.ts'
+import { MAX_POLICY_BYTES, readPolicy } from './read-policy.ts'
+import { policyDigest, trustedDigest } from './trust.ts'
 
 /** A policy as one call finds it: later changes of its file do not affect the call. */
 export interface FrozenPolicy {
@@ -28,12 +28,14 @@ export async function freezePolicy({
 }): Promise<FrozenPolicy> {
   let text: string
   try {
-    text = await readText(path, MAX_POLICY_BYTES, 'the policy')
+    const bytes = await readBounded(path, MAX_POLICY_BYTES)
+    if (bytes.length > MAX_POLICY_BYTES) throw new Error('too large')
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
     const deny = (): never => {
-      const [wrong] = (error as Error).message.split(';')
       throw new DeniedError(
-        `${wrong}; ask a person to restore it, or to run squall mcp policy init`,
+        `the policy cannot be read (${code ?? message}); ask a person to restore it, or to run squall mcp policy init`,
       )
     }
     return { digest: 'unreadable', isChanged: false, read: deny, trusted: deny }
