@@ -1,17 +1,39 @@
-"""Plays agents of a framework whose model is a script, one after another.
+"""Plays agents of a framework whose model is a script, all at the same time.
 
-usage: agent_frameworks.py FRAMEWORK, with a JSON list of {url, steps} on standard input, where each
-step is [tool, arguments]
+usage: agent_frameworks.py FRAMEWORK, with a JSON list of {url, steps, headers} on standard input, where each
+step is [tool, arguments]; $1 in an argument is the price in the first result
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
-from typing import Any
+from typing import Any, Iterable, Iterator
 
 Steps = list[tuple[str, dict[str, Any]]]
+Headers = dict[str, str]
+
+
+def price(result: Any) -> float:
+    return float(re.search(r"\d+\.\d+", str(result)).group())
+
+
+def filled(value: Any, results: list[Any]) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"\$(\d)", lambda match: str(price(results[int(match[1]) - 1])), value)
+    return float(text) if re.fullmatch(r"\$\d", value) else text
+
+
+def next_step(left: Iterator[tuple[str, dict[str, Any]]], results: Iterable[Any]) -> Any:
+    """The next call of the script, with what the model has read in results; None at its end."""
+    step = next(left, None)
+    if step is None:
+        return None
+    seen = list(results)
+    return step[0], {name: filled(value, seen) for name, value in step[1].items()}
 
 
 def langchain_model(steps: Steps) -> Any:
@@ -19,7 +41,7 @@ def langchain_model(steps: Steps) -> Any:
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult
 
-    left = iter(enumerate(steps))
+    left = iter(steps)
 
     class Scripted(BaseChatModel):
         @property
@@ -30,22 +52,24 @@ def langchain_model(steps: Steps) -> Any:
             return self
 
         def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
-            index, step = next(left, (0, None))
+            results = [message.content for message in messages if message.type == "tool"]
+            step = next_step(left, results)
             message = AIMessage("done")
             if step is not None:
-                call = {"name": step[0], "args": step[1], "id": f"call-{index}"}
+                call = {"name": step[0], "args": step[1], "id": f"call-{len(messages)}"}
                 message = AIMessage("", tool_calls=[call])
             return ChatResult(generations=[ChatGeneration(message=message)])
 
     return Scripted()
 
 
-async def langchain(url: str, steps: Steps) -> None:
+async def langchain(url: str, steps: Steps, headers: Headers) -> None:
     from langchain.agents import create_agent
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
     # Its default: a session for each call.
-    client = MultiServerMCPClient({"squall": {"transport": "streamable_http", "url": url}})
+    server = {"transport": "streamable_http", "url": url, "headers": headers}
+    client = MultiServerMCPClient({"squall": server})
     tools = await client.get_tools()
     for tool in tools:
         tool.handle_tool_error = True
@@ -61,11 +85,11 @@ def openai_model(steps: Steps) -> Any:
         ResponseOutputText,
     )
 
-    left = iter(enumerate(steps))
+    left = iter(steps)
 
     class Scripted(Model):
-        async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
-            index, step = next(left, (0, None))
+        async def get_response(self, *, input: Any, **_: Any) -> ModelResponse:
+            step = next_step(left, [item["output"] for item in input if "output" in item])
             if step is None:
                 text = ResponseOutputText(type="output_text", text="done", annotations=[])
                 item: Any = ResponseOutputMessage(
@@ -76,7 +100,7 @@ def openai_model(steps: Steps) -> Any:
                     type="function_call",
                     name=step[0],
                     arguments=json.dumps(step[1]),
-                    call_id=f"call-{index}",
+                    call_id=f"call-{len(input)}",
                 )
             return ModelResponse(output=[item], usage=Usage(), response_id=None)
 
@@ -86,13 +110,14 @@ def openai_model(steps: Steps) -> Any:
     return Scripted()
 
 
-async def openai(url: str, steps: Steps) -> None:
+async def openai(url: str, steps: Steps, headers: Headers) -> None:
     from agents import Agent, Runner, set_tracing_disabled
     from agents.mcp import MCPServerStreamableHttp
 
     set_tracing_disabled(True)
     # Without the cache the SDK lists the tools before each turn of the model.
-    async with MCPServerStreamableHttp(params={"url": url}, cache_tools_list=True) as server:
+    params = {"url": url, "headers": headers}
+    async with MCPServerStreamableHttp(params=params, cache_tools_list=True) as server:
         agent = Agent(name="scripted", model=openai_model(steps), mcp_servers=[server])
         await Runner.run(agent, "go", max_turns=50)
 
@@ -103,26 +128,27 @@ def pydantic_model(steps: Steps) -> Any:
 
     left = iter(steps)
 
-    def scripted(_: Any, __: Any) -> ModelResponse:
-        step = next(left, None)
+    def scripted(messages: Any, _: Any) -> ModelResponse:
+        parts = [part for message in messages for part in message.parts]
+        step = next_step(left, [part.content for part in parts if part.part_kind == "tool-return"])
         return ModelResponse([TextPart("done") if step is None else ToolCallPart(*step)])
 
     return FunctionModel(scripted)
 
 
-async def pydantic(url: str, steps: Steps) -> None:
+async def pydantic(url: str, steps: Steps, headers: Headers) -> None:
     from pydantic_ai import Agent
     from pydantic_ai.mcp import MCPToolset
 
-    agent = Agent(pydantic_model(steps), toolsets=[MCPToolset(url, max_retries=50)])
+    agent = Agent(pydantic_model(steps), toolsets=[MCPToolset(url, max_retries=50, headers=headers)])
     async with agent:
         await agent.run("go")
 
 
 async def play_all(framework: str) -> None:
     play = {"langchain": langchain, "openai": openai, "pydantic": pydantic}[framework]
-    for asked in json.load(sys.stdin):
-        await play(asked["url"], asked["steps"])
+    asked = json.load(sys.stdin)
+    await asyncio.gather(*(play(each["url"], each["steps"], each.get("headers", {})) for each in asked))
     print("all done")
 
 

@@ -20,9 +20,7 @@ export function ticketServer({ keys }: { readonly keys: boolean }): TicketServer
   const tickets: string[] = []
   const searches: number[] = []
   const known = new Set<string>()
-  const sessions = new Map<string, StreamableHTTPServerTransport>()
-
-  const begin = async (): Promise<StreamableHTTPServerTransport> => {
+  const listener = sessionServer(() => {
     const server = new McpServer({ name: 'tickets', version: '1.0.0' })
     server.registerTool(
       'search_docs',
@@ -47,15 +45,23 @@ export function ticketServer({ keys }: { readonly keys: boolean }): TicketServer
         return { content: [{ type: 'text', text: 'created' }] }
       },
     )
+    return server
+  })
+  return { tickets, searches, listener }
+}
+
+/** Serves MCP over HTTP, with a server for each session. */
+export function sessionServer(create: () => McpServer): RequestListener {
+  const sessions = new Map<string, StreamableHTTPServerTransport>()
+  const begin = async (): Promise<StreamableHTTPServerTransport> => {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       enableJsonResponse: true,
       onsessioninitialized: (id) => void sessions.set(id, transport),
     })
-    await server.connect(transport)
+    await create().connect(transport)
     return transport
   }
-
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = request.method === 'POST' ? await json(request) : undefined
     const opened = sessions.get(String(request.headers['mcp-session-id']))
@@ -63,10 +69,5 @@ export function ticketServer({ keys }: { readonly keys: boolean }): TicketServer
     if (transport === undefined) response.writeHead(404).end()
     else await transport.handleRequest(request, response, body)
   }
-
-  return {
-    tickets,
-    searches,
-    listener: (request, response) => void respond(request, response),
-  }
+  return (request, response) => void respond(request, response)
 }
