@@ -5,6 +5,7 @@ import type {
   ConnectionOrigin,
   ConnectionOutcome,
   DestinationCounts,
+  OutboundCounts,
 } from '../../telemetry/outbound-counts.ts'
 import { plainAddress } from '../../http/cidr.ts'
 import { type DialledSockets, noteDial } from '../../upstream/dialled.ts'
@@ -12,8 +13,10 @@ import { cutSocket } from '../front/cut-socket.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { MAX_HELLO, serverNameIn } from './client-hello.ts'
 import { type Effects, NO_EFFECTS, sameEffects } from '../../filters/connection.ts'
-import type { FaultsOfConnection } from './connection-faults.ts'
+import type { RareLog } from '../rare-log.ts'
+import type { ConnectionFaults, FaultsOfConnection } from './connection-faults.ts'
 import { Pump } from './pump.ts'
+import type { Target } from './target.ts'
 
 /** A peer that has gone without a word is found after this time, in milliseconds. */
 const TCP_KEEP_ALIVE = 60_000
@@ -21,33 +24,39 @@ const TCP_KEEP_ALIVE = 60_000
 /** A ClientHello in more pieces than this is not read. */
 const MAX_PIECES = 16
 
-/** Configures one connection. */
-export interface OutboundConnectionParts {
-  readonly client: Socket
-  readonly destination: Destination
+/** The parts that the connections and listeners of a sidecar share. */
+export interface OutboundParts {
+  readonly counts: OutboundCounts
+  /** Undefined when no rule can become active. */
+  readonly faults: ConnectionFaults | undefined
+  readonly memory: MemoryBudget
+  readonly rareLog: RareLog
+  /** The connections to captured destinations, by `noteDial`. */
+  readonly dialled: DialledSockets
+  /** Reads a captured connection as HTTP. */
+  readonly serve: (target: Target, client: Socket) => void
+  readonly connectTimeout: number
+  readonly maxConnections: number
+  /** Receives the end of each connection. */
+  readonly onEnd: (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
+}
+
+/** Says where a connection of the pod leads. */
+interface Carried {
   /** The host to connect to. */
   readonly host: string
+  readonly destination: Destination
   readonly counts: DestinationCounts
-  /** Undefined when no rule can become active. */
-  readonly faults: FaultsOfConnection | undefined
-  /** Keeps the connections that could be captured; undefined where none is. */
-  readonly dialled: DialledSockets | undefined
-  /** Returns the rules that may act now. */
-  readonly rules: () => readonly CompiledRule[]
-  readonly memory: MemoryBudget
-  readonly connectTimeout: number
-  readonly onFailed: (error: NodeJS.ErrnoException) => void
-  readonly onEnd: (
-    connection: OutboundConnection,
-    outcome: ConnectionOutcome,
-    origin: ConnectionOrigin,
-  ) => void
+  readonly isCaptured: boolean
 }
 
 /** Carries one TCP connection of the pod to a dependency. */
 export class OutboundConnection {
-  readonly #parts: OutboundConnectionParts
+  readonly #parts: OutboundParts
   readonly #client: Socket
+  readonly #carried: Carried
+  readonly #onEnd: (connection: OutboundConnection) => void
+  readonly #faults: FaultsOfConnection | undefined
   readonly #up: Pump
   #down: Pump | undefined
   #upstream: Socket | undefined
@@ -63,15 +72,23 @@ export class OutboundConnection {
   #received = 0
   #hasEnded = false
 
-  constructor(parts: OutboundConnectionParts) {
+  constructor(
+    parts: OutboundParts,
+    client: Socket,
+    carried: Carried,
+    onEnd: (connection: OutboundConnection) => void,
+  ) {
     this.#parts = parts
-    this.#destination = parts.destination
-    const { client, memory, counts } = parts
     this.#client = client
-    counts.open++
+    this.#carried = carried
+    this.#onEnd = onEnd
+    this.#destination = carried.destination
+    this.#faults = parts.faults?.open()
+    const { memory } = parts
+    carried.counts.open++
     const effects = (): Effects => this.#effects
     // Without rules nobody asks for the server name or the address.
-    const onBytes = parts.faults && ((bytes: Buffer): void => this.#readHello(bytes))
+    const onBytes = this.#faults && ((bytes: Buffer): void => this.#readHello(bytes))
     this.#up = new Pump({ from: client, memory, effects, onBytes, onShort: this.#onShort })
     client.on('error', (error) => this.#failed(error, client))
     client.once('close', () => this.#closed())
@@ -79,7 +96,7 @@ export class OutboundConnection {
     client.once('end', () => {
       if (this.#upstream === undefined) client.destroy()
     })
-    this.refresh(parts.rules())
+    this.refresh(parts.faults?.active() ?? [])
   }
 
   /** Returns true when the dependency sent last, at least `ms` milliseconds ago. */
@@ -91,9 +108,8 @@ export class OutboundConnection {
 
   /** Applies the rules that may act now. */
   refresh(rules: readonly CompiledRule[]): void {
-    const { faults } = this.#parts
     if (this.#hasEnded || this.#result !== undefined) return
-    const effects = faults?.update(rules, this.#destination) ?? NO_EFFECTS
+    const effects = this.#faults?.update(rules, this.#destination) ?? NO_EFFECTS
     if (effects.ends !== undefined) {
       this.cut(effects.ends, 'injected')
       return
@@ -108,7 +124,7 @@ export class OutboundConnection {
 
   /** Counts the bytes since the last time. */
   sweep(): void {
-    const { counts } = this.#parts
+    const { counts } = this.#carried
     const sent = this.#upstream?.bytesWritten ?? 0
     const received = this.#upstream?.bytesRead ?? 0
     if (sent === this.#sent && received === this.#received) return
@@ -133,12 +149,13 @@ export class OutboundConnection {
   readonly #onShort = (): void => this.cut('overload', 'real')
 
   #connect(): void {
-    const { host, destination, connectTimeout, counts, memory, faults, dialled } = this.#parts
+    const { connectTimeout, memory, dialled } = this.#parts
+    const { host, destination, counts, isCaptured } = this.#carried
     const { port } = destination
     const startedAt = performance.now()
     const upstream = connect({ host, port, noDelay: true, allowHalfOpen: true })
     this.#upstream = upstream
-    if (dialled !== undefined) noteDial(upstream, dialled)
+    if (isCaptured) noteDial(upstream, dialled)
     const timer = setTimeout(() => {
       upstream.destroy(Object.assign(new Error('connecting timed out'), { code: 'ETIMEDOUT' }))
     }, connectTimeout)
@@ -152,10 +169,10 @@ export class OutboundConnection {
       this.#isConnected = true
       counts.connect.observe((performance.now() - startedAt) / 1000)
       upstream.setKeepAlive(true, TCP_KEEP_ALIVE)
-      if (faults !== undefined) {
+      if (this.#faults !== undefined) {
         const address = plainAddress(upstream.remoteAddress ?? '')
         this.#destination = { ...this.#destination, address }
-        this.refresh(this.#parts.rules())
+        this.refresh(this.#parts.faults?.active() ?? [])
       }
       const effects = (): Effects => this.#effects
       const onCut = (): void => this.#cutAfterBytes()
@@ -168,7 +185,7 @@ export class OutboundConnection {
   /** Resets both sides, unless the rule has ended while the last bytes were sent. */
   #cutAfterBytes(): void {
     if (this.#effects.cut === Infinity || this.#hasEnded) return
-    this.#parts.faults?.hasCut(this.#effects.cut, this.#destination)
+    this.#faults?.hasCut(this.#effects.cut, this.#destination)
     this.cut('cut', 'injected')
   }
 
@@ -185,15 +202,21 @@ export class OutboundConnection {
     this.#hello = undefined
     if (name === null) return
     this.#destination = { ...this.#destination, sni: name }
-    this.refresh(this.#parts.rules())
+    this.refresh(this.#parts.faults?.active() ?? [])
   }
 
   #failed(error: NodeJS.ErrnoException, side: Socket): void {
     if (side === this.#upstream) {
-      if (!this.#isConnected) this.#parts.onFailed(error)
+      if (!this.#isConnected) this.#unreachable(error)
       this.#result ??= [this.#isConnected ? 'reset' : outcomeOf(error), 'real']
     }
     this.#reset()
+  }
+
+  #unreachable({ code, message }: NodeJS.ErrnoException): void {
+    const { host, destination } = this.#carried
+    const detail = `${host}:${destination.port}: ${code ?? message}`
+    this.#parts.rareLog.warn('outbound_unreachable', detail, 'no connection')
   }
 
   #reset(): void {
@@ -203,7 +226,8 @@ export class OutboundConnection {
 
   /** Ends the connection when both sides have ended. */
   #closed(): void {
-    const { client, counts, faults, onEnd } = this.#parts
+    const client = this.#client
+    const { counts } = this.#carried
     if (!client.closed || this.#upstream?.closed === false) {
       const [other, pump] = client.closed ? [this.#upstream, this.#up] : [client, this.#down]
       // A side that closes without an end takes the other with it; else its last bytes may wait.
@@ -215,12 +239,13 @@ export class OutboundConnection {
     this.sweep()
     this.#up.close()
     this.#down?.close()
-    faults?.close()
+    this.#faults?.close()
     counts.open--
     const held = this.#effects.blackhole ? (['blackhole', 'injected'] as const) : undefined
     const [outcome, origin] = this.#result ?? held ?? ['ok', 'real']
     counts.end(outcome, origin)
-    onEnd(this, outcome, origin)
+    this.#onEnd(this)
+    this.#parts.onEnd(outcome, origin)
   }
 }
 

@@ -5,20 +5,13 @@ import { ANY_HOST } from '../../http/destination.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
 import type { CompiledRule } from '../../rules/match/compiled-rule.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
-import type {
-  ConnectionOrigin,
-  ConnectionOutcome,
-  OutboundCounts,
-} from '../../telemetry/outbound-counts.ts'
 import { bind, type BoundAddress } from '../front/bind.ts'
 import { cutSocket } from '../front/cut-socket.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
-import type { RareLog } from '../rare-log.ts'
 import type { ConnectionFaults } from './connection-faults.ts'
-import { OutboundConnection } from './outbound-connection.ts'
+import { OutboundConnection, type OutboundParts } from './outbound-connection.ts'
 import type { OutboundRoute, Target } from './target.ts'
 import { TargetNames } from './target-names.ts'
-import { type DialledSockets, isDialled } from '../../upstream/dialled.ts'
+import { isDialled } from '../../upstream/dialled.ts'
 
 /** Connections of this process are captured, which would go on for ever. */
 const OWN = 'own connection captured: run Squall in the group of squall redirect --exempt-gid'
@@ -29,23 +22,6 @@ const IDLE = 500
 
 /** A port in use is tried again after this many milliseconds. */
 const RETRY = 500
-
-/** The parts that the listeners of a sidecar share. */
-export interface OutboundParts {
-  readonly counts: OutboundCounts
-  /** Undefined when no rule can become active. */
-  readonly faults: ConnectionFaults | undefined
-  readonly memory: MemoryBudget
-  readonly rareLog: RareLog
-  /** The connections to captured destinations, by `noteDial`. */
-  readonly dialled: DialledSockets
-  /** Reads a captured connection as HTTP. */
-  readonly serve: (target: Target, client: Socket) => void
-  readonly connectTimeout: number
-  readonly maxConnections: number
-  /** Receives the end of each connection. */
-  readonly onEnd: (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
-}
 
 /** Accepts outgoing connections of the pod, and carries them to dependencies. */
 export class OutboundListener {
@@ -208,33 +184,20 @@ export class OutboundListener {
   }
 
   #carry(client: Socket, target: Target | undefined, host: string): void {
-    const { counts, faults, memory, connectTimeout, rareLog } = this.#parts
-    const { port } = this.route.targets[0]
+    const { isCaptured, targets } = this.route
     if (target?.isHttp) {
       this.#parts.serve(target, client)
       client.resume()
       return
     }
     const isNamed = target !== undefined && target.host !== ANY_HOST
-    const address = this.route.isCaptured ? host : undefined
-    const connection = new OutboundConnection({
-      client,
-      host,
-      destination: { host: isNamed ? target.host : address, port, address },
-      counts: counts.of(target?.text ?? OTHER),
-      faults: faults?.open(),
-      rules: () => faults?.active() ?? [],
-      dialled: this.route.isCaptured ? this.#parts.dialled : undefined,
-      memory,
-      connectTimeout,
-      onFailed: ({ code, message }) => {
-        rareLog.warn('outbound_unreachable', `${host}:${port}: ${code ?? message}`, 'no connection')
-      },
-      onEnd: (ended, outcome, origin) => {
-        this.#connections.delete(ended)
-        this.#parts.onEnd(outcome, origin)
-        if (this.#connections.size === 0) this.#onEmpty?.()
-      },
+    const address = isCaptured ? host : undefined
+    const destination = { host: isNamed ? target.host : address, port: targets[0].port, address }
+    const counts = this.#parts.counts.of(target?.text ?? OTHER)
+    const carried = { host, destination, counts, isCaptured }
+    const connection = new OutboundConnection(this.#parts, client, carried, (ended) => {
+      this.#connections.delete(ended)
+      if (this.#connections.size === 0) this.#onEmpty?.()
     })
     this.#connections.add(connection)
     client.resume()

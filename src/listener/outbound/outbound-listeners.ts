@@ -1,5 +1,6 @@
 import type { BoundAddress } from '../front/bind.ts'
-import { OutboundListener, type OutboundParts } from './outbound-listener.ts'
+import type { OutboundParts } from './outbound-connection.ts'
+import { OutboundListener } from './outbound-listener.ts'
 import type { OutboundRoute } from './target.ts'
 
 /** Faults begin on open connections, and end, after at most this, in milliseconds. */
