@@ -47,6 +47,12 @@ describe('the admin page in a browser', () => {
     const plain = 'getComputedStyle(document.body).color'
     const shown = await page.evaluate<string[]>(`[${[...colours, plain].join()}]`)
     expect(new Set(shown).size).toBe(3)
+    const bold = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('#tools-rows .number')]
+        .filter((cell) => getComputedStyle(cell).fontWeight === '700').map((cell) => cell.textContent)`,
+    )
+    expect(bold).not.toEqual([])
+    expect(bold).not.toContain('0')
     await page.screenshot(`${PICTURES}light.png`)
   })
 
