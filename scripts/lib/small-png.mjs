@@ -2,6 +2,8 @@ import { deflateSync, inflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const COLOURS = 256
+/** The square of the distance of two colours that look alike. */
+const CLOSE = 90
 
 /**
  * Returns a PNG with at most 256 colours, for pictures of flat surfaces: a fraction of the bytes.
@@ -10,10 +12,7 @@ export function smallPng(png) {
   const { width, height, pixels } = decode(png)
   const counts = new Map()
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1)
-  const palette = [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, COLOURS)
-    .map(([colour]) => colour)
+  const palette = paletteOf([...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour))
   const indexes = new Map(palette.map((colour, index) => [colour, index]))
   for (const colour of counts.keys()) {
     if (!indexes.has(colour)) indexes.set(colour, nearest(colour, palette))
@@ -35,18 +34,35 @@ export function smallPng(png) {
   ])
 }
 
+/**
+ * Chooses colours from those by frequency, none close to another: the shades of smooth edges would
+ * leave none for thin lines.
+ */
+function paletteOf(colours) {
+  const palette = []
+  for (const colour of colours) {
+    if (palette.length === COLOURS) break
+    if (palette.every((each) => distance(each, colour) > CLOSE)) palette.push(colour)
+  }
+  return palette
+}
+
+function distance(one, other) {
+  const [r, g, b] = channels(one)
+  const [red, green, blue] = channels(other)
+  return (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2
+}
+
 function channels(colour) {
   return [colour >> 16, (colour >> 8) & 0xff, colour & 0xff]
 }
 
 function nearest(colour, palette) {
-  const [red, green, blue] = channels(colour)
   let best = 0
   let least = Infinity
   palette.forEach((each, index) => {
-    const [r, g, b] = channels(each)
-    const distance = (r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2
-    if (distance < least) [best, least] = [index, distance]
+    const far = distance(each, colour)
+    if (far < least) [best, least] = [index, far]
   })
   return best
 }

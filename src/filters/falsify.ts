@@ -38,27 +38,18 @@ const schema = section({
   number: variant('Changes a number, with the same sign, decimals and unit.', {
     by: percentage({
       default: `${PERCENT}%`,
-      description: 'Sets the approximate relative change, above 0.',
+      description: 'Sets the approximate change; above 0.',
     }),
   }),
   date: variant('Moves an ISO 8601 date, with or without a time.', {
-    by: duration({
-      default: '1d',
-      description: 'Sets the distance, above 0; the seed chooses earlier or later.',
-    }),
+    by: duration({ default: '1d', description: 'Sets how far, to earlier or later; above 0.' }),
   }),
   boolean: variant('Inverts a boolean, in results whose texts say nothing else.', {}),
-  enum: variant(
-    'Replaces a string by another value that the `outputSchema` of the tool lists for it.',
-    {},
-  ),
+  enum: variant('Replaces a text by another one that its `outputSchema` lists.', {}),
   id: variant('Replaces an id by one from the same field of an earlier result.', {}),
-  text: variant(
-    'Replaces a name, an address or a code by one from the same field of an earlier result.',
-    {},
-  ),
-  omit: variant('Removes a row of a list, and adjusts counts and totals beside the list.', {}),
-  duplicate: variant('Repeats a row of a list, and adjusts counts and totals beside the list.', {}),
+  text: variant('Replaces a name, an address or a code, as `id` does.', {}),
+  omit: variant('Removes a row of a list, and adjusts counts and totals.', {}),
+  duplicate: variant('Repeats a row of a list, and adjusts counts and totals.', {}),
   order: variant('Swaps two rows of a list.', {}),
   unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
   stale: variant('Responds with an earlier result of the same call, as `replay` does.', {}),

@@ -52,7 +52,7 @@ export const poison = defineFault({
     }),
     at: oneOf(['end', 'start'], {
       default: 'end',
-      description: 'Adds the text at the end of the last text of the result, or at the start of the first.',
+      description: 'Adds the text at the end of the last text, or at the start of the first.',
     }),
   }),
   clientSees:

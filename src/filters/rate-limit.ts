@@ -68,11 +68,7 @@ export const rateLimit = defineFault({
       anyOf: [
         { type: 'string', enum: ['all', 'session', 'client', 'tool'] },
         section({
-          header: Type.String({
-            minLength: 1,
-            maxLength: 256,
-            description: 'Name of the header that has the key.',
-          }),
+          header: Type.String({ minLength: 1, maxLength: 256, description: 'Header of the key.' }),
         }),
       ],
       default: 'all',

@@ -47,15 +47,11 @@ export const unauthorized = defineFault({
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Lists the required scopes, separated by one space.',
+        description: 'Lists the required scopes, with one space between.',
         examples: ['files:read files:write'],
       }),
     ),
-    realm: Type.String({
-      default: 'mcp',
-      maxLength: 256,
-      description: 'Sets the realm of the challenge.',
-    }),
+    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'Sets the realm.' }),
     resourceMetadata: Type.Optional(
       Type.String({
         minLength: 1,

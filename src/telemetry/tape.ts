@@ -80,7 +80,7 @@ export class TapeRecorder {
       redact,
     }
     await tape.#write(`${JSON.stringify(header)}\n`, 0)
-    logger.warn({ path, values: secrets }, 'recording: arguments and results are kept in clear text')
+    logger.warn({ path, values: secrets }, 'recording arguments and results in clear text')
     return tape
   }
 

@@ -47,6 +47,12 @@ describe('the admin page in a browser', () => {
     const plain = 'getComputedStyle(document.body).color'
     const shown = await page.evaluate<string[]>(`[${[...colours, plain].join()}]`)
     expect(new Set(shown).size).toBe(3)
+    const bold = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('#tools-rows .number')]
+        .filter((cell) => getComputedStyle(cell).fontWeight === '700').map((cell) => cell.textContent)`,
+    )
+    expect(bold).not.toEqual([])
+    expect(bold).not.toContain('0')
     await page.screenshot(`${PICTURES}light.png`)
   })
 
@@ -83,6 +89,7 @@ describe('the admin page in a browser', () => {
     await page.reads('#tasks-rows', /switched tool\s+after real on/)
     await page.reads('#tasks-numbers', /Recovered\s+[1-9][^]*Retries per task\s+0\.[0-9]/)
     await page.reads('#tasks-about', /^The last \d+ tasks? with faults or errors/)
+    await page.reads('#findings', /\.\nBack off, with jitter\.\nmedium · a client without a name/)
     await page.evaluate(`document.querySelector('#tasks').scrollIntoView()`)
     await page.screenshot(`${PICTURES}tasks-light.png`)
     await page.look(...WIDE, 'dark')

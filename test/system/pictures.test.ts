@@ -10,7 +10,7 @@ import { type Browser, type BrowserPage, startBrowser, startTerminal } from '../
 
 const PICTURES = `${ROOT}build/pictures/`
 const SCHEMES = ['light', 'dark'] as const
-const WINDOW = [1200, 860] as const
+const WINDOW = [1200, 892] as const
 /** The duration of calls before the pictures, so that charts have something to show. */
 const SECONDS = 45
 

@@ -88,7 +88,8 @@ function showFinding({ sentence, advice, source, client, severity }) {
     'li',
     {},
     make('strong', {}, foreign(sentence, 1000)),
-    note(`${foreign(advice, 500)} ${foreign(severity, 40)}, ${who}`),
+    note(foreign(advice, 500)),
+    note(`${foreign(severity, 40)} · ${who}`),
   )
 }
 

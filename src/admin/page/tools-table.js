@@ -46,7 +46,7 @@ export function createToolsTable() {
 
 /** @param {import('../contract/api.ts').Tool} tool */
 function createRow(tool) {
-  const kinds = ['', 'real', 'injected', 'injected', 'own', '', '', '']
+  const kinds = ['', 'real', 'injected', 'elsewhere', 'own', '', '', '']
   const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
   const row = make('tr', {}, nameCell(toolName(tool)), ...cells)
   /** @param {import('../contract/api.ts').Tool} now */
@@ -64,7 +64,8 @@ function createRow(tool) {
     ]
     for (const [i, text] of texts.entries()) setText(cells[i], text)
     row.dataset.real = String(errors.real > 0)
-    row.dataset.injected = String(errors.injected + errors.injected_elsewhere > 0)
+    row.dataset.injected = String(errors.injected > 0)
+    row.dataset.elsewhere = String(errors.injected_elsewhere > 0)
     row.dataset.own = String(errors.squall > 0)
   }
   return { row, update }

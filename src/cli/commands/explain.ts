@@ -70,7 +70,7 @@ const FLAGS = {
       'path of the request (default: /mcp); without options about the call, the request has no call',
       parsePath,
     ),
-    header: many('name=value', 'header of the request; repeat it for more', (given) =>
+    header: many('name=value', 'HTTP header; repeat it for more', (given) =>
       given.flatMap(headerOf),
     ),
     outbound: one(
@@ -80,14 +80,9 @@ const FLAGS = {
     ),
     session: one('id', 'session id', asText),
     client: one('name/version', 'name and version of the client', parseClient),
-    transport: one(
-      'transport',
-      'transport: streamable-http, http+sse or stdio',
-      oneOf(TRANSPORTS),
-      {
-        default: 'streamable-http',
-      },
-    ),
+    transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
+      default: 'streamable-http',
+    }),
     protocolVersion: one('version', 'protocol version, such as 2025-11-25', parseProtocolVersion),
   }),
   ...group(LIMITS, {

@@ -160,7 +160,7 @@ const matchKeys = {
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
     }),
   ),
-  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches the session.' })),
+  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches session ids.' })),
   client: Type.Optional(
     Type.Unsafe<
       string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }

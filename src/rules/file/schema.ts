@@ -69,11 +69,7 @@ const stickyBy = Type.Unsafe<
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({
-      header: Type.String({
-        minLength: 1,
-        maxLength: 256,
-        description: 'Name of the header that has the key.',
-      }),
+      header: Type.String({ minLength: 1, maxLength: 256, description: 'Header of the key.' }),
     }),
   ],
   default: 'ordinal',

@@ -33,11 +33,7 @@ export const SWEEP_FLAGS = {
       asText,
     ),
     match: PLAY_FLAGS.match,
-    cellTimeout: duration(
-      'time limit for one run of the task',
-      { min: 100, max: 3_600_000 },
-      '30s',
-    ),
+    cellTimeout: duration('time limit for a run', { min: 100, max: 3_600_000 }, '30s'),
   }),
   ...group(CELLS, {
     faults: many(
@@ -48,11 +44,7 @@ export const SWEEP_FLAGS = {
     cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
       given.map(asText),
     ),
-    repeat: count(
-      'number of runs of each cell, for agents with a model',
-      { min: 1, max: 1000 },
-      '1',
-    ),
+    repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
     parallel: count(
       'number of concurrent runs',
       { min: 1, max: 256 },

@@ -399,8 +399,7 @@ function headerOf({ bytes, isLong }: RawLine): TapeHeader {
     throw new TapeError('not a tape: its first line is not JSON')
   }
   const { tape, secrets, redact = [] } = fieldsOf(value)
-  if (typeof tape !== 'number')
-    throw new TapeError('not a tape: its first line has no key "tape"')
+  if (typeof tape !== 'number') throw new TapeError('not a tape: its first line has no key "tape"')
   if (tape !== TAPE_VERSION) {
     throw new TapeError(
       `it has version ${quoted(String(tape))}, and this program reads ${TAPE_VERSION}`,

@@ -53,7 +53,9 @@ test('errors without a marker are known as injected when the sidecar is queried'
 
 test('a sidecar that cannot be asked is said before any call is made', async () => {
   const asking = load({ url, ...asked, sidecars: ['http://127.0.0.1:9'] })
-  await expect(asking).rejects.toThrow(/the sidecar cannot be reached at http:\/\/127.0.0.1:9.*check --sidecar/)
+  await expect(asking).rejects.toThrow(
+    /the sidecar cannot be reached at http:\/\/127.0.0.1:9.*check --sidecar/,
+  )
 })
 
 test('each of several sidecars is queried: a load does not know which one a call passes', async () => {

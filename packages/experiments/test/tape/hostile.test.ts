@@ -11,7 +11,7 @@ const ESCAPES = '\u001b]0;owned\u0007\u001b[2J\u202e\r\nnext'
 it.each([
   ['', /it is empty/],
   ['not JSON\n', /first line is not JSON/],
-  ['{}\n', /first line has no "tape"/],
+  ['{}\n', /first line has no key "tape"/],
   ['{"tape":2,"secrets":"kept"}\n', /version "2", and this program reads 1/],
   ['{"tape":1,"secrets":"perhaps"}\n', /invalid "secrets"/],
   ['{"tape":1,"secrets":"kept","redact":[1]}\n', /invalid "secrets" or "redact"/],
