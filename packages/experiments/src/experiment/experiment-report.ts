@@ -1,5 +1,6 @@
 import { asInvoked, duration, latency, markdownText, quoted, shortDigest } from '#base'
 import { agentTable, verdictTable } from '../report/agent-tables.ts'
+import { findingsTable } from '../report/findings-table.ts'
 import type { AlertResult, ExperimentResult, PhaseResult } from './experiment-result.ts'
 import { type Measure, MEASURES, shownMeasure } from './gate.ts'
 import type { Rejection } from './rejection.ts'
@@ -101,6 +102,7 @@ export function resultTables(result: ExperimentResult): readonly ReportTable[] {
     phaseTable(result),
     marginTable(result),
     timelineTable(result),
+    findingsTable(agents),
     verdictTable(agents),
     agentTable(agents),
   ]

@@ -7,16 +7,7 @@ import { isGlob, matchesGlob } from '#base'
 const SETTINGS =
   /(?:^|\/)(?:\.claude\/(?:settings(?:\.local)?\.json|plugins(?:\/.*)?)|\.claude\.json|\.(?:cursor|vscode)\/(?:mcp|hooks)\.json|\.mcp\.json|experiments\/(?:history\.jsonl|\d{8}-\d{6}-[\da-f]{6}(?:\/.*)?)|audit\.jsonl|\.?bin\/(?:mcp-)?squall(?:\.cjs)?|node_modules\/mcp-squall(?:\/.*)?)$/i
 const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
-const SETTINGS_FILES = [
-  'settings.json',
-  'settings.local.json',
-  'mcp.json',
-  '.mcp.json',
-  '.claude.json',
-  'hooks.json',
-  'history.jsonl',
-  'audit.jsonl',
-]
+const FILES = 'settings.json settings.local.json mcp.json .mcp.json .claude.json hooks.json'
 const NAMES =
   /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl|disableAllHooks/i
 /** Longer commands are not checked when they name what is protected, nor longer paths. */
@@ -85,7 +76,7 @@ function realOf(path: string): string | undefined {
 
 /** Returns true for a pattern of names that a protected file has. */
 export function isNameOfProtected(pattern: string, { policy }: Protected): boolean {
-  const names = [basename(policy), ...SETTINGS_FILES]
+  const names = [basename(policy), 'history.jsonl', 'audit.jsonl', ...FILES.split(' ')]
   return names.some((name) => matchesGlob(pattern.toLowerCase(), name.toLowerCase()))
 }
 

@@ -38,7 +38,7 @@ const TREE =
 const ALIAS = /\balias\.|GIT_CONFIG_VALUE/i
 /** Commands after which an agent works without the hook. */
 const UNHOOKED =
-  /^claude .*(?:--bare|--setting-sources|disableAllHooks)|^(?:(?:pnpm|yarn) .*)?(?:r|rm|remove|un\w+) .*\b(mcp-squall)\b/
+  /\bclaude .*(?:--bare|--setting-sources|disableAllHooks)|\b(?:npm|pnpm|yarn) (?:.* )?(?:r|rm|remove|un\w+) .*\b(mcp-squall)\b/
 const GIT_PLACE = /--(?:git-dir|work-tree)|GIT_(?:DIR|WORK_TREE)=/
 /** Programs that change files whose names they get as input. */
 const FED =
@@ -71,10 +71,11 @@ export function writtenBy(
     .replaceAll(/\$\((?:which|type -p|command -v) ((?:mcp-)?squall)\)/g, 'bin/$1')
   const look = new WriteLook(files, trees, variablesOf(text))
   // Only some shells know $'…'.
-  const other = text.includes("$'")
-    ? look.find(text.replaceAll("$'", "'"), files.directory)
-    : undefined
-  return look.find(text, files.directory) ?? other
+  const plain = text.replaceAll("$'", "'")
+  return (
+    look.find(text, files.directory) ??
+    (plain === text ? undefined : look.find(plain, files.directory))
+  )
 }
 
 class WriteLook {
@@ -125,7 +126,7 @@ class WriteLook {
     if (into !== undefined) return into
     if (FED.test(line) || directory.length > MAX_PATH) return this.#files.policy
     if (isShellAlone(command, line)) return undefined
-    const unhooked = UNHOOKED.exec(line)
+    const unhooked = READERS.test(line) ? null : UNHOOKED.exec(command.line)
     if (unhooked !== null) return unhooked[1] ?? '.claude/settings.json'
     return (
       this.#changedByGit(command, line, directory) ??
@@ -235,19 +236,16 @@ function feedsShell(commands: readonly ShellCommand[], at: number): boolean {
 
 /** Returns the first protected file of the patches that a command applies. */
 function patchedBy({ read }: ShellCommand, line: string, files: Protected): string | undefined {
-  const [, isGit, rest = ''] = /^(?:patch|(git) (?:-\S+ )*apply)(?= |$)(.*)/.exec(line) ?? []
-  const named =
-    isGit === undefined
-      ? rest.matchAll(/ (?:-\w*i ?|--input[= ])(\S+)/g)
-      : rest.matchAll(/ ([^-\s]\S*)/g)
-  if (!/^(?:patch|git .*apply)/.test(line)) return undefined
+  const found = /^(?:patch|(git) .*?apply)(?= |$)(.*)/.exec(line)
+  if (found === null) return undefined
+  const [, isGit, rest = ''] = found
+  const named = rest.matchAll(isGit ? / ([^-\s]\S*)/g : / (?:-\w*i ?|--input[= ])(\S+)/g)
   for (const path of [...read, ...[...named].map(([, each = '']) => each)]) {
     try {
       const text = readSmallFile(absolute(path, files.directory)).toString()
-      const found = [...text.matchAll(PATCHED)].find(([, each = '']) =>
-        leadsToProtected(each, files),
-      )
-      if (found !== undefined) return found[1]
+      const names = [...text.matchAll(PATCHED)].map(([, each = '']) => each)
+      const hit = names.find((each) => leadsToProtected(each, files))
+      if (hit !== undefined) return hit
     } catch {
       return path
     }
@@ -299,6 +297,7 @@ function sweptBy(line: string, files: Protected): string | undefined {
   if (isNamed && !/ (?:!|-not) /.test(line)) return undefined
   return (roots.length === 0 ? ['.'] : roots).find((root) => isParent(root, files))
 }
+
 /** Returns the words of a command that may be files that it writes. */
 function givenTo(line: string, files: Protected): readonly string[] {
   const words = line.split(' ')

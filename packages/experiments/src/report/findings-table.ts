@@ -5,7 +5,7 @@ import { cell, type ReportTable } from './report-table.ts'
 const TONES: Readonly<Record<string, 'bad' | undefined>> = { high: 'bad' }
 
 /** Tabulates what agents did in sentences, the most harmful first; empty without findings. */
-export function findingsTable({ agents }: LoadResult): ReportTable {
+export function findingsTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable {
   const rows = (agents?.findings ?? []).map(({ severity, source, client, sentence, advice }) => {
     const who = source === 'load' ? 'squall load' : (client ?? '')
     const tone = TONES[severity]

@@ -1,4 +1,5 @@
 // part: slow-nightly
+import { get } from 'node:http'
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
@@ -43,11 +44,15 @@ test('a pod that does not return its findings is named, and those of others are 
   const admin = sidecars.get('shop/shop-2')!
   const silent = opened(
     await startUpstream((request, response) => {
-      if (request.url!.startsWith('/api/agents')) return void response.destroy()
-      void fetch(new URL(request.url!, admin)).then(async (passed) => {
-        response.writeHead(passed.status, { 'content-type': 'application/json' })
-        response.end(await passed.text())
+      if (request.url!.startsWith('/api/agents')) {
+        response.destroy()
+        return
+      }
+      const asked = get(new URL(request.url!, admin), (passed) => {
+        response.writeHead(passed.statusCode!, { 'content-type': 'application/json' })
+        passed.pipe(response)
       })
+      asked.on('error', () => response.destroy())
     }),
   )
   sidecars.set('shop/shop-2', `http://127.0.0.1:${silent.port}`)

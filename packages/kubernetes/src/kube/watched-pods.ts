@@ -123,10 +123,7 @@ export class WatchedPods {
     }
   }
 
-  /**
-   * Asks a sidecar for what it may not have; undefined then, and when the pod is gone. Throws an
-   * `AdminError`.
-   */
+  /** Asks a sidecar for what it may not have: undefined then. Throws an `AdminError`. */
   async askFor<E extends Endpoint>(
     pod: InjectedPod,
     endpoint: E,
