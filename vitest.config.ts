@@ -11,7 +11,10 @@ export default defineConfig({
     include: ['{test,packages/*/test}/**/*.test.ts'],
     // What `npm test` leaves to a part of `.ci/run` or `.ci/nightly`.
     exclude: slow,
-    setupFiles: ['test/support/property-seed.ts'],
+    setupFiles: [
+      'test/support/property-seed.ts',
+      ...(process.env['SQUALL_TEST_TIMES'] === undefined ? [] : ['test/support/file-times.ts']),
+    ],
     // Several times what a test takes on a machine that is busy with ten other programs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -21,6 +24,8 @@ export default defineConfig({
     isolate: false,
     // Much of the time is waiting: on two cores five workers finish sooner than two.
     maxWorkers: Math.max(5, availableParallelism()),
+    // Keeps transformed modules by their content in node_modules, for all configurations.
+    experimental: { fsModuleCache: true },
     coverage: { include: ['{src,packages/*/src}/**'], reporter: ['text-summary', 'json-summary'] },
   },
 })

@@ -19,5 +19,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 2,
+    experimental: { fsModuleCache: true },
   },
 })

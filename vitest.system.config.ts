@@ -12,6 +12,7 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
+    experimental: { fsModuleCache: true },
     projects: [...PARTS.values()]
       .filter(({ system }) => system)
       .map(({ name, workers }, groupOrder) => ({

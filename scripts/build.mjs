@@ -1,6 +1,7 @@
 // Compiles src and packages into build/js, its schemas into build/checks, and bundles the program into dist.
 // With --no-check, types are neither checked nor written for users of the library, and there is no
-// manual page, in a third of the time. With --if-changed, a build of the same sources is left as it is.
+// manual page, in a third of the time. With --if-changed, a build of the same sources is left as it
+// is, if it has what is asked for.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -23,7 +24,7 @@ const INPUTS = [
   'tsconfig.build.json',
 ]
 const OUTPUTS = ['build/js/src/cli/main.js', 'build/checks/rules.js', 'dist/cli/main.js']
-/** Holds the digest of the sources of the last build that checked types. */
+/** Holds the digest of the sources of the last build, and whether it checked types. */
 const STAMP = `${ROOT}build/inputs.sha256`
 
 const args = process.argv.slice(2)
@@ -33,9 +34,11 @@ if (unknown !== undefined) {
   throw new Error(`unknown option ${unknown}; use one of ${OPTIONS.join(', ')}`)
 }
 const digest = await digestOf(ROOT, INPUTS)
+const checked = `${digest} with types`
+const stamp = await readFile(STAMP, 'utf8').catch(() => '')
 const isBuilt =
   OUTPUTS.every((file) => existsSync(`${ROOT}${file}`)) &&
-  (await readFile(STAMP, 'utf8').catch(() => '')) === digest
+  (stamp === checked || (!withTypes && stamp === digest))
 if (args.includes('--if-changed') && isBuilt) process.exit()
 
 // Programs may use the last build meanwhile, and other builds may run.
@@ -69,7 +72,7 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await putDirectory(`${own}checks`, `${ROOT}build/checks`)
   // Its presence says that there is a program.
   await putFiles(`${own}dist/`, `${ROOT}dist/`, 'cli/main.js')
-  if (withTypes) await writeFile(STAMP, digest)
+  await writeFile(STAMP, withTypes ? checked : digest)
 })
 
 async function writeManPage(own, manifest) {

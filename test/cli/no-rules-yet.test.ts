@@ -1,3 +1,4 @@
+// part: slow
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { type Finished, portOf, type Program, startProgram } from '../support/commands.ts'
 import { startUpstream } from '../support/wire.ts'
@@ -154,22 +154,23 @@ test.each([
   expect(ended.code).toBe(2)
 })
 
+let another: Program | undefined
+afterAll(() => another?.kill())
+
 test.each([
   ['run', '--listen'],
   ['run', '--admin'],
   ['stdio', '--admin'],
 ])('squall %s %s at an address of a Squall names it, and its pid', async (command, flag) => {
-  const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...UPSTREAM]
-  const first = startProgram(args)
-  onTestFinished(() => first.kill())
-  const admin = portOf(await first.logged('admin listening'))
-  const listen = portOf(await first.logged('listening'))
+  another ??= startProgram(['run', ...ANYWHERE])
+  const admin = portOf(await another.logged('admin listening'))
+  const listen = portOf(await another.logged('listening'))
   const taken = flag === '--listen' ? listen : admin
   const rest = command === 'run' ? UPSTREAM : ['--', 'true']
   const flags = ['--admin', `127.0.0.1:${admin}`, flag, `127.0.0.1:${taken}`]
   const { code, stderr } = await startProgram([command, ...flags, ...rest]).finished()
   expect(stderr).toContain(
-    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall with the pid ${first.child.pid} has the admin port 127.0.0.1:${admin}; if it has this address too, end it by kill ${first.child.pid}, or choose another address\n`,
+    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: a Squall with the pid ${another.child.pid} has the admin port 127.0.0.1:${admin}; if it has this address too, end it by kill ${another.child.pid}, or choose another address\n`,
   )
   expect(code).toBe(2)
 })

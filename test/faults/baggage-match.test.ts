@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
@@ -106,13 +105,13 @@ describe('a rule with baggage', () => {
   })
 })
 
-it('squall explain shows the member without control characters', () => {
+it('squall explain shows the member without control characters', async () => {
   const args = ['explain', rulesFile(RULES), '--tool', 'echo', '--header']
-  const explain = (value: string): string =>
-    spawnSync(process.execPath, ['bin/squall.cjs', ...args, `baggage=${value}`]).stdout.toString()
-  expect(explain('tenant=canary')).toContain('abort')
-  const other = explain('tenant=%1b[31mred')
+  const explain = async (value: string): Promise<string> =>
+    (await startProgram([...args, `baggage=${value}`], {}, { here: true })).stdout
+  expect(await explain('tenant=canary')).toContain('abort')
+  const other = await explain('tenant=%1b[31mred')
   expect(other).toContain('baggage.tenant: expected "canary", got')
   expect(other).not.toContain('\u001b')
-  expect(explain('a=b')).toContain('baggage.tenant: expected "canary", got absent')
+  expect(await explain('a=b')).toContain('baggage.tenant: expected "canary", got absent')
 })

@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { streamApp } from '../faults/responding-app.ts'
 import { closers } from '../support/closers.ts'
-import { call, callMessage, responding } from '../support/wire.ts'
+import { call, callMessage, metricOf, responding } from '../support/wire.ts'
 import { type Squall, startSquall } from '../support/commands.ts'
 
 const opened = closers()
@@ -44,12 +44,12 @@ async function inSeries(engine: Engine, app: RequestListener, ...flags: readonly
 
 /** Returns the number of errors of a tool by origin. */
 async function errorsOf(outer: Squall, tool: string): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`${outer.admin}/metrics`)).text()
   const origins = ['real', 'injected', 'squall', 'injected_elsewhere']
-  const counts = origins.map((origin) => outer.metric('squall_errors_total', { tool, origin }))
-  const all = await Promise.all(counts)
-  return Object.fromEntries(
-    origins.map((origin, i) => [origin, all[i]!] as const).filter(([, n]) => n > 0),
+  const counts = origins.map(
+    (origin) => [origin, metricOf(text, 'squall_errors_total', { tool, origin })] as const,
   )
+  return Object.fromEntries(counts.filter(([, count]) => count > 0))
 }
 
 const state = async ({ admin }: Squall): Promise<{ foreignMarkers?: string }> =>

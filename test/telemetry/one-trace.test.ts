@@ -1,3 +1,4 @@
+// part: slow
 import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'

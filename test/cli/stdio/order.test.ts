@@ -1,3 +1,4 @@
+// part: slow
 import { writeFileSync } from 'node:fs'
 import { describe, it } from 'vitest'
 import { rulesFile, startProgram } from '../../support/commands.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { type Finished, portOf, rulesFile, startProgram } from '../../support/commands.ts'

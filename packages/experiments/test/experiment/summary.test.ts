@@ -1,3 +1,4 @@
+// part: slow
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { experimentMarkdown, noteLines } from '../../src/experiment/experiment-report.ts'
