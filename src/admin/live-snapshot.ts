@@ -6,7 +6,6 @@ import type { ErrorSamples } from '../telemetry/error-samples.ts'
 import { isoTime, showErrors, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'
 import type { OutboundCounts } from '../telemetry/outbound-counts.ts'
-import { showDestinations } from './show-destinations.ts'
 import type { AgentSource } from './show-tasks.ts'
 
 export interface LiveSources {
@@ -158,4 +157,16 @@ export function bucketQuantile(
     below += count
   }
   return bounds.at(-1) ?? null
+}
+
+/** Shows the counts of all destinations. */
+function showDestinations(counts: OutboundCounts) {
+  return counts.list().map(({ destination, open, sent, received, ended }) => {
+    const sum = { ok: 0, real: 0, injected: 0 }
+    for (const { labels, value } of ended) {
+      const { origin, outcome } = labels
+      sum[origin === 'injected' ? 'injected' : outcome === 'ok' ? 'ok' : 'real'] += value
+    }
+    return { destination, open, ...sum, sent, received }
+  })
 }

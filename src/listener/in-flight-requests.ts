@@ -7,13 +7,20 @@ import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
-import type { AgentsOfServer } from './agents-of-server.ts'
 import { type CallEntry, type Carrier, newEntry } from './call-entry.ts'
 import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
 import { responded, unfollowed } from './faults/call-outcome.ts'
 import { OpenCalls } from './open-calls.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import type { TrustedMarkers } from './trusted-markers.ts'
+import type { AgentWatch } from '../agents/agent-watch.ts'
+import type { ServerTools } from '../agents/server-tools.ts'
+
+/** Watches the agents that call one server. */
+interface AgentsOfServer {
+  readonly watch: AgentWatch
+  readonly server: ServerTools
+}
 
 /** Bounds the table of open calls. */
 export interface InFlightOptions {

@@ -1,7 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import type { Origin } from '../../mcp/call.ts'
 import type { RuleCounts } from '../../rules/select/rule-counts.ts'
-import { destinationsSchema } from './destinations-schema.ts'
 import { agentsSchema, tasksSchema, verdictSchema } from './task-schemas.ts'
 import { callSchema, errors, errorsSchema, historySchema } from './call-schemas.ts'
 import {
@@ -17,6 +16,21 @@ import {
   word,
 } from './schema-parts.ts'
 import * as Type from 'typebox'
+
+/** The connections to the dependencies, as the live events have them. */
+const destinationsSchema = list(
+  Type.Object({
+    destination: text(300, 'The dependency as configured; `other` for all further addresses.'),
+    open: count('Connections that are open.'),
+    ok: count('Connections that ended without an error.'),
+    real: count('Connections that failed without a fault.'),
+    injected: count('Connections that a fault ended, or held until their end.'),
+    sent: count('Bytes to the dependency.'),
+    received: count('Bytes from the dependency.'),
+  }),
+  130,
+  'Connections to dependencies; missing without `--outbound` and `--captured`.',
+)
 
 // The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added
 // after a release is optional: a client may be newer than the sidecar that it asks.

@@ -4,13 +4,282 @@ import {
   type FaultContext,
   type Overtaking,
   type Verdict,
+  type FaultHost,
 } from '../../filters/fault.ts'
-import { isOther } from '../../mcp/call.ts'
+import { isOther, type Call, type ClientInfo } from '../../mcp/call.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
-import type { CallProgress } from './call-state.ts'
-import { interruptibleWait } from './chain/stop.ts'
-import type { NotApplicableReason } from './exchange-context.ts'
-import { FaultEffects } from './fault-effects.ts'
+import { type CallProgress, addMarker } from './call-state.ts'
+import { interruptibleWait, FaultStopped } from './chain/stop.ts'
+import type { NotApplicableReason, FaultOrigin, FaultRef } from './exchange-context.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
+import { faultMarker } from './emit/injected-response.ts'
+import { digest } from '../../base/digest.ts'
+import { nextLoop } from '../../base/event-loop.ts'
+import type { CacheBudget } from '../../base/byte-budget.ts'
+import { callerText } from '../../http/caller-identity.ts'
+import { type ResponseHead, headerValue, headerValues } from '../../http/headers.ts'
+
+/**
+ * Shows one fault the call on which it acts. A class, because an object literal with getters costs
+ * a hidden class each time, which keeps all that the getters use until the next major garbage
+ * collection.
+ */
+class CallView {
+  readonly owner: CallProgress
+  /**
+   * Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another
+   * signal.
+   */
+  readonly withdrawn: AbortSignal
+  protected readonly matched: MatchedRule
+
+  constructor(matched: MatchedRule, owner: CallProgress) {
+    this.owner = owner
+    this.matched = matched
+    this.withdrawn = matched.retired
+  }
+
+  get call(): Call | undefined {
+    return this.owner.call
+  }
+
+  get session(): string | undefined {
+    return this.owner.context.facts.session
+  }
+
+  get client(): ClientInfo | undefined {
+    return this.owner.context.facts.client
+  }
+
+  get caller(): string | undefined {
+    const text = callerText(this.owner.context.exchange.head, this.session)
+    return text === undefined ? undefined : digest(text)
+  }
+
+  get response(): ResponseHead | undefined {
+    return this.owner.response
+  }
+
+  get requestBytes(): number {
+    return this.owner.context.exchange.requestBytes
+  }
+
+  get marked(): boolean {
+    return this.matched.rule.marker
+  }
+
+  get group(): object {
+    return this.owner.context.group ?? this.owner
+  }
+
+  header(name: string): string | undefined {
+    return headerValue(this.owner.context.facts.headers, name)
+  }
+
+  headers(name: string): readonly string[] {
+    return headerValues(this.owner.context.facts.headers, name)
+  }
+}
+
+/** Offers one fault what it needs beside its call: memory, time, chance and the listener. */
+class ActiveContext extends CallView {
+  protected readonly ref: FaultRef
+  readonly #index: number
+  #random: (() => number) | undefined
+
+  /** `index` is the position of the fault in its rule. */
+  constructor(matched: MatchedRule, index: number, owner: CallProgress) {
+    super(matched, owner)
+    const { name, uses } = matched.rule
+    this.ref = { rule: name, fault: uses[index]!.fault, call: owner.call }
+    this.#index = index
+  }
+
+  get host(): FaultHost {
+    const { control } = this.owner.context
+    return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
+  }
+
+  get task(): object | undefined {
+    return this.owner.context.exchange.taskOf?.(this.call)
+  }
+
+  outputSchema(): unknown {
+    return this.owner.context.control.outputSchemaOf(this.call)
+  }
+
+  protected get origin(): FaultOrigin {
+    return { ref: this.ref, marked: this.marked, retired: this.withdrawn }
+  }
+
+  get now(): () => number {
+    return this.owner.context.parts.now
+  }
+
+  get cacheBudget(): CacheBudget {
+    return this.owner.context.parts.memory.cacheBudget
+  }
+
+  get signal(): AbortSignal {
+    return this.owner.stop.signal
+  }
+
+  get random(): () => number {
+    return (this.#random ??= this.matched.random(this.#index))
+  }
+
+  get nextLoop(): () => Promise<void> {
+    return nextLoop
+  }
+
+  memory<Memory>(make: () => Memory): Memory {
+    return this.matched.memory(this.#index, make)
+  }
+
+  reserve(bytes: number): NotApplicableReason | undefined {
+    const { isElsewhere, context, memory } = this.owner
+    // The observer of a stream that calls share would not see the end of the call.
+    if (isElsewhere && bytes > context.parts.maxBody) return 'too_large'
+    return memory.reserve(bytes) ? undefined : 'memory'
+  }
+
+  retired(): Promise<void> {
+    return interruptibleWait(Infinity, this.withdrawn, this.owner.stop).catch(() => undefined)
+  }
+}
+
+/**
+ * Counts the effects of one fault on one call: each is announced, and then takes place, or does not
+ * for a reason.
+ */
+class FaultEffects extends ActiveContext {
+  /** True when the fault was asked: without an effect it counts as not applicable. */
+  asked = false
+  /** True when the fault took effect on the call. */
+  acted = false
+  /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
+  inOutput = false
+  /** The message of the response that the fault took last. */
+  taken: Message | undefined
+  /** From its first announcement until the fault has finished. */
+  protected acting = false
+  protected actedHere = false
+  protected finished = false
+  protected asleep = 0
+  /** True while the fault holds or changes a message; pending copies do neither. */
+  #holds = false
+  #claims: (string | undefined)[] | undefined
+
+  /** The marker on the wire; undefined when the rule disables markers. */
+  get wireMarker(): string | undefined {
+    return this.marked ? faultMarker(this.ref.rule, this.ref.fault) : undefined
+  }
+
+  /** Announces an effect; throws when the fault may not act. */
+  injected(effect?: string): void {
+    if (this.finished || this.withdrawn.aborted || this.owner.stop.aborted) throw new FaultStopped()
+    this.begin()
+    this.#claims ??= []
+    this.#claims.push(effect)
+  }
+
+  /**
+   * Records the announced effects as done. Returns true when the fault was acting and has finished.
+   */
+  settle(): boolean {
+    const acted = this.acting
+    this.commitClaims()
+    // A sleeping fault is still acting.
+    if (this.asleep > 0) return false
+    this.#end()
+    return acted
+  }
+
+  /**
+   * Records the announced effects while the fault continues to act; returns false without any.
+   * `delayMs` is the intended delay, if they are one.
+   */
+  commitClaims(delayMs?: number): boolean {
+    const claims = this.#claims
+    if (claims === undefined) return false
+    this.#claims = undefined
+    const { owner, ref, taken } = this
+    const { listener, exchange } = owner.context
+    for (const each of owner.sideFaults) each.by(owner.call!)
+    if (taken?.kind === 'notification' || taken?.kind === 'request') {
+      for (const each of exchange.sideFaultsOf?.(owner.call) ?? []) each.by(taken)
+    }
+    for (const effect of claims) {
+      const first = !this.acted
+      this.acted = true
+      this.actedHere = true
+      this.matched.applied()
+      const marker = this.wireMarker
+      if (marker !== undefined) addMarker(owner, marker, this.inOutput)
+      const { rule, fault, call } = ref
+      listener.injected({ rule, fault, call, effect, delayMs, first })
+    }
+    return true
+  }
+
+  /** Withdraws the announced effects, which cannot be carried out. */
+  revoke(reason: NotApplicableReason): void {
+    this.#claims = undefined
+    this.#end()
+    this.cannot(reason)
+  }
+
+  /** Reports that the fault cannot act on this call: an announced effect does not take place. */
+  cannot(reason: NotApplicableReason): void {
+    if (this.finished || this.acted) return
+    this.#claims = undefined
+    this.#end()
+    this.finished = true
+    this.matched.notApplicable()
+    this.owner.context.listener.notApplicable({ ...this.ref, reason })
+  }
+
+  /** Disables a fault that threw; its messages continue unchanged. */
+  failed(error: unknown): void {
+    this.#claims = undefined
+    this.#end()
+    if (!(error instanceof FaultStopped)) {
+      this.owner.context.listener.failed(this.ref, error)
+      this.cannot('failed')
+    }
+    this.finished = true
+  }
+
+  /** Records that the fault leaves the call alone on purpose. */
+  withinLimit(): void {
+    this.finished = true
+    this.matched.withinLimit()
+  }
+
+  protected begin(): void {
+    if (this.acting) return
+    if (!this.matched.begin()) {
+      this.finished = true
+      throw new FaultStopped()
+    }
+    this.acting = true
+    this.#holds = true
+    this.owner.holders++
+  }
+
+  protected releaseHold(): void {
+    if (!this.#holds) return
+    this.#holds = false
+    this.owner.holders--
+  }
+
+  #end(): void {
+    if (!this.acting) return
+    this.acting = false
+    this.releaseHold()
+    this.matched.end()
+  }
+}
 
 /** The reason for which a verdict cannot be carried out, possibly known later. */
 export type Inapplicable =

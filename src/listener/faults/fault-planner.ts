@@ -1,19 +1,24 @@
 import type { Falsification } from '../falsified/false-values.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { Call } from '../../mcp/call.ts'
-import type { PostedMessages } from '../../mcp/classify.ts'
+import { type Call, RESOURCE_UPDATED, toolOf, type Transport } from '../../mcp/call.ts'
+import type { PostedMessages, OtherMessage } from '../../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../../http/headers.ts'
 import type { ResponseSink, Transfer } from '../../http/transfer.ts'
-import type { Message } from '../../mcp/json-rpc.ts'
+import { type Message, progressTokenOf } from '../../mcp/json-rpc.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { isUntouchable } from '../../rules/select/inactive-reason.ts'
 import { withHeaderFaults } from '../../rules/select/header-faults.ts'
-import { mayMatch, planCall, planHttp, planHttpResponse } from '../../rules/select/plan.ts'
+import {
+  mayMatch,
+  planCall,
+  planHttp,
+  planHttpResponse,
+  type Plan,
+} from '../../rules/select/plan.ts'
 import type { Outgoing } from '../layers/service.ts'
 import type { FaultOrigin } from './exchange-context.ts'
-import type { PlannedCall } from './call-injection.ts'
+import { type PlannedCall, type CallInjection, openInjection } from './call-injection.ts'
 import { ExchangeFaults, type PlanResponse, repeated } from './exchange-faults.ts'
-import { AskedRequests, StreamPlanner } from './message-plans.ts'
 import {
   acting,
   askerOf,
@@ -31,7 +36,11 @@ import {
 import { unfollowed } from './call-outcome.ts'
 import { ExpiredSessions, SessionControl } from './session-control.ts'
 import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
-import type { MessagePlanner } from './source/server-messages.ts'
+import type { MessagePlanner, MessageSource, ServerMessage } from './source/server-messages.ts'
+import type { ByteBudget } from '../../base/byte-budget.ts'
+import { isRecord } from '../../base/values.ts'
+import { sideFaultsOf, type SideFaults, type OpenCall } from '../side-faults.ts'
+import { Stop } from './chain/stop.ts'
 
 /** Configures the faults of a sidecar. */
 export interface FaultParts extends RuleParts {
@@ -285,3 +294,161 @@ const NEVER = new AbortController().signal
 
 /** Returns true for a call whose stream outlives a reload of rules. */
 const mayReadServer = ({ method }: Call): boolean => method === 'subscriptions/listen'
+
+/** The most requests of servers whose methods are remembered. */
+const MAX_REQUESTS = 10_000
+/** Longer ids and names are not remembered, so that the memory is bounded. */
+const MAX_ID = 256
+
+/** A request of a server, and the calls that wait for its response. */
+interface AskedRequest {
+  readonly method: string
+  /** The tool of the call during which it came, if known. */
+  readonly tool: string | undefined
+  readonly sideFaults: readonly SideFaults[]
+}
+
+/** Remembers the requests that servers sent, by session and id. */
+class AskedRequests {
+  readonly #asked = new Map<string, AskedRequest>()
+
+  /**
+   * Returns the messages of a POST beside its calls, responses with the method of their request,
+   * and the calls that each may disturb.
+   */
+  named({ others }: PostedMessages, session: string): readonly AskedMessage[] {
+    return others.map((message) => {
+      const key = keyOf(session, message.id)
+      const asked = message.kind === 'response' ? this.#asked.get(key) : undefined
+      if (asked === undefined) return { call: message, sideFaults: undefined }
+      const { method, tool, sideFaults } = asked
+      return { call: { ...message, method, tool }, sideFaults }
+    })
+  }
+
+  add(
+    session: string,
+    { id, method, name: tool }: Call,
+    sideFaults: () => readonly SideFaults[],
+  ): void {
+    if (session === '') return
+    const key = keyOf(session, id)
+    if (key.length + method.length + (tool?.length ?? 0) > MAX_ID) return
+    this.#asked.set(key, { method, tool, sideFaults: sideFaults() })
+    if (this.#asked.size > MAX_REQUESTS) this.#asked.delete(this.#asked.keys().next().value!)
+  }
+}
+
+/** A message beside the calls of a POST, and the calls that it may disturb. */
+type AskedMessage = Pick<PlannedCall, 'sideFaults'> & { readonly call: OtherMessage }
+
+/** Plans the messages that a server sends in the response to one request. */
+class StreamPlanner implements MessagePlanner {
+  readonly #parts: FaultPlannerOptions
+  readonly #asked: AskedRequests
+  readonly #head: RequestHead
+  readonly #transport: Transport
+  readonly #known: RequestFacts | undefined
+
+  constructor(
+    parts: FaultPlannerOptions,
+    asked: AskedRequests,
+    head: RequestHead,
+    transport: Transport,
+    known?: RequestFacts,
+  ) {
+    this.#parts = parts
+    this.#asked = asked
+    this.#head = head
+    this.#transport = transport
+    this.#known = known
+  }
+
+  get isActive(): boolean {
+    return this.#parts.rules.ruleSet.index.readsServer
+  }
+
+  get memory(): ByteBudget {
+    const { memory } = this.#parts
+    return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
+  }
+
+  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined {
+    if (!this.isActive) return undefined
+    const { session: key = factsOf(this.#head).session ?? '' } = source
+    const { tasks } = this.#parts
+    const facts = this.#known ?? requestFacts(this.#parts, this.#head, key)
+    const session = facts.session ?? ''
+    const open = source.sideFaults === undefined ? this.#openOf(session, message) : []
+    const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
+    const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
+    const tool = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
+    const version = facts.protocolVersion ?? source.call?.protocolVersion
+    const call = callOf(message, this.#transport, version, tool)
+    const sideFaults = (): readonly SideFaults[] => source.sideFaults?.() ?? sideFaultsOf(open)
+    if (message.kind === 'request') this.#asked.add(session, call, sideFaults)
+    try {
+      const plan = this.#planOf(call, facts, tool, open)
+      if (plan === undefined) return undefined
+      const context = {
+        facts,
+        exchange: { head: this.#head, requestBytes: 0 },
+        parts: this.#parts,
+        control: this.#parts.controlOf(session),
+        listener: this.#parts.listenerOf(session, factsOf(this.#head).trace),
+        group: owner ?? this,
+      }
+      return openInjection({ call, plan, sideFaults: sideFaults() }, context, new Stop())
+    } catch (error) {
+      this.#parts.onError(error)
+      return undefined
+    }
+  }
+
+  #planOf(
+    call: Call,
+    facts: RequestFacts,
+    tool: string | undefined,
+    open: readonly OpenCall[],
+  ): Plan | undefined {
+    const { ruleSet, states, clock } = this.#parts.rules
+    // A message without a known call may belong to a call of a denied tool.
+    const mayBe = tool === undefined ? open.map((each) => each.call) : undefined
+    const untouchable =
+      facts.untouchable === true || (mayBe !== undefined && isUntouchable(states, mayBe, false))
+    const known = untouchable ? { ...facts, untouchable } : facts
+    return acting(planCall(ruleSet, callFacts(known, call), states, clock))
+  }
+
+  /** Returns the open calls to which a message on the stream of a session may belong. */
+  #openOf(session: string, message: ServerMessage): readonly OpenCall[] {
+    const open = session === '' ? [] : this.#parts.openIn(session)
+    const token = progressTokenOf(message)
+    return token === undefined ? open : open.filter(({ call }) => call.progressToken === token)
+  }
+}
+
+function keyOf(session: string, id: Call['id']): string {
+  return `${JSON.stringify(id)} ${session}`
+}
+
+function callOf(
+  message: ServerMessage,
+  transport: Transport,
+  protocolVersion: string | undefined,
+  tool: string | undefined,
+): Call {
+  const { kind, method, params } = message
+  const uri = method === RESOURCE_UPDATED && isRecord(params) ? params['uri'] : undefined
+  return {
+    id: kind === 'request' ? message.id : undefined,
+    method,
+    name: method === RESOURCE_UPDATED ? (typeof uri === 'string' ? uri : undefined) : tool,
+    params,
+    transport,
+    protocolVersion,
+    progressToken: undefined,
+    kind: kind === 'notification' ? kind : undefined,
+    from: 'server',
+  }
+}

@@ -7,9 +7,11 @@ import {
   linesWithout,
 } from '../../http/headers.ts'
 import { type ClientConnection, ClientExchange, HeldMemory } from './client-connection.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange, IncomingBody, UnreadReason } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
-import { NodeBody } from './node-body.ts'
+import type { Body, StreamBody } from '../../http/transfer.ts'
+import { ByteList } from '../../base/byte-list.ts'
+import { HoldWatch } from '../hold-watch.ts'
 
 /** Adapts a request and response of node:http to an exchange. */
 export class NodeExchange extends ClientExchange implements Exchange {
@@ -80,5 +82,141 @@ function once(act: () => void): () => void {
     if (acted) return
     acted = true
     act()
+  }
+}
+
+type Collected = (bytes: Uint8Array | null, reason?: UnreadReason) => void
+
+const EMPTY = new Uint8Array(0)
+
+/** Reads a request body from node:http. */
+class NodeBody implements IncomingBody {
+  readonly #req: IncomingMessage
+  /** Declared length; undefined means chunked. */
+  readonly #length: number | undefined
+  /** Called before the first read, so that `100 Continue` is sent to a waiting client. */
+  readonly #beforeRead: () => void
+  readonly #held: HeldMemory
+  readonly #pieces = new ByteList()
+  #seenBytes = -1
+  #seenAt = 0
+  #collecting = false
+  #hold: HoldWatch | undefined
+  whole: boolean
+
+  constructor(
+    req: IncomingMessage,
+    length: number | undefined,
+    beforeRead: () => void,
+    held: HeldMemory,
+  ) {
+    this.#req = req
+    this.#length = length
+    this.#beforeRead = beforeRead
+    this.#held = held
+    this.whole = length === 0
+  }
+
+  get arrived(): boolean {
+    return this.whole || this.#req.complete
+  }
+
+  collect(limit: number, done: Collected): void {
+    const length = this.#length
+    if (this.whole) return done(EMPTY)
+    if (length !== undefined && length > limit) return done(null, 'too_large')
+    if (length === undefined) this.#read(limit, done)
+    else {
+      this.#held.holdSoon(length, (isHeld) => {
+        if (isHeld) this.#read(limit, done)
+        else done(null, 'memory')
+      })
+    }
+  }
+
+  get kept(): Uint8Array | undefined {
+    return this.whole ? this.#joined() : undefined
+  }
+
+  forSending(): Body {
+    if (this.#length === 0) return null
+    if (this.whole && this.#length !== undefined) return this.#joined()
+    if (!this.whole) this.#beforeRead()
+    return this.#stream()
+  }
+
+  stalledFor(now: number): number {
+    const req = this.#req
+    // A complete body may not have been read yet.
+    if (req.complete || req.destroyed) return 0
+    const bytes = req.socket.bytesRead
+    // Unread bytes in the buffer are not the client's delay.
+    if (bytes !== this.#seenBytes || req.readableLength > 0 || req.socket.isPaused()) {
+      this.#seenBytes = bytes
+      this.#seenAt = now
+    }
+    return now - this.#seenAt
+  }
+
+  heldTooLong(now: number, timeout: number): boolean {
+    if (!this.#collecting) return false
+    this.#hold ??= new HoldWatch()
+    return this.#hold.tooLong(this.#req.socket, now, timeout)
+  }
+
+  destroy(): void {
+    this.#req.socket.destroy()
+  }
+
+  #read(limit: number, done: Collected): void {
+    this.#beforeRead()
+    this.#collecting = true
+    const req = this.#req
+    const stop = (reason: UnreadReason): void => {
+      req.off('data', onData).off('end', onEnd)
+      req.pause()
+      this.#collecting = false
+      done(null, reason)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      this.#pieces.push(chunk)
+      if (this.#pieces.size > limit) stop('too_large')
+      else if (this.#length === undefined && !this.#held.hold(chunk.length)) stop('memory')
+    }
+    const onEnd = (): void => {
+      this.whole = true
+      this.#collecting = false
+      done(this.#joined())
+    }
+    req.on('data', onData).once('end', onEnd)
+  }
+
+  #joined(): Uint8Array {
+    const pieces = this.#pieces
+    if (pieces.list.length === 0) return EMPTY
+    const joined = pieces.joined()
+    if (this.#length !== undefined && pieces.list.length > 1) {
+      pieces.clear()
+      pieces.push(joined)
+    }
+    return joined
+  }
+
+  #stream(): StreamBody {
+    const req = this.#req
+    const pieces = this.#pieces
+    const whole = this.whole
+    return {
+      length: this.#length,
+      trailers: (): HeaderLines => req.rawTrailers,
+      async *[Symbol.asyncIterator]() {
+        yield* pieces.list
+        if (whole) return
+        pieces.clear()
+        // Leaving the loop early must not end the client's connection: the response may still be
+        // sent.
+        yield* req.iterator({ destroyOnReturn: false })
+      },
+    }
   }
 }

@@ -4,8 +4,7 @@ import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
 import { matchFindings } from './match-findings.ts'
-import { outboundFindings } from './outbound-findings.ts'
-import type { Finding, Path, ProblemCode } from './problem.ts'
+import { conflict, type Finding, type Path, type ProblemCode } from './problem.ts'
 import { fieldOf, readValues } from './read-values.ts'
 import { jsonType, type SchemaNode } from './schema-node.ts'
 import { highestBurstRate } from '../select/burst.ts'
@@ -86,12 +85,7 @@ function faultFindings(
     if (jsonType(item) !== 'object' || isWrong(at)) continue
     for (const [name, config] of Object.entries(item as Fields)) {
       for (const { path: steps, message } of checkFault(name, config)) {
-        findings.push({
-          code: 'conflict',
-          message,
-          path: [...at, name, ...steps],
-          atKey: true,
-        })
+        findings.push(conflict([...at, name, ...steps], message))
       }
     }
   }
@@ -144,12 +138,8 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
   }
   if (has('episode') && has('burst')) say('episode', 'only one of `burst`, `episode` is allowed')
   if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {
-    findings.push({
-      code: 'conflict',
-      message: '`tasks` must be below `of`; otherwise every task has the fault',
-      path: [...path, 'episode', 'tasks'],
-      atKey: true,
-    })
+    const message = '`tasks` must be below `of`; otherwise every task has the fault'
+    findings.push(conflict([...path, 'episode', 'tasks'], message))
   }
   if (typeof from === 'number' && typeof until === 'number' && from >= until) {
     say('until', '`until` must be after `from`')
@@ -169,14 +159,10 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
 }
 
 function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Finding[] {
-  const findings: Finding[] = ['first', 'every']
+  const why = '`burst` decides which calls fail in a row; it cannot be combined with'
+  const findings = ['first', 'every']
     .filter((key) => rule[key] !== undefined)
-    .map((key) => ({
-      code: 'conflict',
-      message: `\`burst\` decides which calls fail in a row; it cannot be combined with \`${key}\``,
-      path: [...path, key],
-      atKey: true,
-    }))
+    .map((key) => conflict([...path, key], `${why} \`${key}\``))
   const { rate, length } = burst
   if (typeof rate !== 'number' || typeof length !== 'number' || length < 1) return findings
   const highest = highestBurstRate(length)
@@ -193,4 +179,60 @@ function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Findin
 
 function floored(rate: number): number {
   return Math.floor(rate * 1000) / 1000
+}
+
+const OF_POD = ['outbound', 'workload', 'podLabels']
+const OF_CONNECTIONS = ['sni', 'cidr']
+
+/** Returns the contradictions between the fault `connection` and the rest of its rule. */
+function outboundFindings(rule: Fields, path: Path): readonly Finding[] {
+  const { match } = rule
+  const faults = Array.isArray(rule['faults']) ? (rule['faults'] as readonly unknown[]) : []
+  const at = faults.findIndex((fault) => isConnection(fault))
+  if (at === -1) return isRecord(match) ? callFindings(match, [...path, 'match']) : []
+  const findings: Finding[] = []
+  if (faults.length > 1) {
+    const hint = 'write a separate rule for each'
+    const message = '`connection` must be the only fault of its rule'
+    findings.push(conflict([...path, 'faults'], message, { hint }))
+  }
+  if (!isRecord(match) || match['outbound'] === undefined) {
+    const hint = 'add `match: { outbound: { host: db, port: 5432 } }`'
+    const message = '`connection` requires `match.outbound`'
+    findings.push(conflict([...path, 'faults', at], message, { hint }))
+  }
+  for (const key of isRecord(match) ? Object.keys(match) : []) {
+    if (OF_POD.includes(key)) continue
+    const message = `\`${key}\` does not match connections, on which \`connection\` acts`
+    findings.push(conflict([...path, 'match', key], message, { hint: 'remove it' }))
+  }
+  return findings
+}
+
+function isConnection(fault: unknown): boolean {
+  return fault === 'connection' || (isRecord(fault) && Object.hasOwn(fault, 'connection'))
+}
+
+/** Finds conditions on connections in a rule about calls. */
+function callFindings(match: Fields, path: Path): readonly Finding[] {
+  const { outbound } = match
+  const found = isRecord(outbound) ? OF_CONNECTIONS.filter((key) => key in outbound) : []
+  const inner = (['any', 'all'] as const).flatMap((key) => {
+    const list = match[key]
+    return Array.isArray(list)
+      ? list.flatMap((each, index) =>
+          isRecord(each) ? callFindings(each, [...path, key, index]) : [],
+        )
+      : []
+  })
+  const { not } = match
+  return [
+    ...found.map((key) => {
+      const hint = 'use the fault `connection`, or `host` and `port`'
+      const message = `\`${key}\` matches connections, and this rule matches calls`
+      return conflict([...path, 'outbound', key], message, { hint })
+    }),
+    ...inner,
+    ...(isRecord(not) ? callFindings(not, [...path, 'not']) : []),
+  ]
 }

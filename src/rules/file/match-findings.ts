@@ -1,6 +1,6 @@
 import { isHeaderName } from '../../http/header-text.ts'
 import type { Fields } from '../../base/values.ts'
-import type { Finding, Path } from './problem.ts'
+import { conflict, type Finding, type Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
@@ -68,12 +68,8 @@ export function matchFindings(match: Fields, path: Path): readonly Finding[] {
     findings.push(...operatorFindings(at['session'], [...where, 'session']))
     for (const key of underHttp ? CALL_KEYS : []) {
       if (at[key] === undefined) continue
-      findings.push({
-        code: 'conflict',
-        message: `\`${key}\` matches calls; with \`http\`, a rule matches HTTP exchanges`,
-        path: [...where, key],
-        atKey: true,
-      })
+      const message = `\`${key}\` matches calls; with \`http\`, a rule matches HTTP exchanges`
+      findings.push(conflict([...where, key], message))
     }
     for (const [inner, step] of branches(at)) visit(inner, [...where, ...step], underHttp)
   }
@@ -104,23 +100,15 @@ function branches(match: Fields): readonly [Fields, Path][] {
 function kindFindings(match: Fields, path: Path): readonly Finding[] {
   const [kind, ...more] = KINDS.filter((each) => match[each] !== undefined)
   if (kind === undefined) return []
-  const findings: Finding[] = more.map((each) => ({
-    code: 'conflict',
-    message: `no call has both a ${kind} and a ${each}`,
-    path: [...path, each],
-    atKey: true,
-    hint: 'use `any` with one entry for each',
-  }))
+  const hint = 'use `any` with one entry for each'
+  const findings = more.map((each) =>
+    conflict([...path, each], `no call has both a ${kind} and a ${each}`, { hint }),
+  )
   const methods = exactTexts(match['method'])
   const known: readonly string[] = METHODS_OF[kind]
   if (methods !== undefined && !methods.some((method) => known.includes(method))) {
-    findings.push({
-      code: 'conflict',
-      message: `no call of ${methods.join(' or ')} has a ${kind}`,
-      path: [...path, kind],
-      atKey: true,
-      allowed: known,
-    })
+    const message = `no call of ${methods.join(' or ')} has a ${kind}`
+    findings.push(conflict([...path, kind], message, { allowed: known }))
   }
   return findings
 }
@@ -131,34 +119,19 @@ function saysMethod(match: Fields): boolean {
 }
 
 function responseOfServer(path: Path): Finding {
-  return {
-    code: 'conflict',
-    message: 'responses of the server are matched by their calls',
-    path: [...path, 'kind'],
-    atKey: true,
-    hint: 'remove `direction`: `kind: response` means responses of the client',
-  }
+  const hint = 'remove `direction`: `kind: response` means responses of the client'
+  return conflict([...path, 'kind'], 'responses of the server are matched by their calls', { hint })
 }
 
 function withoutMethod(path: Path, key: 'direction' | 'kind'): Finding {
   const what = key === 'kind' ? 'responses of the client' : 'messages of the server'
-  return {
-    code: 'conflict',
-    message: `a rule for ${what} requires \`method\``,
-    path: [...path, key],
-    atKey: true,
-    hint: 'add `method`, such as `notifications/progress`, or `"*"` for all',
-  }
+  const hint = 'add `method`, such as `notifications/progress`, or `"*"` for all'
+  return conflict([...path, key], `a rule for ${what} requires \`method\``, { hint })
 }
 
 function nestedKey(path: Path, key: string): Finding {
-  return {
-    code: 'conflict',
-    message: `\`${key}\` applies to the whole rule`,
-    path: [...path, key],
-    atKey: true,
-    hint: 'move the key up, beside `any`, `all` and `not`',
-  }
+  const hint = 'move the key up, beside `any`, `all` and `not`'
+  return conflict([...path, key], `\`${key}\` applies to the whole rule`, { hint })
 }
 
 /** Finds methods that the other side sends. */
@@ -294,21 +267,15 @@ function operatorFindings(value: unknown, path: Path): readonly Finding[] {
   const { present, absent, gt, lt } = operators
   const isAbsent = absent === true || present === false
   const others = Object.keys(operators).filter((key) => key !== 'absent' && key !== 'present')
-  const conflict = (key: string, message: string): Finding => ({
-    code: 'conflict',
-    message,
-    path: [...path, key],
-    atKey: true,
-  })
   const findings: Finding[] = []
   if (isAbsent && others[0] !== undefined) {
-    findings.push(conflict(others[0], 'an absent value cannot be compared'))
+    findings.push(conflict([...path, others[0]], 'an absent value cannot be compared'))
   }
   if (present !== undefined && absent !== undefined && present === absent) {
-    findings.push(conflict('absent', 'contradicts `present`'))
+    findings.push(conflict([...path, 'absent'], 'contradicts `present`'))
   }
   if (typeof gt === 'number' && typeof lt === 'number' && gt >= lt) {
-    findings.push(conflict('lt', `no number is above ${gt} and below ${lt}`))
+    findings.push(conflict([...path, 'lt'], `no number is above ${gt} and below ${lt}`))
   }
   return [...findings, ...operatorFindings(operators['not'], [...path, 'not'])]
 }

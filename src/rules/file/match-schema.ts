@@ -1,11 +1,48 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { oneOf, section } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
-import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
+import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
 import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
-import { outboundKeys } from './outbound-schema.ts'
 import type { ValueOperators } from '../match/value-match.ts'
 import * as Type from 'typebox'
+
+/** The conditions on the destination of outgoing traffic. */
+const outboundKeys = section(
+  {
+    host: Type.Optional(
+      texts('Matches the host of the destination, as in `--outbound` or `--captured`.', 'db'),
+    ),
+    port: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: 'Matches the port of the destination.',
+        examples: [5432],
+      }),
+    ),
+    sni: Type.Optional(
+      texts(
+        'Matches the server name in the TLS handshake of a connection. Only with the fault `connection`.',
+        '*.example.com',
+      ),
+    ),
+    cidr: Type.Optional(
+      oneOrMore<string>(
+        { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
+        {
+          description:
+            'Matches destination addresses in this range. Only with the fault `connection`.',
+          examples: ['10.0.0.0/8'],
+        },
+      ),
+    ),
+  },
+  {
+    minProperties: 1,
+    description:
+      'Matches outgoing traffic of the pod to a dependency: TCP connections with the fault `connection`, else calls, together with keys such as `tool`.',
+  },
+)
 
 const regex = (description: string): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', format: REGEX_FORMAT, maxLength: 1000, description })

@@ -47,6 +47,11 @@ export interface Finding {
   readonly hint?: string
 }
 
+/** Returns the finding for a key that contradicts others. */
+export function conflict(path: Path, message: string, more: Partial<Finding> = {}): Finding {
+  return { code: 'conflict', message, path, atKey: true, ...more }
+}
+
 /** Formats a path for people. */
 export function pathText(path: Path): string {
   let text = ''

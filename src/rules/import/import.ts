@@ -1,4 +1,4 @@
-import { quoted } from '../../base/text/foreign-text.ts'
+import { quoted, hasUnseen, plain, plainJson } from '../../base/text/foreign-text.ts'
 import { parseRules, parseWithPositions, type ReadRules } from '../file/parse.ts'
 import { pathText, type Path, type Problem } from '../file/problem.ts'
 import { located, readYamlList, type YamlDocument } from '../file/yaml-document.ts'
@@ -12,9 +12,9 @@ import { itemsOf, listOf } from './manifest.ts'
 import { MCP_CHAOS } from './mcp-chaos.ts'
 import { ENVOY } from './envoy.ts'
 import { type Format, FORMATS } from './formats.ts'
-import { type FoundNote, type NoteKind, Report } from './report.ts'
-import { rulesYaml } from './rules-yaml.ts'
+import { type FoundNote, type NoteKind, Report, type Draft, type FileKeys } from './report.ts'
 import { TOXIPROXY } from './toxiproxy.ts'
+import { Document, isMap, isPair, isSeq, visit } from 'yaml'
 
 /** The converter of each format. */
 export const CONVERTERS: Readonly<Record<Format, Converter>> = {
@@ -142,4 +142,56 @@ function byPosition(a: Note, b: Note): number {
 
 function noteAt({ kind, message, path, atKey }: FoundNote, document: YamlDocument): Note {
   return { kind, message, path: pathText(path), ...document.position(path, atKey) }
+}
+
+const MAX_LINE = 100
+
+/** Formats rules as a file that people read and edit. */
+function rulesYaml(file: FileKeys, drafts: readonly Draft[], comments: readonly string[]): string {
+  const rules = drafts.map(({ name, keys }) => ({ name, ...keys }))
+  const document = new Document(
+    { version: 1, ...file, rules }, // Editors with YAML 1.1 read `on` as true.
+    { aliasDuplicateObjects: false, compat: 'yaml-1.1' },
+  )
+  document.commentBefore = comments.map(comment).join('\n')
+  const list = document.get('rules')
+  if (isSeq(list)) list.items.forEach((item, index) => layOut(item, drafts[index], index > 0))
+  visit(document, {
+    Scalar: (_, node) => {
+      const { value } = node
+      if (typeof value === 'string' && hasUnseen(value.replaceAll('\n', ''))) {
+        node.type = 'QUOTE_DOUBLE'
+      }
+    },
+  })
+  const text = document.toString({ lineWidth: 0, singleQuote: true })
+  // Only double quotes have such characters left, and there an escape stands for the same value.
+  return text.split('\n').map(plainJson).join('\n')
+}
+
+function layOut(rule: unknown, draft: Draft | undefined, spaceBefore: boolean): void {
+  if (!isMap(rule)) return
+  rule.spaceBefore = spaceBefore
+  if (draft?.comment !== undefined) rule.commentBefore = comment(draft.comment)
+  for (const key of ['match', 'burst', 'episode']) inline(rule.get(key))
+  const faults = rule.get('faults')
+  if (!isSeq(faults)) return
+  for (const fault of faults.items) {
+    if (isMap(fault)) for (const { value } of fault.items) inline(value)
+  }
+}
+
+/** Writes a value on one line, or its members where that would be too long. */
+function inline(node: unknown): void {
+  if (!isMap(node) && !isSeq(node)) return
+  if (JSON.stringify(node).length <= MAX_LINE) node.flow = true
+  else for (const item of node.items) inline(isPair(item) ? item.value : item)
+}
+
+/** Returns a foreign text as a comment, which none of its characters can end. */
+function comment(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => ` ${plain(line).trimEnd()}`)
+    .join('\n')
 }

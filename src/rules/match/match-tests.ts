@@ -1,7 +1,6 @@
-import { headerValue } from '../../http/headers.ts'
+import { headerValue, headerValues } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import { SERVER_REQUESTS, isHandshake, isOfOther } from '../../mcp/classify.ts'
-import { baggageTest } from './baggage-test.ts'
 import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
@@ -12,9 +11,11 @@ import { outboundTests } from './outbound-tests.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/selection.ts'
 import { type TextMatcher, type TextSpec, compileText } from './text-match.ts'
-import { type ValueSpec, compileValue, matchesValue } from './value-match.ts'
+import { type ValueSpec, compileValue, matchesValue, matchesAny } from './value-match.ts'
 import { globPrefix, matchesGlob } from '../../base/glob.ts'
 import { isExemptPath } from '../../http/exempt-path.ts'
+import { parseBaggage } from '../../http/baggage.ts'
+import { fieldsOf } from '../../base/values.ts'
 
 export function directionTest(direction: Direction): MatchTest {
   return {
@@ -261,4 +262,30 @@ function statusTest(wanted: readonly StatusSpec[]): MatchTest {
       status !== undefined && (exact.has(status) || classes.has(Math.floor(status / 100))),
     found: ({ status }) => showValue(status),
   }
+}
+
+type Baggage = ReturnType<typeof parseBaggage>
+/** The baggage of a call or exchange, which many rules may test. */
+const READ = new WeakMap<Facts, Baggage>()
+
+/** Tests a member of the baggage of a call, or else of its request. */
+function baggageTest(key: string, spec: ValueSpec): MatchTest {
+  const matcher = compileValue(spec, 'text')
+  return {
+    dimension: `baggage.${key}`,
+    wants: matcher.wants,
+    test: (facts) => matchesAny(matcher, baggageOf(facts).get(key) ?? []),
+    found: (facts) => shownNamed(key, baggageOf(facts).get(key)?.join(', ')),
+  }
+}
+
+function baggageOf(facts: Facts): Baggage {
+  let read = READ.get(facts)
+  if (read === undefined) {
+    const { baggage } = fieldsOf(fieldsOf(facts.call?.params)['_meta'])
+    read = parseBaggage(typeof baggage === 'string' ? baggage : '')
+    if (read.size === 0) read = parseBaggage(headerValues(facts.headers, 'baggage').join())
+    READ.set(facts, read)
+  }
+  return read
 }

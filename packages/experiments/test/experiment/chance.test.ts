@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chance } from '../../src/experiment/expected-samples.ts'
+import { chance } from '../../src/experiment/stages.ts'
 
 test.each([
   // By exact sums of binomial coefficients.

@@ -1,4 +1,4 @@
-import { asInvoked, plain } from '#base'
+import { asInvoked, plain, type Fields, foreign, instantText } from '#base'
 import {
   awaitedPods,
   type AwaitedPod,
@@ -24,12 +24,11 @@ import { findBypasses } from '../kube/bypassed-pods.ts'
 import { retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
-import type { ProductionCheck } from '#rules'
+import { type ProductionCheck, isAhead, ruleEnd } from '#rules'
 import { isStopped } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
-import { confirmEndless, rejectAhead, rejectClaimed } from './apply-checks.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
-import { readCheckedRules } from '#cli'
+import { readCheckedRules, invalidCombination, invalidFile, UsageError } from '#cli'
 import { rejectProductionNamespace, type RolloutRequest } from './cluster-options.ts'
 import { openPodLines } from '../kube/progress-output.ts'
 import {
@@ -42,6 +41,9 @@ import {
   type Rollout,
   startRollout,
 } from './rollout.ts'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
+import { claimText, runningClaim } from '../kube/claimed-rules.ts'
 
 /** The options of `squall apply`. */
 export interface ApplyRequest extends RolloutRequest {
@@ -286,4 +288,61 @@ function targetsText({ pods, replaced }: Targets, was: string, isDryRun: boolean
 function names(pods: readonly PodTarget[], line: (pod: PodTarget) => string): string[] {
   const more = pods.length > MAX_NAMES ? [`  and ${pods.length - MAX_NAMES} more`] : []
   return [...pods.slice(0, MAX_NAMES).map(line), ...more]
+}
+
+/** The rules to write, and what they replace. */
+interface Replacing {
+  readonly before: Fields | undefined
+  readonly key: string
+  readonly text: string
+  readonly prefix: string
+  /** The time of the API server. */
+  readonly now: number
+}
+
+/** Rejects to replace rules while an experiment has claimed their ConfigMap. */
+function rejectClaimed({ before, prefix, now }: Replacing): void {
+  const claim = runningClaim(before, prefix, now)
+  if (claim === undefined) return
+  throw new UsageError('IN_USE', claimText(claim), 'wait until it has ended, or use --force')
+}
+
+/** Rejects rules whose times would count from a time that has not come. */
+function rejectAhead({ text, now }: Replacing): void {
+  const ahead = rulesOf(text).find(({ appliedAt }) => isAhead(appliedAt, now))
+  if (ahead === undefined) return
+  const at = `appliedAt of ${foreign(ahead.name)} is ${instantText(ahead.appliedAt)}`
+  throw invalidFile(
+    `${at}, but the clock of the API server shows ${instantText(Math.floor(now / 1000) * 1000)}`,
+    'remove appliedAt, and write from: for a later start',
+  )
+}
+
+/** Asks before rules without an end replace rules that have one; without a terminal, throws. */
+async function confirmEndless(
+  replacing: Replacing,
+  isTerminal: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { before, key, text, prefix, now } = replacing
+  const old = rulesOf(textBefore(before, key) ?? '')
+  // As --for writes it.
+  const hadEnd = old.length > 0 && old.every(({ until }) => until !== undefined)
+  if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
+  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, but the new rules have none`
+  if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
+  throw invalidCombination(wrong, 'end them with --for 15m, or use --force')
+}
+
+async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
+  // Ctrl-C stays a signal.
+  const { stdin: input, stderr: output } = process
+  const prompt = createInterface({ input, output, terminal: false })
+  try {
+    const closed = once(prompt, 'close').then(() => '')
+    const text = await Promise.race([prompt.question(question, { signal }), closed])
+    return /^y(es)?$/i.test(text.trim())
+  } finally {
+    prompt.close()
+  }
 }

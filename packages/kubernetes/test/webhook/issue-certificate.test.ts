@@ -7,8 +7,13 @@ import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
-import { derInteger, derObject, derTime } from '../../src/webhook/der.ts'
-import { createCa, issueServer } from '../../src/webhook/issue-certificate.ts'
+import {
+  derInteger,
+  derObject,
+  derTime,
+  createCa,
+  issueServer,
+} from '../../src/webhook/issue-certificate.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 
 const FROM = new Date(Date.now() - 60_000)
