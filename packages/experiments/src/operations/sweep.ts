@@ -20,11 +20,11 @@ import {
   againCommand,
   cellSentence,
   sweepSentence,
+  sweepSuite,
   sweepTable,
   unstableTable,
 } from '../sweep/sweep-tables.ts'
 import { sweepHtml } from '../sweep/sweep-html.ts'
-import { sweepSuite } from '../sweep/sweep-suite.ts'
 import { sweep } from '../sweep/sweep.ts'
 
 const BROKEN = 1
@@ -150,23 +150,18 @@ function showCells(isQuiet: boolean) {
   const isLive = !isQuiet && redraws(output, process.env)
   const began = performance.now()
   let first: number | undefined
-  let isShown = false
   return {
     show: (done: number, all: number): void => {
       first ??= done
       if (!isLive) return
       const each = (performance.now() - began) / Math.max(1, done - first)
       const left = done === first ? '' : `, ${Math.ceil((each * (all - done)) / 1000)} s left`
-      isShown = true
-      redraw(
-        output,
-        `${progressBar(done / Math.max(1, all), 20)} ${done} of ${all} cells${left}`,
-        80,
-      )
+      const bar = progressBar(done / Math.max(1, all), 20)
+      redraw(output, `${bar} ${done} of ${all} cells${left}`, 80)
     },
     stop: (): void => {
-      if (isShown) output.write(CLEAR_LINE)
-      isShown = false
+      if (isLive && first !== undefined) output.write(CLEAR_LINE)
+      first = undefined
     },
   }
 }

@@ -27,6 +27,21 @@ export const REQUIRABLE = ['abortOn', 'slo', 'steadyState'] as const
 
 const APPROVALS = ['ask', 'terminal', 'none'] as const
 
+const line = (description: string) => Type.String({ minLength: 1, maxLength: 512, description })
+
+const sweptTask = section({
+  name: Type.String({
+    pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
+    description: 'Name by which agents choose the task.',
+  }),
+  tape: line('Tape of the calls of the task.'),
+  command: texts('Program and arguments, which run without a shell.'),
+  check: Type.Optional(line('Shell command that accepts a run by exit code 0.')),
+})
+
+/** A command that agents may sweep. */
+export type SweptTask = Static<typeof sweptTask>
+
 const policy = section({
   targets: texts('URLs of the targets that may be tested; `*` stands for any characters.', {
     examples: [['http://127.0.0.1:15300/mcp']],
@@ -82,25 +97,7 @@ const policy = section({
     }),
   ),
   sweeps: Type.Optional(
-    Type.Unsafe<readonly SweptTask[]>({
-      type: 'array',
-      items: {
-        type: 'object',
-        description: 'Task that agents may sweep.',
-        required: ['name', 'tape', 'command'],
-        additionalProperties: false,
-        properties: {
-          name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$', description: 'Name by which agents choose the task.' },
-          tape: { type: 'string', minLength: 1, maxLength: 512, description: 'Tape of the calls of the task.' },
-          command: texts('Program and arguments, which run without a shell.'),
-          check: {
-            type: 'string',
-            minLength: 1,
-            maxLength: 512,
-            description: 'Shell command that accepts a run by exit code 0.',
-          },
-        },
-      },
+    Type.Array(sweptTask, {
       minItems: 1,
       maxItems: 20,
       description:
@@ -109,14 +106,6 @@ const policy = section({
     }),
   ),
 })
-
-/** A command that agents may sweep. */
-export interface SweptTask {
-  readonly name: string
-  readonly tape: string
-  readonly command: readonly string[]
-  readonly check?: string
-}
 
 /** A policy with its defaults; durations are in milliseconds, shares in percent. */
 export type Policy = Static<typeof policy>

@@ -1,16 +1,15 @@
 import { foreign, htmlText, moment } from '#base'
 import { htmlTable } from '../report/html-parts.ts'
 import { htmlPage, MARK } from '../report/html-page.ts'
-import { VERDICT_NAMES, VERDICTS } from './judge.ts'
+import { VERDICTS } from './judge.ts'
 import type { SweepResult } from './sweep-result.ts'
-import { badTable, sweepSentence, sweepTable, unstableTable, verdictWords } from './sweep-tables.ts'
+import { badTable, sweepSentence, sweepTable, unstableTable } from './sweep-tables.ts'
 
 /** Renders a sweep as a self-contained HTML file. */
 export function sweepHtml(result: SweepResult): string {
   const title = `Sweep of ${result.settings.tape}`
-  const meanings = VERDICT_NAMES.map(
-    (verdict) =>
-      `<dt>${htmlText(verdictWords(verdict))}</dt><dd>${htmlText(VERDICTS[verdict].meaning)}</dd>`,
+  const meanings = Object.values(VERDICTS).map(
+    ({ short, words, meaning }) => `<dt>${short}: ${words}</dt><dd>${meaning}</dd>`,
   )
   const tables = [sweepTable(result), badTable(result), unstableTable(result)]
     .map((table, i) => htmlTable(table, `sweep-${i}`, 2))

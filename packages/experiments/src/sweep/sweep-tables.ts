@@ -1,7 +1,8 @@
 import { durationText, foreign, integerText, ownCommand } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
+import type { JUnitSuite } from '../report/junit.ts'
 import { FAULT_RULES } from './faults.ts'
-import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
+import { VERDICT_NAMES, VERDICTS } from './judge.ts'
 import {
   badCells,
   type CellResult,
@@ -9,12 +10,6 @@ import {
   isBad,
   type SweepResult,
 } from './sweep-result.ts'
-
-/** Returns a verdict as the table shows it, with its words. */
-export function verdictWords(verdict: SweepVerdict): string {
-  const { short, words } = VERDICTS[verdict]
-  return `${short}: ${words}`
-}
 
 /** Summarizes a sweep in one sentence. */
 export function sweepSentence(result: SweepResult): string {
@@ -112,5 +107,20 @@ export function unstableTable({ unstable }: SweepResult): ReportTable {
     about: 'They are not in each of the three runs without a fault, and are not tested.',
     columns: [{ name: 'Call' }, { name: 'Arguments' }],
     rows: unstable.map(({ tool, args }) => [cell(foreign(tool, 60)), cell(args)]),
+  }
+}
+
+/** Returns the cells as tests. */
+export function sweepSuite(result: SweepResult, seconds: number): JUnitSuite {
+  const { cells, calls, startedAt } = result
+  return {
+    name: 'squall sweep',
+    startedAt,
+    seconds,
+    cases: cells.map((each) => ({
+      name: `${each.id} ${calls.find(({ number }) => number === each.call)?.tool ?? ''}`,
+      seconds: each.runs.reduce((sum, run) => sum + run.seconds, 0),
+      failure: isBad(each) ? cellSentence(each, result) : undefined,
+    })),
   }
 }

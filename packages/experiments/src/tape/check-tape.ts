@@ -58,25 +58,15 @@ async function checkedCall(
 ): Promise<Checked> {
   const { name: tool, line } = call
   const args = fieldsOf(fieldsOf((await tape.read(call))?.params)['arguments'])
-  const known = { tool, line, arguments: args }
-  const skip = (reason: string): Checked => ({
-    ...known,
-    result: 'skipped',
-    reason,
-    differences: [],
-  })
+  const known = { tool, line, arguments: args, differences: [] }
+  const skip = (reason: string): Checked => ({ ...known, result: 'skipped', reason })
   const info = server.tools.find(({ name }) => name === tool)
   const recorded = await endOf(tape, call)
   if (recorded?.omitted !== undefined || recorded?.result === null)
     return skip('its result is not on the tape')
   if (info === undefined) {
-    const missing = { at: '', kind: 'missing' as const }
-    return {
-      ...known,
-      result: 'drift',
-      reason: 'the server has no such tool',
-      differences: [missing],
-    }
+    const reason = 'the server has no such tool'
+    return { ...known, result: 'drift', reason, differences: [{ at: '', kind: 'missing' }] }
   }
   if (JSON.stringify(args).includes(REDACTED)) return skip('an argument is redacted on the tape')
   if (info.hint !== 'reads' && !tools.includes(tool)) return skip(REASONS[info.hint])
@@ -84,17 +74,10 @@ async function checkedCall(
   return { ...known, result: found.length > 0 ? 'drift' : 'same', differences: found }
 }
 
-function checkText({
-  tool,
-  line,
-  result,
-  reason,
-  differences: found,
-  arguments: args,
-}: Checked): string {
+function checkText({ tool, line, result, reason, ...checked }: Checked): string {
   const why = reason === undefined ? '' : `: ${reason}`
-  const head = `${result.padEnd(8)}${oneLine(`${tool} ${JSON.stringify(args)}`, 100)} (line ${line})${why}\n`
-  return reason === undefined
-    ? head + found.map((each) => `  ${oneLine(differenceText(each))}\n`).join('')
-    : head
+  const call = oneLine(`${tool} ${JSON.stringify(checked.arguments)}`, 100)
+  const head = `${result.padEnd(8)}${call} (line ${line})${why}\n`
+  const found = reason === undefined ? checked.differences : []
+  return head + found.map((each) => `  ${oneLine(differenceText(each))}\n`).join('')
 }

@@ -76,7 +76,8 @@ export class Player {
   readonly #byKey = new Map<string, TapedCall[]>()
   readonly #byTool = new Map<string, TapedCall[]>()
   readonly #waiting = new Map<string, () => void>()
-  readonly #shared: PlayedSession
+  /** The state of clients without a session. */
+  readonly shared: PlayedSession
   #ids = 0
 
   /** Throws a `TapeError` when the session is not clear. */
@@ -91,7 +92,7 @@ export class Player {
       addTo(this.#byKey, call.key, call)
       addTo(this.#byTool, toolKey(call.method, call.name), call)
     }
-    this.#shared = new PlayedSession(this)
+    this.shared = new PlayedSession(this)
   }
 
   /** True where the recorded server had sessions. */
@@ -101,12 +102,7 @@ export class Player {
 
   /** Returns the state of a new client; clients share one where calls of several sessions count. */
   session(): PlayedSession {
-    return this.options.session === 'all' ? this.#shared : new PlayedSession(this)
-  }
-
-  /** The state of clients without a session. */
-  get shared(): PlayedSession {
-    return this.#shared
+    return this.options.session === 'all' ? this.shared : new PlayedSession(this)
   }
 
   /** Takes the response of a client to a request of the server. */

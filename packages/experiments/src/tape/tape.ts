@@ -56,7 +56,6 @@ export interface TapedSession {
   readonly id: string
   /** The calls of tools, prompts and resources. */
   calls: number
-  client: string | undefined
 }
 
 /** The lines that were not read. */
@@ -306,7 +305,7 @@ class TapeReader {
     const known = this.#sessionOf(call.session)
     known.open.add(call)
     known.last = call
-    const found = this.sessions.get(session) ?? { id: call.session, calls: 0, client: undefined }
+    const found = this.sessions.get(session) ?? { id: call.session, calls: 0 }
     this.sessions.set(call.session, found)
     if (isNamed(method)) found.calls++
     this.#inExchange.set(exchange, call)
@@ -362,7 +361,7 @@ class TapeReader {
   #began(call: TapedCall, session: string): void {
     const known = this.#sessionOf(session)
     known.last ??= call
-    const found = this.sessions.get(session) ?? { id: session, calls: 0, client: undefined }
+    const found = this.sessions.get(session) ?? { id: session, calls: 0 }
     this.sessions.set(session, found)
     ;(call as { session: string }).session = this.#text(session)
   }
