@@ -44,7 +44,7 @@ export function readings(token: string): readonly Reading[] {
   if (isGrouped(parts, marks)) found.push({ digits, decimals: 0, group: point, point: '.' })
   if (isPoint && (by.length === 0 || isGrouped(groups, by)))
     found.push({ digits, decimals: last.length, group: by[0] ?? '', point })
-  return point === '.' ? found.reverse() : found
+  return point === '.' ? found.toReversed() : found
 }
 
 function isGrouped([first = '', ...others]: readonly string[], by: readonly string[]): boolean {
