@@ -46,6 +46,7 @@ const OWN = [
   'dom.js',
   'errors-table.js',
   'faults-table.js',
+  'flows-table.js',
   'format.js',
   'history.js',
   'plot.js',

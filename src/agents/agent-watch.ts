@@ -60,6 +60,8 @@ export class AgentWatch {
   readonly #servers = new Map<string, ServerTools>()
   readonly #readers = new Set<(event: TaskEvent) => void>()
   readonly #onEvict: () => void
+  readonly #onResult = (call: RequestCall, result: unknown): void =>
+    this.#findings.flows.responded(call, result)
 
   constructor(
     options: AgentWatchOptions,
@@ -106,8 +108,7 @@ export class AgentWatch {
 
   /** Returns what is known of the tools of a server, by its address. */
   serverOf(address: string): ServerTools {
-    const known =
-      this.#servers.get(address) ?? new ServerTools(this.#servers.size, this.#findings.flows)
+    const known = this.#servers.get(address) ?? new ServerTools(this.#servers.size, this.#onResult)
     this.#servers.set(address, known)
     return known
   }

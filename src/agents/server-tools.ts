@@ -2,7 +2,6 @@ import type { RequestCall } from '../mcp/call.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import { jsonWeight } from '../base/json/json-weight.ts'
 import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
-import type { DataFlows } from './data-flows.ts'
 
 /** Further tools count as unsafe, and so do those with a longer name. */
 const MAX_TOOLS = 2_000
@@ -18,6 +17,9 @@ const MAX_SCHEMAS = 4 * 1024 * 1024
 export const TOOL_HINTS = ['read_only', 'additive', 'destructive', 'unknown'] as const
 export type ToolHint = (typeof TOOL_HINTS)[number]
 
+/** Receives the result of each call of a tool. */
+type OnResult = (call: RequestCall, result: unknown) => void
+
 interface Declared {
   /** True when the tool may be called again. */
   readonly isSafe: boolean
@@ -30,17 +32,17 @@ export class ServerTools {
   readonly #tools = new Map<string, Declared>()
   readonly #schemas = new Map<string, { readonly schema: unknown; readonly weight: number }>()
   #weight = 0
-  readonly #flows: DataFlows | undefined
+  readonly #onResult: OnResult | undefined
 
-  constructor(id: number, flows?: DataFlows) {
+  constructor(id: number, onResult?: OnResult) {
     this.id = id
-    this.#flows = flows
+    this.#onResult = onResult
   }
 
   /** Learns from the response to a call. */
   learn(call: RequestCall, message: Message): void {
     if (message.kind !== 'result') return
-    if (call.method === 'tools/call') this.#flows?.responded(call, message.result)
+    if (call.method === 'tools/call') this.#onResult?.(call, message.result)
     if (call.method !== 'tools/list') return
     for (const { name, annotations, outputSchema } of listOf(fieldsOf(message.result)['tools'])) {
       const tool = textOf(name)

@@ -11,7 +11,14 @@ import {
   defineFault,
 } from './fault.ts'
 import type { Static, TOptional, TProperties } from 'typebox'
-import { type Lie, type LieContext, findLie, LIE_KINDS, shuffled } from './lib/falsify/lie.ts'
+import {
+  type Lie,
+  type LieContext,
+  fieldOf,
+  findLie,
+  LIE_KINDS,
+  shuffled,
+} from './lib/falsify/lie.ts'
 import { type Earlier, LiedCalls } from './lib/falsify/lied-calls.ts'
 import { type Leaf, rawOf, viewOf } from './lib/falsify/result-view.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
@@ -171,7 +178,7 @@ class Falsehood {
   readonly #facts: LieContext
   /** The places and the JSON of values that are false already, and the true ones. */
   readonly #used = new Set<string>()
-  #others: readonly Leaf[] | undefined
+  #others: ReadonlyMap<string, readonly Leaf[]> | undefined
   #left: number
 
   constructor(ctx: FaultContext, config: Config, earlier: Earlier, text: string) {
@@ -184,7 +191,7 @@ class Falsehood {
       ms: date?.by ?? DAY,
       at: at === undefined ? undefined : [at].flat(),
       schema: ctx.outputSchema(),
-      earlier: () => (this.#others ??= earlier.others.flatMap(leavesIn)),
+      earlier: () => (this.#others ??= byField(earlier.others.flatMap(leavesIn))),
       used: this.#used,
       random: ctx.random,
       nextLoop: ctx.nextLoop,
@@ -232,4 +239,14 @@ function staleText(text: string, { same }: Earlier): string | undefined {
 
 function leavesIn(text: string): readonly Leaf[] {
   return viewOf(text)?.parts.flatMap(({ leaves }) => leaves) ?? []
+}
+
+function byField(leaves: readonly Leaf[]): ReadonlyMap<string, readonly Leaf[]> {
+  const all = new Map<string, Leaf[]>()
+  for (const leaf of leaves) {
+    const own = all.get(fieldOf(leaf))
+    if (own === undefined) all.set(fieldOf(leaf), [leaf])
+    else own.push(leaf)
+  }
+  return all
 }

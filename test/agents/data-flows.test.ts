@@ -3,6 +3,9 @@ import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { type Squall, startSquall } from '../support/commands.ts'
 import type { Tasks } from '../../src/admin/contract/api.ts'
+import { DataFlows } from '../../src/agents/data-flows.ts'
+import { ServerTools } from '../../src/agents/server-tools.ts'
+import type { RequestCall } from '../../src/mcp/call.ts'
 
 const opened = closers()
 
@@ -15,7 +18,7 @@ const TOOLS = [
 const RESULTS: Readonly<Record<string, object>> = {
   find_customer: { structuredContent: CUSTOMER, content: [] },
   read_note: {
-    content: [{ type: 'text', text: '{"note":"Call 030-998877, ask for ticket T99-41ab7"}' }],
+    content: [{ type: 'text', text: '{"note":"Call 030-998877, ask for ticket T99-41ab78"}' }],
   },
 }
 
@@ -75,7 +78,7 @@ it.each([
 it('finds values in JSON within texts', async () => {
   const { squall, call } = await started()
   await call('read_note', {})
-  await call('find_customer', { q: 't99-41ab7' })
+  await call('find_customer', { q: 't99-41ab78' })
   const flow = { from: 'read_note', to: 'find_customer', hint: 'read_only', calls: 1 }
   expect(await flowsOf(squall)).toEqual([flow])
 })
@@ -98,9 +101,19 @@ it('shows the names of tools, and nothing of arguments and results', async () =>
   for (const secret of ['41872', 'Schneider', 'Bern']) expect(all).not.toContain(secret)
 })
 
-it('reads only the first calls of a conversation, and begins another one after a pause', async () => {
-  const { squall, call } = await started()
-  for (let i = 0; i < 70; i++) await call('find_customer', { q: `none ${i}` })
-  await call('refund', { customer: 'CUS-41872' })
-  expect(await flowsOf(squall)).toEqual([])
+it('reads the first calls of a conversation, and begins another one after a pause', () => {
+  const flows = new DataFlows()
+  const server = new ServerTools(0)
+  const call = (name: string, args: object, now: number): void => {
+    const params = { name, arguments: args }
+    const asked = { id: 1, method: 'tools/call', name, params } as unknown as RequestCall
+    flows.asked(asked, 's', server, now)
+    flows.responded(asked, name === 'find' ? { structuredContent: CUSTOMER } : {})
+  }
+  for (let i = 0; i < 64; i++) call('find', {}, 0)
+  call('refund', { to: 'CUS-41872' }, 999)
+  expect(flows.list).toEqual([])
+  call('find', {}, 1_000)
+  call('refund', { to: 'CUS-41872' }, 1_000)
+  expect(flows.list).toEqual([{ from: 'find', to: 'refund', hint: 'unknown', calls: 1 }])
 })

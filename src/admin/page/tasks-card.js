@@ -1,5 +1,6 @@
 import { byId, make, setAttribute, setFacts, setText } from './dom.js'
 import { count, foreign, many, percent } from './format.js'
+import { createFlowsTable } from './flows-table.js'
 import { nameCell, note, Table } from './table.js'
 
 const SHOWN = 50
@@ -13,10 +14,12 @@ export function createTasksCard() {
   /** @type {import('../contract/api.ts').Agents | undefined} */
   let agents
   let askedAt = -Infinity
+  const flowsTable = createFlowsTable()
   const show = () => {
     byId('tasks').hidden = tasks === undefined
     if (tasks === undefined) return
     showNumbers(tasks)
+    flowsTable.show(tasks.flows)
     byId('findings').replaceChildren(...(agents?.findings ?? []).map(showFinding))
     const met = tasks.tasks.filter(({ events }) => events > 0)
     table.show(met, SHOWN)

@@ -23,15 +23,13 @@ export interface Reading {
 const LEAST_KEY = 6
 /** Letters and digits of all scripts; not punctuation, spaces and currency signs. */
 const WORD = /[0-9a-z\u00c0-\u1fff\u2c00-\u2fff\u3040-\uffff]+/g
-/** Three letters in front may be a currency, and those behind a unit; an id has others. */
-const NUMBER =
+/**
+ * Finds numbers, each alone and with its unit. Three letters in front may be a currency; an id has
+ * others.
+ */
+export const NUMBER =
   /(?<![0-9a-z.,]|[0-9a-z]-)(?:[a-z]{3})?(\d+(?:[.,'’_]\d+|[ \u00a0\u202f]\d{3}(?!\d))*)([a-z]*)(?![0-9a-z]|[.,:/-][0-9a-z])/gi
 const SEPARATOR = /[.,'’_ \u00a0\u202f]/g
-
-/** Returns the numbers of a text: each with the letters around it, alone, and with its unit. */
-export function numbersIn(text: string): IterableIterator<RegExpExecArray> {
-  return text.matchAll(NUMBER)
-}
 
 /** Returns the ways to read a number, the usual one first: `4,187` is 4187, or 4.187. */
 export function readings(token: string): readonly Reading[] {
@@ -46,7 +44,7 @@ export function readings(token: string): readonly Reading[] {
   if (isGrouped(parts, marks)) found.push({ digits, decimals: 0, group: point, point: '.' })
   if (isPoint && (by.length === 0 || isGrouped(groups, by)))
     found.push({ digits, decimals: last.length, group: by[0] ?? '', point })
-  return point === '.' ? found.reverse() : found
+  return point === '.' ? found.toReversed() : found
 }
 
 function isGrouped([first = '', ...others]: readonly string[], by: readonly string[]): boolean {
@@ -93,7 +91,7 @@ export function readText(written: string, reader: Reader): void {
     reader.words(words)
   }
   if (signs === 'words') return
-  for (const { index, 1: token = '', 2: unit = '' } of numbersIn(text)) {
+  for (const { index, 1: token = '', 2: unit = '' } of text.matchAll(NUMBER)) {
     // An integer in a path is an id, and other units are words.
     if (unit.length === 1 || unit.length > 3) continue
     if (text[index - 1] === '/' && /^\d+$/.test(token)) continue

@@ -1,5 +1,6 @@
 import { LruMap } from '../../base/lru-map.ts'
 import type { ByteBudget, CacheBudget, EvictableCache } from '../../base/byte-budget.ts'
+import { jsonHash } from '../../base/json/json-hash.ts'
 import { fieldsOf } from '../../base/values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 import type { Call, RequestCall } from '../../mcp/call.ts'
@@ -8,7 +9,7 @@ import { hashOf } from '../../agents/action.ts'
 import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
 import type { ToolHint } from '../../agents/server-tools.ts'
 import type { Task } from '../../agents/task.ts'
-import { type Reader, readText, readValue } from '../../base/text/written-values.ts'
+import { readText, readValue } from '../../base/text/written-values.ts'
 import { formsOf, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
 
@@ -83,7 +84,7 @@ interface Place {
 }
 
 /** The calls of one task, session or client, in which false values are looked for. */
-class Conversation implements Reader {
+class Conversation {
   readonly key: string
   readonly lies: Lie[] = []
   readonly values = new WatchedValues<Mark>()
@@ -91,29 +92,11 @@ class Conversation implements Reader {
   readonly parties = new Set<string>()
   /** The calls that repeat one with a false result; those with one repeat nothing. */
   readonly again = new WeakMap<Call, readonly Lie[] | 'falsified'>()
-  occurred: Occurred | undefined
   usedAt = 0
   bytes = 0
 
   constructor(key: string) {
     this.key = key
-  }
-
-  get wantsWords(): boolean {
-    return this.values.wantsWords
-  }
-
-  seen(hash: number): void {
-    this.occurred?.add(hash)
-  }
-
-  words(words: readonly string[]): void {
-    this.values.words(words)
-  }
-
-  number(form: string): void {
-    this.occurred?.addNumber(form)
-    this.values.number(form)
   }
 }
 
@@ -227,12 +210,12 @@ export class FalseValues implements EvictableCache {
   /** Drops what has occurred: nothing more is falsified in these conversations. */
   evict(): void {
     for (const own of [...this.#followed.values(), ...this.#others.values()])
-      own.occurred = undefined
+      own.values.occurred = undefined
   }
 
   #forget(own: Conversation): void {
-    if (own.occurred !== undefined) this.#memory?.cacheBudget.release(this, OCCURRED_BYTES)
-    own.occurred = undefined
+    if (own.values.occurred !== undefined) this.#memory?.cacheBudget.release(this, OCCURRED_BYTES)
+    own.values.occurred = undefined
   }
 
   #conversation(key: string, records: boolean): Conversation | undefined {
@@ -242,7 +225,7 @@ export class FalseValues implements EvictableCache {
     if (own === undefined) {
       own = new Conversation(key)
       if (this.#memory?.cacheBudget.keep(this, OCCURRED_BYTES) !== false)
-        own.occurred = new Occurred()
+        own.values.occurred = new Occurred()
       this.#others.set(key, own)
     }
     return own
@@ -285,7 +268,7 @@ function usedIn(own: Conversation, call: RequestCall, { party }: Asker): readonl
   own.usedAt = performance.now()
   if (own.parties.size < MAX_PARTIES) own.parties.add(party)
   if (call.method !== 'tools/call') return []
-  readValue(fieldsOf(call.params)['arguments'], own)
+  readValue(fieldsOf(call.params)['arguments'], own.values)
   if (own.lies.length === 0) return []
   const key = keyOf(call)
   const again = own.lies.filter(({ callKey }) => callKey === key)
@@ -300,12 +283,12 @@ function respondedIn(
   result: unknown,
   raw: () => string | undefined,
 ): void {
-  const { occurred, lies } = own
+  const { values, lies } = own
   const isOpen = lies.some(({ isDecided, isVerified }) => !isDecided && !isVerified)
-  if (!isOpen && occurred === undefined) return
+  if (!isOpen && values.occurred === undefined) return
   const text = raw()
-  if (text === undefined) readValue(result, own)
-  else readText(text, own)
+  if (text === undefined) readValue(result, values)
+  else readText(text, values)
   const found = [...(own.values.take() ?? [])]
   const again = own.again.get(call) ?? []
   if (!isOpen || again === 'falsified' || fieldsOf(result)['isError'] === true) return
@@ -326,13 +309,13 @@ function keyOf(call: RequestCall): string {
 }
 
 /** Returns true where a further false value can be followed. */
-function hasPlace({ lies, occurred }: Conversation): boolean {
-  return lies.length < MAX_LIES && occurred?.isFull === false
+function hasPlace({ lies, values }: Conversation): boolean {
+  return lies.length < MAX_LIES && values.occurred?.isFull === false
 }
 
 /** Returns true for a form that may have occurred, other than as a false value that is followed. */
-function hasOccurred(own: Conversation, kind: FalseValue['kind'], form: string): boolean {
-  const { values, occurred } = own
+function hasOccurred({ values }: Conversation, kind: FalseValue['kind'], form: string): boolean {
+  const { occurred } = values
   if (occurred === undefined || values.ownersOf(form).some(({ isTrue }) => !isTrue)) return false
-  return kind === 'text' ? occurred.hasWords(form) : occurred.hasNumber(form)
+  return kind === 'text' ? occurred.hasWords(form) : occurred.has(jsonHash(form))
 }

@@ -31,14 +31,14 @@ export function formsOf({ kind, falseText, trueText }: FalseValue): ValueForms |
 
 /** Returns a number in its canonical form, or words with one space between. */
 function formOf(text: string, kind: FalseValue['kind']): string {
-  const forms: string[] = []
-  const words = (all: readonly string[]) => all.length <= MAX_WORDS && forms.push(all.join(' '))
-  const [plain] = /^-?\d+(?:\.\d+)?$/.exec(text) ?? []
-  if (kind === 'number' && plain !== undefined) return canonical(plain.replace('-', ''))
-  const number = (form: string) => forms.push(form)
-  const [take, leave] = [kind === 'number' ? { number } : { words }, () => undefined]
-  readText(text, { wantsWords: true, words: leave, number: leave, ...take })
-  return forms[0] ?? ''
+  if (kind === 'number')
+    return /^-?\d+(?:\.\d+)?$/.test(text) ? canonical(text.replace('-', '')) : ''
+  let form = ''
+  const words = (all: readonly string[]) => {
+    if (all.length <= MAX_WORDS) form = all.join(' ')
+  }
+  readText(text, { wantsWords: true, words, number: () => undefined })
+  return form
 }
 
 function sizeOf(form: string, kind: FalseValue['kind']): number {

@@ -6,6 +6,8 @@ import { type Reader, readText, readValue, wordHash } from '../../base/text/writ
  * process, each with its owners.
  */
 export class WatchedValues<Owner> implements Reader {
+  /** Remembers all that is read; undefined where nobody needs that. */
+  occurred: Occurred | undefined
   readonly #values = new Map<number, readonly Owner[]>()
   /** The numbers of words of the phrases, by the hash of their first word. */
   readonly #firsts = new Map<number, readonly number[]>()
@@ -53,11 +55,17 @@ export class WatchedValues<Owner> implements Reader {
     if (this.#firsts.size === 0) return
     for (const [at, word] of words.entries())
       for (const count of this.#firsts.get(jsonHash(word)) ?? NONE)
-        this.#find(words.slice(at, at + count).join(' '))
+        this.#find(jsonHash(words.slice(at, at + count).join(' ')))
+  }
+
+  seen(hash: number): void {
+    this.occurred?.add(hash)
   }
 
   number(form: string): void {
-    this.#find(form)
+    const hash = jsonHash(form)
+    this.occurred?.add(hash)
+    this.#find(hash)
   }
 
   /** Returns the owners of what was found since the last time; undefined without any. */
@@ -67,8 +75,8 @@ export class WatchedValues<Owner> implements Reader {
     return found
   }
 
-  #find(form: string): void {
-    for (const owner of this.ownersOf(form)) {
+  #find(hash: number): void {
+    for (const owner of this.#values.get(hash) ?? NONE) {
       this.#found ??= new Set()
       this.#found.add(owner)
     }
@@ -101,20 +109,12 @@ export class Occurred {
     this.#bits[((hash >>> 15) % BITS) >> 5]! |= 1 << ((hash >>> 15) & 31)
   }
 
-  addNumber(form: string): void {
-    this.add(jsonHash(form) | 0)
-  }
-
-  hasNumber(form: string): boolean {
-    return this.#has(jsonHash(form) | 0)
-  }
-
   /** Returns true when all words of a phrase have occurred. */
   hasWords(phrase: string): boolean {
-    return phrase.split(' ').every((word) => this.#has(wordHash(word)))
+    return phrase.split(' ').every((word) => this.has(wordHash(word)))
   }
 
-  #has(hash: number): boolean {
+  has(hash: number): boolean {
     const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
     return this.#isSet(first) && this.#isSet(second)
   }

@@ -154,6 +154,23 @@ slo: { errors: 1%, silent: 40% }
 `,
   },
   {
+    name: 'lying-tool',
+    about: 'results are plausible and wrong',
+    asks: `Results have a plausible wrong value. Do agents look again before they act on one?
+# Let your agents work through the sidecar during the stages: the load alone uses no result.`,
+    rest: `steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: wrong-weather
+    match: { tool: get_weather }
+    faults: [falsify: { number: { by: 5% } }] # a use in a destructive tool is blocked
+stages: [5%, 15%, 30%]
+hold: 60s
+load: { clients: 10, tools: [get_weather] }
+abortOn: { errors: { limit: 5%, for: 10s } }
+slo: { errors: 1%, falsified-used: 0 }
+`,
+  },
+  {
     name: 'rate-limit',
     about: 'a quota is used up',
     asks: 'A quota is used up: 429 with Retry-After. Do clients wait, or retry at once?',

@@ -88,12 +88,13 @@ function agentsSince(time: number): typeof API.agents {
 }
 
 /** Asks for JSON; undefined where the sidecar does not group calls into tasks. */
-async function ifThere<E extends Endpoint>(
+export async function ifThere<E extends Endpoint>(
   admin: SidecarAdmin,
   endpoint: E,
+  client = 'load',
 ): Promise<ResponseOf<E> | undefined> {
   try {
-    return (await askAdmin(admin, endpoint, { client: 'load' })).value
+    return (await askAdmin(admin, endpoint, { client })).value
   } catch (error) {
     if (error instanceof AdminError && error.status === 404) return undefined
     throw error

@@ -249,8 +249,10 @@ export const WHAT_NEXT = defineTool({
     const { environment } = await ask(API.state)
     const { experiments } = control.access
     const recent = await ask(API.history)
+    // A sidecar may not watch agents.
+    const { flows } = (await ask(API.tasks).catch(() => undefined)) ?? {}
     const baselines = join(experiments, BASELINES)
-    const sources = { target: url, experiments, recent, baselines, learns: false }
+    const sources = { target: url, experiments, recent, flows, baselines, learns: false }
     const found = await whatNext(sources).catch((error: unknown) => {
       if (!(error instanceof BaselinesError)) throw error
       throw new DeniedError(`the learned behaviour is unusable: ${error.message}`)

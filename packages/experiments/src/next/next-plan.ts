@@ -45,7 +45,11 @@ export function planFor({ tool, question, reasons }: Rank, setting: PlanSetting)
     hold: durationText(hold),
     load: { clients: 10, rate: Math.min(10, maxRate), tools: [tool], retries: 2, timeout: '5s' },
     abortOn: { errors: { limit: '20%', for: '10s' } },
-    slo: { success: '95%', ...(!question.fails && { p95: `${LONGEST_MS + 2000}ms` }) },
+    slo: {
+      success: '95%',
+      ...(!question.fails && { p95: `${LONGEST_MS + 2000}ms` }),
+      ...(question.ofSources && { 'falsified-used': 0 }),
+    },
   }
   const about = [question.asks, ...reasons].map((line) => `# ${line}\n`).join('')
   return `${about}${stringify(plan)}`

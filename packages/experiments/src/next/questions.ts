@@ -16,6 +16,8 @@ export interface Question {
   readonly write: object
   /** True when the calls fail even if the callers are prepared for it. */
   readonly fails: boolean
+  /** True for a question about tools whose results other tools use. */
+  readonly ofSources?: true
 }
 
 /** The questions to ask about each tool. */
@@ -69,6 +71,15 @@ export const QUESTIONS: readonly Question[] = [
     symptom: 'size',
     write: { truncate: { content: { percent: 50 } } },
     fails: false,
+  },
+  {
+    id: 'wrong',
+    fault: 'falsify',
+    asks: 'Do its callers look again before they act on a wrong value?',
+    symptom: 'size',
+    write: { falsify: {} },
+    fails: false,
+    ofSources: true,
   },
 ]
 

@@ -1,3 +1,4 @@
+import type { Tasks } from '#admin-api'
 import { roundedDuration } from '#base'
 import type { Baseline } from '../slo/baseline.ts'
 import { type Question, QUESTIONS, type Symptom } from './questions.ts'
@@ -42,6 +43,8 @@ export interface Evidence {
   /** The usual behaviour by tool. */
   readonly usual: ReadonlyMap<string, Behaviour>
   readonly past: readonly PastTest[]
+  /** The tools that get values from the results of others, as far as that was seen. */
+  readonly flows?: Tasks['flows'] | undefined
   /** Milliseconds since 1970. */
   readonly at: number
 }
@@ -53,12 +56,18 @@ const MEMORY_DAYS = 30
 const FEW = 30
 /** The load of an experiment and the sidecar measure p95 differently: a factor of two is the same. */
 const SAME = Math.log(2)
+/** The score of a tool whose results feed a destructive one. */
+const DANGER = 0.25
 
 /** Ranks tools and questions, the most urgent first. */
 export function rank(evidence: Evidence): readonly Rank[] {
   const most = Math.max(1, ...evidence.now.map(({ calls }) => calls))
   return evidence.now
-    .flatMap((now) => QUESTIONS.map((question) => rankOf(now, question, most, evidence)))
+    .flatMap((now) =>
+      QUESTIONS.filter(
+        ({ ofSources }) => ofSources !== true || destructiveUse(now, evidence) !== undefined,
+      ).map((question) => rankOf(now, question, most, evidence)),
+    )
     .toSorted((one, other) => other.score - one.score)
 }
 
@@ -71,6 +80,7 @@ function rankOf(now: Behaviour, question: Question, most: number, evidence: Evid
     gap(past, evidence),
     change(now, evidence.usual.get(now.tool), question.symptom),
     likeness(now, past),
+    ...(question.ofSources === true ? [danger(now, evidence)] : []),
   ]
   return {
     tool: now.tool,
@@ -91,6 +101,23 @@ interface Part {
 }
 
 const NOTHING: Part = { score: 0, why: '' }
+
+/** Returns the most frequent use of the results of a tool in a destructive one. */
+function destructiveUse({ tool }: Behaviour, { flows = [] }: Evidence) {
+  const uses = flows.filter(({ from, hint }) => from === tool && hint === 'destructive')
+  return uses.toSorted((one, other) => other.calls - one.calls)[0]
+}
+
+/** Scores that a wrong result may do damage: between equal tests, this one comes first. */
+function danger(now: Behaviour, evidence: Evidence): Part {
+  const use = destructiveUse(now, evidence)
+  if (use === undefined) return NOTHING
+  const times = use.calls === 1 ? 'once' : `${use.calls} times`
+  return {
+    score: DANGER,
+    why: `${use.to}, which is destructive, was called with its values ${times}`,
+  }
+}
 
 /** Scores how long ago, and with what result, the question was asked. */
 function gap(past: readonly PastTest[], { at }: Evidence): Part {

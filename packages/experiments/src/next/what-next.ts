@@ -1,4 +1,4 @@
-import type { History } from '#admin-api'
+import type { History, Tasks } from '#admin-api'
 import { hasUnseen, matchesGlob } from '#base'
 import type { Policy } from '../policy/policy-schema.ts'
 import { baselinesOf, prometheusBaselines, type SeriesChoice } from '../slo/baseline.ts'
@@ -14,6 +14,8 @@ export interface NextSources {
   readonly experiments: string
   /** The last minutes of the sidecar. */
   readonly recent: History
+  /** The tools that get values from the results of others; undefined where that is not watched. */
+  readonly flows: Tasks['flows'] | undefined
   /** The file of the learned behaviour. */
   readonly baselines: string
   /** A Prometheus, in place of that file. */
@@ -27,7 +29,7 @@ export interface NextSources {
  * be read.
  */
 export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
-  const { target, experiments, recent, baselines, prometheus, learns } = sources
+  const { target, experiments, recent, flows, baselines, prometheus, learns } = sources
   const at = Date.now()
   // Both sides of a comparison come from the same source: quantiles over other times differ.
   const seen =
@@ -40,7 +42,7 @@ export async function whatNext(sources: NextSources): Promise<readonly Rank[]> {
       ? await readBaselines(baselines, target)
       : byTool(await prometheusBaselines(prometheus))
   const past = await pastTests(experiments, target)
-  const ranks = rank({ now, usual, past, at })
+  const ranks = rank({ now, usual, past, flows: flows?.filter(({ to }) => isPlainName(to)), at })
   if (learns && prometheus === undefined) await learn(baselines, target, now, at)
   return ranks
 }

@@ -4,6 +4,7 @@ import { AdminError, API, askAdmin, endpointText } from '#admin-api'
 import { plain, shownUrl } from '#base'
 import type { EXPERIMENT_NEXT } from '../commands/next.ts'
 import type { RequestOf } from '../commands/operation.ts'
+import { ifThere } from '../load/sidecar-tasks.ts'
 import { MonitorError } from '../experiment/monitor/ask.ts'
 import { BaselinesError } from '../next/baselines.ts'
 import { planFor, type PlanSetting } from '../next/next-plan.ts'
@@ -63,8 +64,16 @@ async function evidence(url: URL, request: NextRequest) {
   const admin = { url, readToken }
   const { value: state } = await askAdmin(admin, API.state, { client: 'experiment' })
   const { value: recent } = await askAdmin(admin, API.history, { client: 'experiment' })
+  const tasks = await ifThere(admin, API.tasks, 'experiment')
   const baselines = join(experiments, BASELINES)
-  const sources = { target: shownUrl(target), experiments, recent, baselines, prometheus }
+  const sources = {
+    target: shownUrl(target),
+    experiments,
+    recent,
+    flows: tasks?.flows,
+    baselines,
+    prometheus,
+  }
   return { environment: state.environment, ranks: await whatNext({ ...sources, learns: true }) }
 }
 

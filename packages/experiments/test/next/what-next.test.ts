@@ -2,7 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { History } from '../../../../src/admin/contract/api.ts'
+import type { History, Tasks } from '../../../../src/admin/contract/api.ts'
+import { parse } from 'yaml'
+import { planFor } from '../../src/next/next-plan.ts'
 import { isPlainName, whatNext } from '../../src/next/what-next.ts'
 
 let experiments: string
@@ -35,9 +37,9 @@ const OLDER: History = {
   })),
 }
 
-async function ranked(recent: History, target: string) {
+async function ranked(recent: History, target: string, flows?: Tasks['flows']) {
   const baselines = join(experiments, 'baselines.json')
-  const ranks = await whatNext({ target, experiments, recent, baselines, learns: true })
+  const ranks = await whatNext({ target, experiments, recent, flows, baselines, learns: true })
   const { targets } = JSON.parse(await readFile(baselines, 'utf8')) as {
     readonly targets: Readonly<Record<string, { readonly tools: unknown }>>
   }
@@ -59,6 +61,23 @@ it('ranks by the points of an older sidecar, which do not tell p95, sizes and ta
   expect(learned).toMatchObject([
     { tool: 'search', calls: 480, errors: 60, p95: null, bytes: null },
   ])
+})
+
+it('proposes a wrong result first for a tool whose results feed a destructive one', async () => {
+  const quote = { tool: 'get_quote', calls: 40, errors: 2, p95: 0.1, bytes: 90, perTask: 1.5 }
+  const tools = [{ ...quote, tool: 'search', calls: 44 }, quote]
+  const flow = { from: 'get_quote', to: 'pay', hint: 'destructive', calls: 12 } as const
+  const flows = [flow, { ...flow, from: 'search', to: 'open', hint: 'read_only' } as const]
+  const { ranks } = await ranked({ ...OLDER, tools }, 'http://c/mcp', flows)
+  expect(ranks[0]).toMatchObject({ tool: 'get_quote', question: { fault: 'falsify' } })
+  const reason = 'pay, which is destructive, was called with its values 12 times: +0.25'
+  expect(ranks[0]!.reasons).toContain(reason)
+  expect(ranks.filter(({ question }) => question.fault === 'falsify')).toHaveLength(1)
+  const plan = planFor(ranks[0]!, { url: 'http://c/mcp', environment: 'staging', sidecar: {} })
+  expect(parse(plan)).toMatchObject({
+    rules: [{ match: { tool: 'get_quote' }, faults: [{ falsify: {} }] }],
+    slo: { 'falsified-used': 0 },
+  })
 })
 
 it('leaves out names that a plan cannot name exactly, and calls of other methods', () => {

@@ -1,5 +1,5 @@
 import type { TextEdit } from '../../../base/json/json-edit.ts'
-import { numbersIn, type Reading, readings } from '../../../base/text/written-values.ts'
+import { NUMBER, type Reading, readings } from '../../../base/text/written-values.ts'
 
 /** An exact number without its sign: `units` / 10 ** `decimals`. */
 export interface Decimal {
@@ -51,7 +51,7 @@ export function isDistinctNumber({ units }: Decimal): boolean {
 
 /** Returns all readings of all numbers in a text, without dates, times, versions and names. */
 export function readingsIn(text: string): readonly ReadNumber[] {
-  return [...numbersIn(text)].flatMap(({ 0: all, 1: token = '', index }) => {
+  return [...text.matchAll(NUMBER)].flatMap(({ 0: all, 1: token = '', index }) => {
     const start = index + all.indexOf(token)
     const end = start + token.length
     const before = text.slice(Math.max(0, index - 2), index)

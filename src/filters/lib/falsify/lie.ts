@@ -44,8 +44,8 @@ export interface LieContext {
   readonly at: readonly string[] | undefined
   /** The schema of structured content; undefined when it is not known. */
   readonly schema: unknown
-  /** Returns the values of earlier results of the same tool. */
-  readonly earlier: () => readonly Leaf[]
+  /** Returns the values of earlier results of the same tool, by field. */
+  readonly earlier: () => ReadonlyMap<string, readonly Leaf[]>
   /** The pointers and the JSON of false values, and true values that must not come back. */
   readonly used: ReadonlySet<string>
   readonly random: () => number
@@ -83,7 +83,8 @@ export async function findLie(
     !lie.values.some(({ falseText }) => used.has(falseText)) &&
     (schema === undefined || !structured || stillFits(schema, changed(view, lie), before))
   const isUsed = (leaf: Leaf): boolean => used.has(pointerTo(leaf.keys)) || used.has(rawOf(leaf))
-  const facts = { ...ctx, enums: enumsIn(schema) }
+  const known = new Set(parts.flatMap(({ leaves }) => leaves.map(valueIn)))
+  const facts = { ...ctx, enums: enumsIn(schema), known }
   let tries = 0
   let seen = 0
   for (const leaf of shuffled(parts[0]?.leaves ?? [], ctx.random)) {
@@ -140,7 +141,11 @@ function lieOf(view: ResultView, leaf: Leaf | undefined, swap: Swap): Lie | unde
   return edits.length === 0 ? undefined : { edits, values: swap.values, leaf }
 }
 
-type Facts = LieContext & { readonly enums: readonly (readonly unknown[])[] }
+interface Facts extends LieContext {
+  readonly enums: readonly (readonly unknown[])[]
+  /** The values of the result. */
+  readonly known: ReadonlySet<unknown>
+}
 type Attempt = () => Lie | undefined
 
 /** Returns what may make a lie of a value, the most recognisable one first: each takes its time. */
@@ -160,8 +165,9 @@ function swapsOf(
   kind: Exclude<LieKind, RowKind>,
   view: ResultView,
   leaf: Leaf,
-  { share, ms, enums, earlier, random }: Facts,
+  facts: Facts,
 ): readonly Swap[] {
+  const { share, ms, enums, random } = facts
   const value = valueIn(leaf)
   const isId = ID.test(keyOf(leaf))
   if (kind === 'boolean') {
@@ -173,7 +179,7 @@ function swapsOf(
     if (from === undefined) return []
     return kind === 'unit' ? unitSwaps(leaf, from) : numberSwaps(from, share, random)
   }
-  if (kind === 'id') return isId ? otherSwaps(view, leaf, earlier()) : []
+  if (kind === 'id') return isId ? otherSwaps(leaf, facts) : []
   if (typeof value !== 'string') return []
   if (kind === 'date') return dateSwaps(value, ms, random)
   const allowed = enums.filter((values) => values.includes(value)).flat()
@@ -184,7 +190,7 @@ function swapsOf(
       .map((to) => textSwap(value, to))
   }
   const isName = !isId && allowed.length === 0 && value.length <= MAX_TEXT && /^.*\S.*$/.test(value)
-  return isName && shiftedDate(value, 0) !== value ? otherSwaps(view, leaf, earlier()) : []
+  return isName && shiftedDate(value, 0) !== value ? otherSwaps(leaf, facts) : []
 }
 
 /** Proposes other numbers or dates for a result of words alone. */
@@ -248,39 +254,11 @@ function dateSwaps(text: string, ms: number, random: () => number): readonly Swa
   })
 }
 
-/** Kept for all values of a result: made once of the result, and of the earlier ones. */
-const KNOWN = new WeakMap<ResultView, ReadonlySet<unknown>>()
-const BY_FIELD = new WeakMap<readonly Leaf[], ReadonlyMap<string, readonly Leaf[]>>()
-
-function made<K extends object, V>(all: WeakMap<K, V>, key: K, make: () => V): V {
-  const known = all.get(key) ?? make()
-  all.set(key, known)
-  return known
-}
-
-function byField(leaves: readonly Leaf[]): ReadonlyMap<string, readonly Leaf[]> {
-  const all = new Map<string, Leaf[]>()
-  for (const leaf of leaves) {
-    const field = fieldOf(leaf)
-    const own = all.get(field)
-    if (own === undefined) all.set(field, [leaf])
-    else own.push(leaf)
-  }
-  return all
-}
-
 /** Takes the value of the same field from another entity, which this result does not name. */
-function otherSwaps(view: ResultView, leaf: Leaf, earlier: readonly Leaf[]): readonly Swap[] {
+function otherSwaps(leaf: Leaf, { earlier, known }: Facts): readonly Swap[] {
   const value = valueIn(leaf)
-  const inField = made(BY_FIELD, earlier, () => byField(earlier))
-  const others = (inField.get(fieldOf(leaf)) ?? []).filter(
+  const others = (earlier().get(fieldOf(leaf)) ?? []).filter(
     (each) => typeof valueIn(each) === typeof value,
-  )
-  if (others.length === 0) return []
-  const known = made(
-    KNOWN,
-    view,
-    () => new Set(view.parts.flatMap(({ leaves }) => leaves.map(valueIn))),
   )
   const values = [...new Map(others.map((each) => [valueIn(each), each])).values()]
   return values
@@ -294,6 +272,6 @@ function otherSwaps(view: ResultView, leaf: Leaf, earlier: readonly Leaf[]): rea
 }
 
 /** Returns the place of a value, the same for all items of a list. */
-function fieldOf({ keys }: Leaf): string {
+export function fieldOf({ keys }: Leaf): string {
   return keys.map((key) => (/^\d+$/.test(key) ? '*' : key)).join('\0')
 }
