@@ -17,7 +17,7 @@ import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
 import { PublishedCa } from './published-ca.ts'
 import { BodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
-import { readPodEnvironment } from './pod-environment.ts'
+import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
@@ -83,6 +83,8 @@ export interface WebhookOptions {
   readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
   readonly readNamespaces: boolean
   readonly readServices: boolean
+  /** Undefined where the webhook reads none. */
+  readonly budget?: WebhookBudget
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
   /** The time for which reviews are accepted after readiness ended. */
@@ -139,7 +141,8 @@ export async function startWebhook(
   const adminAddress = await admin.listen(options.admin)
   const { certificate: from } = options
   const publishes = from.kind === 'managed' || from.publish !== undefined
-  const needsClient = publishes || options.readNamespaces || options.readServices
+  const needsClient =
+    publishes || options.readNamespaces || options.readServices || options.budget !== undefined
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
   let version: ClusterVersion | undefined
@@ -175,6 +178,8 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
+            budget:
+              kube && options.budget && readBudget(kube, options.budget, options.settings.prefix),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
