@@ -6,7 +6,6 @@ export interface MetricSpec {
   readonly labels: readonly string[]
   /** Upper bounds in ascending order, without the infinite one; histograms only. */
   readonly buckets?: readonly number[]
-  /** The buckets of the detail `basic`. */
   readonly basic?: readonly number[]
 }
 
