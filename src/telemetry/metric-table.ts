@@ -12,7 +12,7 @@ export interface MetricSpec {
 /** The choices of `--metrics-detail`. */
 export const METRICS_DETAILS = ['basic', 'full'] as const
 
-/** How much a scrape shows: `basic` has fewer buckets, and histograms for all tools together. */
+/** The detail of a scrape: `basic` has fewer buckets, and histograms for all tools together. */
 export type MetricsDetail = (typeof METRICS_DETAILS)[number]
 
 // From a cache hit to the longest time that clients wait. Deadlines and alerts use bounds of both.

@@ -221,14 +221,14 @@ export async function rejectOverBudget(
   chaos: { readonly namespace: string; readonly prefix: string; readonly wasSeen: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { refusal, isThere } = await askBudget(
+  const { denial, isThere } = await askBudget(
     client,
     budget,
     { ...chaos, now: client.now() },
     { signal },
   )
-  if (refusal === undefined) return isThere
-  throw new UsageError('OVER_BUDGET', refusal, 'wait, or ask who set it; squall stop works always')
+  if (denial === undefined) return isThere
+  throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop works always')
 }
 
 /** The option of the commands that list pods by the label of the injector. */

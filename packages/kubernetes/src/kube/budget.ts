@@ -26,7 +26,7 @@ export function budgetOf(env: Readonly<Record<string, string | undefined>>): Bud
 /** The decision about new chaos. */
 export interface BudgetDecision {
   /** The reason why nothing new may begin. */
-  readonly refusal: string | undefined
+  readonly denial: string | undefined
   /** False where there is none, or it could not be read. */
   readonly isThere: boolean
 }
@@ -42,21 +42,21 @@ export async function askBudget(
   { signal }: Limits,
 ): Promise<BudgetDecision> {
   const where = `the ConfigMap ${BUDGET} in ${namespace}`
-  const refused = (why: string) => `no new chaos in ${chaos.namespace}, by ${where}: ${why}`
+  const denied = (why: string) => `no new chaos in ${chaos.namespace}, by ${where}: ${why}`
   try {
     const ref = { kind: CONFIG_MAPS, namespace, name: BUDGET }
     const found = await client.find(ref, { signal, timeoutMs: TIMEOUT_MS })
     if (found === undefined) {
-      const refusal = requireBudget ? refused('it does not exist, but is required') : undefined
-      return { refusal, isThere: false }
+      const denial = requireBudget ? denied('it does not exist, but is required') : undefined
+      return { denial, isThere: false }
     }
     const why = decideBudget(found, chaos)
-    return { refusal: why === undefined ? undefined : refused(why), isThere: true }
+    return { denial: why === undefined ? undefined : denied(why), isThere: true }
   } catch (error) {
     const { message } = asKubeError(error)
     if (signal?.aborted) throw error
     const isSafe = !requireBudget && !chaos.wasSeen
-    return { refusal: isSafe ? undefined : refused(message), isThere: false }
+    return { denial: isSafe ? undefined : denied(message), isThere: false }
   }
 }
 

@@ -36,8 +36,8 @@ export function decideBudget(budget: Fields, chaos: NewChaos): string | undefine
   }
   const { namespace } = chaos
   for (const scope of [`.${namespace}`, '']) {
-    const refusal = decideFreeze(data, scope, budget, chaos)
-    if (refusal !== undefined) return refusal
+    const denial = decideFreeze(data, scope, budget, chaos)
+    if (denial !== undefined) return denial
   }
   // The windows of a namespace replace those of the cluster.
   return decideWindows(data, `windows.${namespace}` in data ? `.${namespace}` : '', budget, chaos)

@@ -43,10 +43,10 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
       return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
     if (!checked.canAct) return accepted('valid')
-    const refusal = beginsChaos(object, oldObject)
+    const denial = beginsChaos(object, oldObject)
       ? await parts.budget?.(review.namespace, serverTime(object))
       : undefined
-    return refusal === undefined ? inProduction(review, parts) : denied('budget', refusal)
+    return denial === undefined ? inProduction(review, parts) : denied('budget', denial)
   })
 }
 
@@ -76,8 +76,8 @@ function hasSameData(one: Fields, other: Fields): boolean {
 }
 
 /**
- * Returns true for rules that were not there before, and at the end of a stop. The stop itself, and
- * the rules that an experiment restores, are never held up.
+ * Returns true for rules that were not there before, and at the end of a stop; false for the stop
+ * itself, and for rules that an experiment restores.
  */
 function beginsChaos(object: Fields, oldObject: Fields | undefined): boolean {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]

@@ -45,15 +45,20 @@ export interface WebhookBudget {
 /** Asks the budget at each review; once it was there, an unreadable one allows nothing. */
 export function readBudget(
   client: KubeClient,
-  { requireBudget, systemNamespace = client.namespace }: WebhookBudget,
-  prefix: string,
-): (namespace: string, now: number) => Promise<string | undefined> {
-  let wasSeen = false
+  options: {
+    readonly budget?: WebhookBudget | undefined
+    readonly settings: { readonly prefix: string }
+  },
+): ((namespace: string, now: number) => Promise<string | undefined>) | undefined {
+  if (options.budget === undefined) return undefined
+  const { requireBudget, systemNamespace = client.namespace } = options.budget
+  const { prefix } = options.settings
   const budget = { systemNamespace, requireBudget }
+  let wasSeen = false
   return async (namespace, now) => {
     const decision = await askBudget(client, budget, { namespace, now, prefix, wasSeen }, {})
     wasSeen ||= decision.isThere
-    return decision.refusal
+    return decision.denial
   }
 }
 

@@ -141,8 +141,7 @@ export async function startWebhook(
   const adminAddress = await admin.listen(options.admin)
   const { certificate: from } = options
   const publishes = from.kind === 'managed' || from.publish !== undefined
-  const needsClient =
-    publishes || options.readNamespaces || options.readServices || options.budget !== undefined
+  const needsClient = publishes || readsCluster(options)
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
   let version: ClusterVersion | undefined
@@ -178,8 +177,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            budget:
-              kube && options.budget && readBudget(kube, options.budget, options.settings.prefix),
+            budget: kube && readBudget(kube, options),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -215,6 +213,10 @@ export async function startWebhook(
     await close(0)
     throw error
   }
+}
+
+function readsCluster({ readNamespaces, readServices, budget }: WebhookOptions): boolean {
+  return readNamespaces || readServices || budget !== undefined
 }
 
 async function follow(

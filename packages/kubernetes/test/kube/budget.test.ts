@@ -32,8 +32,8 @@ describe('a budget', () => {
       '2026-12-24T12:00:00Z',
       'frozen until freeze.shop is removed; set by owner',
     ],
-  ])('%j at %s: %s', (data, at, refusal) => {
-    expect(decided(data, at)).toBe(refusal)
+  ])('%j at %s: %s', (data, at, denial) => {
+    expect(decided(data, at)).toBe(denial)
   })
 
   // 2026-11-27 is a Friday.
@@ -45,10 +45,10 @@ describe('a budget', () => {
     ['2026-11-28T12:00:00Z', '2026-11-30T09:00:00Z'],
   ])('with windows, at %s: closed until %s', (at, opens) => {
     const windows = 'mon-fri 09:00-16:00, sat 10:00-12:00'
-    const refusal = decided({ windows, by: 'sre' }, at)
-    if (opens === undefined) expect(refusal).toBeUndefined()
+    const denial = decided({ windows, by: 'sre' }, at)
+    if (opens === undefined) expect(denial).toBeUndefined()
     else
-      expect(refusal).toBe(
+      expect(denial).toBe(
         `closed until ${opens}, outside of the windows ${windows} UTC; set by sre`,
       )
   })

@@ -203,9 +203,9 @@ export class PodSidecars implements Sidecars {
     const { annotations } = metadataOf(configMap ?? {})
     const wasSeen = annotations[budgetAnnotation(prefix)] !== undefined
     const chaos = { namespace, prefix, wasSeen, now: this.#client.now() }
-    const { refusal } = await askBudget(this.#client, this.#budget, chaos, {})
-    if (refusal === undefined) return []
-    return [{ code: 'OVER_BUDGET', wrong: refusal, fix: 'wait, or ask who set it' }]
+    const { denial } = await askBudget(this.#client, this.#budget, chaos, {})
+    if (denial === undefined) return []
+    return [{ code: 'OVER_BUDGET', wrong: denial, fix: 'wait, or ask who set it' }]
   }
 
   /** Waits until all pods have read what was restored. */
