@@ -140,8 +140,6 @@ export async function startWebhook(
   })
   const adminAddress = await admin.listen(options.admin)
   const { certificate: from } = options
-  const publishes = from.kind === 'managed' || from.publish !== undefined
-  const needsClient = publishes || readsCluster(options)
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
   let version: ClusterVersion | undefined
@@ -153,7 +151,7 @@ export async function startWebhook(
     await admin.close()
   }
   try {
-    kube = needsClient ? await client() : undefined
+    kube = readsCluster(options) ? await client() : undefined
     if (kube === undefined) versionClient = await options.versionClient?.()
     version = new ClusterVersion({
       client: kube ?? versionClient,
@@ -215,8 +213,10 @@ export async function startWebhook(
   }
 }
 
-function readsCluster({ readNamespaces, readServices, budget }: WebhookOptions): boolean {
-  return readNamespaces || readServices || budget !== undefined
+function readsCluster(options: WebhookOptions): boolean {
+  const { certificate, readNamespaces, readServices, budget } = options
+  const publishes = certificate.kind === 'managed' || certificate.publish !== undefined
+  return publishes || readNamespaces || readServices || budget !== undefined
 }
 
 async function follow(
