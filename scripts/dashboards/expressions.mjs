@@ -10,7 +10,7 @@ export function increase(metric, selector, by = '') {
   return `sum${grouped(by)} (increase(${metric}{${selector}}[$__range]))`
 }
 
-/** The same as a whole number: Prometheus extrapolates to the ends of the range. */
+/** The same without fractions: Prometheus extrapolates to the ends of the range. */
 export function count(metric, selector, by = '') {
   return `round(${increase(metric, selector, by)})`
 }

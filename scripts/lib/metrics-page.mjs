@@ -34,7 +34,7 @@ Most default metrics of Node.js are served as well: \`process_*\` and \`nodejs_*
 - \`basic\`, the default: at most 500 series for 20 tools that are called and 5 rules. Histograms have the buckets in bold. \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\` and \`squall_result_bytes\` count all tools together, as \`tool="*"\`; \`squall_after_fault_total\` does, too, except for the verdicts \`runaway\` and \`possible_duplicate\`, which alerts name with their tool.
 - \`full\`: all buckets, each tool apart, and \`squall_errors_total\`; about four times as many series.
 
-Sums and counts over all tools are the same with both. Dashboards, recording rules and alerts work with both: panels of durations by tool then show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` show each tool in any case. Latencies that \`squall next\` reads from Prometheus need \`full\`.
+Sums and counts over all tools are the same with both. Dashboards, recording rules and alerts work with both: panels of durations by tool then show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` show each tool in any case. Latencies of tools that are read from Prometheus for objectives need \`full\`.
 `
 }
 

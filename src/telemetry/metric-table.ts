@@ -6,14 +6,13 @@ export interface MetricSpec {
   readonly labels: readonly string[]
   /** Upper bounds in ascending order, without the infinite one; histograms only. */
   readonly buckets?: readonly number[]
-  /** The buckets of the detail `basic`. */
   readonly basic?: readonly number[]
 }
 
 /** The choices of `--metrics-detail`. */
 export const METRICS_DETAILS = ['basic', 'full'] as const
 
-/** How much a scrape shows: `basic` has fewer buckets, and histograms for all tools together. */
+/** The detail of a scrape: `basic` has fewer buckets, and histograms for all tools together. */
 export type MetricsDetail = (typeof METRICS_DETAILS)[number]
 
 // From a cache hit to the longest time that clients wait. Deadlines and alerts use bounds of both.

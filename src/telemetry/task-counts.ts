@@ -91,8 +91,7 @@ export class TaskCounts {
     const labels = { tool: this.#label(tool), fault, verdict }
     this.#after.add(labels, trace)
     if (this.#shownAfter === this.#after) return
-    const shown = ALERTED.has(verdict) ? labels : { ...labels, tool: ALL_TOOLS }
-    this.#shownAfter.add(shown, trace)
+    this.#shownAfter.add(ALERTED.has(verdict) ? labels : { ...labels, tool: ALL_TOOLS }, trace)
   }
 
   /** Counts a call that was executed twice; `idempotent` says whether its tool declares that safe. */

@@ -112,7 +112,7 @@ true
 {{- end -}}
 
 {{- define "squall.needsApiServer" -}}
-{{- if or (include "squall.publishesCa" .) .Values.webhook.readNamespaces .Values.webhook.readServices -}}
+{{- if or (include "squall.publishesCa" .) .Values.webhook.readNamespaces .Values.webhook.readServices .Values.budget.enabled -}}
 true
 {{- end -}}
 {{- end -}}

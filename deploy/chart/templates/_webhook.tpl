@@ -8,9 +8,11 @@
 {{- if eq .Values.certificates.mode "selfManaged" }}
 - --tls-secret={{ include "squall.certificateSecret" . }}
 - --tls-host={{ include "squall.host" . }}
-- --namespace={{ .Release.Namespace }}
 {{- else }}
 - --tls-dir=/etc/squall/tls
+{{- end }}
+{{- if or .Values.budget.enabled (eq .Values.certificates.mode "selfManaged") }}
+- --namespace={{ .Release.Namespace }}
 {{- end }}
 {{- if include "squall.publishesCa" . }}
 - --webhook-configuration={{ include "squall.fullname" . }}
@@ -26,6 +28,12 @@
 {{- end }}
 {{- if .Values.webhook.readServices }}
 - --read-services
+{{- end }}
+{{- if .Values.budget.enabled }}
+- --read-budget
+{{- if .Values.budget.required }}
+- --require-budget
+{{- end }}
 {{- end }}
 - --review-timeout={{ sub .Values.webhook.timeoutSeconds 1 }}s
 - --log-level={{ .Values.webhook.logLevel }}

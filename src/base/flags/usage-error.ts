@@ -19,6 +19,7 @@ export type UsageCode =
   | 'CANNOT_START'
   | 'PRODUCTION'
   | 'IN_USE'
+  | 'OVER_BUDGET'
 
 /** Invalid input on the command line or in the environment: what is wrong, and how to fix it. */
 export class UsageError extends Error {

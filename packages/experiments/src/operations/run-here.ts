@@ -1,4 +1,5 @@
 import {
+  budgetOf,
   clientFor,
   isKubeError,
   type KubeClient,
@@ -55,7 +56,11 @@ export async function withSidecars<T>(
   }
   const client = await clientFor(cluster)
   try {
-    const sidecars = new PodSidecars(client, spec, { prefix, readToken })
+    const sidecars = new PodSidecars(client, spec, {
+      prefix,
+      readToken,
+      budget: budgetOf(access.cluster.env),
+    })
     return await use({ plan, sidecars, ...checks }, client)
   } finally {
     await client.close()

@@ -1,3 +1,4 @@
+import { budgetOf } from '../../../kubernetes/src/kube/budget.ts'
 import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
@@ -94,7 +95,7 @@ export async function podsStage(...more: readonly string[]): Promise<PodsStage> 
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     const { plan } = read
     if (plan.sidecar.kind !== 'pods') throw new Error('the plan is for one sidecar')
-    const options = { prefix: 'squall.dev/', readToken: undefined }
+    const options = { prefix: 'squall.dev/', readToken: undefined, budget: budgetOf({}) }
     return { plan, sidecars: new PodSidecars(shop.client, plan.sidecar, options) }
   }
   const run: PodsStage['run'] = async (changes = {}, options = {}) =>

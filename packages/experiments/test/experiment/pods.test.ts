@@ -52,3 +52,13 @@ test('a stage that ends early has the counts of the sidecars', async () => {
   expect(code).toBe('SLO')
   expect(stages[0]!.matched).toBeGreaterThan(0)
 })
+
+test('a freeze of the cluster rejects an experiment, which changes nothing', async () => {
+  const before = stage.configMap()
+  const path = '/api/v1/namespaces/squall-system/configmaps/squall-budget'
+  stage.shop.api.put(path, { data: { freeze: 'true', by: 'sre' } })
+  expect((await stage.rejected()).join('\n')).toMatch(
+    /OVER_BUDGET: no new chaos in shop, by the ConfigMap squall-budget.*; set by sre/,
+  )
+  expect(stage.configMap()).toEqual(before)
+})

@@ -22,14 +22,19 @@ import {
 import { configMapKeys, gitOpsWarning, lastChange, textBefore } from '../kube/config-map-rules.ts'
 import { findBypasses } from '../kube/bypassed-pods.ts'
 import { retryConflicts } from '../kube/kube-error.ts'
-import { CONFIG_MAPS } from '../kube/resources.ts'
+import { CONFIG_MAPS, metadataOf } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
 import { type ProductionCheck, isAhead, ruleEnd } from '#rules'
 import { isStopped } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
+import { type BudgetOptions, budgetAnnotation } from '../kube/budget.ts'
 import { readCheckedRules, invalidCombination, invalidFile, UsageError } from '#cli'
-import { rejectProductionNamespace, type RolloutRequest } from './cluster-options.ts'
+import {
+  rejectOverBudget,
+  rejectProductionNamespace,
+  type RolloutRequest,
+} from './cluster-options.ts'
 import { openPodLines } from '../kube/progress-output.ts'
 import {
   confirmPods,
@@ -57,6 +62,7 @@ export interface ApplyRequest extends RolloutRequest {
   /** Replaces claimed rules, and rules that end by rules without an end. */
   readonly force: boolean
   readonly wait: boolean
+  readonly budget: BudgetOptions
 }
 
 interface Run extends Rollout {
@@ -151,6 +157,11 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const target = { ...asked, text: textWithTimes(asked.text, writing) }
   const replacing = { before, key, text: target.text, prefix, now }
   if (canAct) rejectAhead(replacing)
+  // Not by --force: the budget is of the cluster, and whoever set it can change it.
+  const wasSeen = metadataOf(before ?? {}).annotations[budgetAnnotation(prefix)] !== undefined
+  const chaos = { namespace, prefix, wasSeen }
+  const seesBudget =
+    canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   // Rules that do nothing end faults, and a dry run changes nothing.
   if (canAct && !request.force && !request.dryRun) {
     rejectClaimed(replacing)
@@ -158,7 +169,12 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
     await confirmEndless(replacing, isTerminal, signal)
   }
   const targets = targetsOf(pods, target.text, textBefore(before, key))
-  return { before, target, targets, keys: mergedKeys(before, target, targets.pods) }
+  return {
+    before,
+    target: { ...target, seesBudget },
+    targets,
+    keys: mergedKeys(before, target, targets.pods),
+  }
 }
 
 /** Records the change, and makes the kubelet deliver it. */

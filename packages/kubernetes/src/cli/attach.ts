@@ -10,12 +10,14 @@ import {
 import { armedText } from '../kube/await-rules.ts'
 import { recordAttached, userName } from '../kube/audit.ts'
 import { metadataOf, PODS } from '../kube/resources.ts'
+import type { BudgetOptions } from '../kube/budget.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import type { ProductionCheck } from '#rules'
 import { invalidFile, readCheckedRules } from '#cli'
 import {
   namespaceLabels,
+  rejectOverBudget,
   rejectProductionNamespace,
   type RolloutRequest,
 } from './cluster-options.ts'
@@ -37,6 +39,7 @@ interface AttachRequest extends DetachRequest {
   readonly production: ProductionCheck | undefined
   readonly environment: string | undefined
   readonly environmentLabel: string
+  readonly budget: BudgetOptions
 }
 
 /** The text stays in the pod until the pod is deleted. */
@@ -147,6 +150,8 @@ async function rejectNamespace(
   signal: AbortSignal,
 ): Promise<void> {
   await rejectProductionNamespace(client, namespace, request, signal)
+  const chaos = { namespace, prefix: request.cluster.prefix, wasSeen: false }
+  await rejectOverBudget(client, request.budget, chaos, signal)
   const labels = (await namespaceLabels(client, namespace, signal)) ?? {}
   const disabled = `${request.cluster.prefix}injection`
   if (labels[disabled] === 'disabled' || namespace.startsWith('kube-')) {

@@ -1,5 +1,6 @@
 import { objectName } from '../injector/value-checks.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
+import { askBudget, type BudgetOptions, SYSTEM_NAMESPACE } from '../kube/budget.ts'
 import { isKubeError } from '../kube/kube-error.ts'
 import {
   asText,
@@ -200,6 +201,34 @@ export const CLUSTER_FLAGS = {
   }),
   ...annotationPrefixFlag(CLUSTER),
   ...readTokenFlag(CLUSTER),
+}
+
+/** The options of the commands that begin chaos. */
+export const BUDGET_FLAGS = group(CLUSTER, {
+  systemNamespace: one(
+    'name',
+    'namespace of the ConfigMap squall-budget, which limits new chaos',
+    parseObjectName,
+    { default: SYSTEM_NAMESPACE },
+  ),
+  requireBudget: toggle('begin nothing new where squall-budget cannot be read'),
+})
+
+/** Rejects new chaos that the budget of the cluster does not allow. Throws a `UsageError`. */
+export async function rejectOverBudget(
+  client: KubeClient,
+  budget: BudgetOptions,
+  chaos: { readonly namespace: string; readonly prefix: string; readonly wasSeen: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { denial, isThere } = await askBudget(
+    client,
+    budget,
+    { ...chaos, now: client.now() },
+    { signal },
+  )
+  if (denial === undefined) return isThere
+  throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop works always')
 }
 
 /** The option of the commands that list pods by the label of the injector. */

@@ -14,6 +14,7 @@ import {
   toggle,
 } from '#cli'
 import {
+  BUDGET_FLAGS,
   CLUSTER_FLAGS,
   parseObjectName,
   rolloutOf,
@@ -58,6 +59,7 @@ export const APPLY = defineCommand({
       ),
     }),
     ...CLUSTER_FLAGS,
+    ...BUDGET_FLAGS,
     ...UNLABELLED_FLAG,
     selector: {
       ...CLUSTER_FLAGS.selector,
@@ -80,6 +82,7 @@ pods are annotated so that the kubelet delivers it at once.`,
     production: productionOf(flags, context.env),
     lastsMs: flags.for,
     force: flags.force,
+    budget: flags,
     wait: !flags.noWait,
   }),
   start: async (request) => (await import('../cli/apply.ts')).applyCommand(request),

@@ -15,7 +15,7 @@ import {
   readVersion,
   toggle,
 } from '#cli'
-import { CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-options.ts'
+import { BUDGET_FLAGS, CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-options.ts'
 import { NEEDS_RULES } from './apply.ts'
 import { attachedFor } from './attached.ts'
 
@@ -57,6 +57,7 @@ export const ATTACH = defineCommand({
       ),
     }),
     ...POD_FLAGS,
+    ...BUDGET_FLAGS,
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
@@ -93,6 +94,7 @@ or squall attach --undo ends it. Open connections stay with your MCP server.`,
       production: undo ? undefined : productionOf(flags, context.env),
       environment: flags.environment?.text,
       environmentLabel: flags.environmentLabel,
+      budget: flags,
     }
   },
   start: async ({ file, ...request }) => {

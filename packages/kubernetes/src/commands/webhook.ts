@@ -50,6 +50,10 @@ export const WEBHOOK = defineCommand({
       readServices: toggle(
         'read Services, to warn about those that bypass the sidecar; requires permission to list services',
       ),
+      readBudget: toggle(
+        'deny new rules that the ConfigMap squall-budget of --namespace does not allow; requires permission to get it',
+      ),
+      requireBudget: toggle('with --read-budget, deny new rules where it cannot be read'),
     }),
     ...CERTIFICATE_FLAGS,
     ...group('The API server:', {
@@ -106,6 +110,9 @@ Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on
       minor: flags.kubernetesVersion,
       readNamespaces: flags.readNamespaces,
       readServices: flags.readServices,
+      ...(flags.readBudget && {
+        budget: { requireBudget: flags.requireBudget, systemNamespace: namespace },
+      }),
       tls: webhookTlsOf(flags),
       cluster: { namespace, kubeconfig, context, caFile: flags.clusterCa, env },
       maxReviewBytes: flags.maxReview,

@@ -8,6 +8,7 @@ import {
   type RulesVersion,
   SEPARATE_KEYS,
 } from '#rules'
+import { budgetAnnotation } from './budget.ts'
 import {
   WHOLE_MOUNT,
   changeConfigMap,
@@ -35,6 +36,8 @@ export interface RulesTarget {
   readonly prefix: string
   /** The user's name as the API server knows it. */
   readonly by?: string | undefined
+  /** Notes that the cluster has a budget, for later without it. */
+  readonly seesBudget?: boolean
 }
 
 /** A pod, and the digest that its sidecar should report. */
@@ -143,14 +146,17 @@ async function writeKey(
   before: Fields | undefined,
   limits: Limits,
 ): Promise<WrittenRules> {
-  const { namespace, configMap, key, text, prefix, by } = target
+  const { namespace, configMap, key, text, prefix, by, seesBudget } = target
   if (before !== undefined && fieldsOf(before['data'])[key] === text) {
     return { change: 'unchanged', kept: before }
   }
   const label = `${prefix}${RULES_LABEL}`
   const known = metadataOf(before ?? {}).labels[label]
   const labels = { [label]: before === undefined ? ALL_KEYS : (known ?? labelFor(before, target)) }
-  const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
+  const annotations = {
+    ...(by !== undefined && { [`${prefix}applied-by`]: by }),
+    ...(seesBudget === true && { [budgetAnnotation(prefix)]: 'seen' }),
+  }
   const change = { labels, annotations, data: { [key]: text } }
   const kept = await changeConfigMap(client, { namespace, name: configMap }, before, change, limits)
   return { change: before === undefined ? 'created' : 'changed', kept }

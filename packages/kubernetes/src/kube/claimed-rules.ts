@@ -39,7 +39,7 @@ export class ClaimLostError extends Error {
 }
 
 /** The key with the backup; sidecars read it as no rules, because its name has no `.yaml`. */
-const BACKUP_KEY = 'squall-experiment-backup'
+export const BACKUP_KEY = 'squall-experiment-backup'
 
 /** Returns the claim of a ConfigMap. */
 export function claimOf(configMap: Fields | undefined, prefix: string): Claim | undefined {
@@ -157,6 +157,11 @@ function backupOf(configMap: Fields): Backup | undefined {
     return undefined
   }
   return { text: before, existed }
+}
+
+/** Returns true for the text that a backup restores. */
+export function isBackup(backup: string | undefined, text: string): boolean {
+  return backup !== undefined && fieldsOf(jsonOf(Buffer.from(backup)))['text'] === text
 }
 
 function annotationOf({ prefix }: Pick<ClaimedKey, 'prefix'>): string {

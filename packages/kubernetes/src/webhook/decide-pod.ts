@@ -31,6 +31,8 @@ export interface DecideParts {
   readonly podEnvironment: PodEnvironment
   /** Kubernetes 1.`minor`, when it is known. */
   readonly minor: () => number | undefined
+  /** Returns why no new chaos may begin; undefined where no budget is read. */
+  readonly budget?: ((namespace: string, now: number) => Promise<string | undefined>) | undefined
 }
 
 /** Reports an internal failure: the reason for metrics, and the message for the user. */

@@ -1,7 +1,15 @@
 import { type Fields, instantText, sameJson, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
-import { isAhead, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
-import { configMapKeys, serverTime } from '../kube/config-map-rules.ts'
+import {
+  isAhead,
+  isRulesFileName,
+  productionText,
+  RULES_LABEL,
+  SEPARATE_KEYS,
+  STOP_KEY,
+} from '#rules'
+import { BACKUP_KEY, isBackup } from '../kube/claimed-rules.ts'
+import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { checkKeys, type RulesChecker } from './check-rules.ts'
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
@@ -9,7 +17,7 @@ import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
 /** The inputs of decisions about rules. */
-export interface RulesParts extends Pick<DecideParts, 'settings' | 'podEnvironment'> {
+export interface RulesParts extends Pick<DecideParts, 'settings' | 'podEnvironment' | 'budget'> {
   readonly checker: RulesChecker
 }
 
@@ -34,7 +42,11 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
       const at = `appliedAt ${instantText(checked.appliedAt)} is ahead of the clock of the API server`
       return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
-    return checked.canAct ? inProduction(review, parts) : accepted('valid')
+    if (!checked.canAct) return accepted('valid')
+    const denial = beginsChaos(object, oldObject)
+      ? await parts.budget?.(review.namespace, serverTime(object))
+      : undefined
+    return denial === undefined ? inProduction(review, parts) : denied('budget', denial)
   })
 }
 
@@ -61,6 +73,21 @@ function labelOf(configMap: Fields, { settings }: RulesParts): string | undefine
 
 function hasSameData(one: Fields, other: Fields): boolean {
   return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
+}
+
+/**
+ * Returns true for rules that were not there before, and at the end of a stop; false for the stop
+ * itself, and for rules that an experiment restores.
+ */
+function beginsChaos(object: Fields, oldObject: Fields | undefined): boolean {
+  const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
+  if (before[STOP_KEY] !== undefined && now[STOP_KEY] === undefined) return true
+  const restored = now[BACKUP_KEY] === undefined ? before[BACKUP_KEY] : undefined
+  return [...configMapKeys(object)].some(([key, bytes]) => {
+    if (!isRulesFileName(key)) return false
+    const text = Buffer.from(bytes).toString('utf8')
+    return text !== textBefore(oldObject, key) && !isBackup(restored, text)
+  })
 }
 
 /** Rejects rules that could act in production, unless the owner of the namespace allows it. */

@@ -1,5 +1,6 @@
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
+import { askBudget } from '../kube/budget.ts'
 import { NAMESPACES, metadataOf } from '../kube/resources.ts'
 import { DecideError, NO_POD_ENVIRONMENT, type PodEnvironment } from './decide-pod.ts'
 
@@ -32,6 +33,32 @@ export function readPodEnvironment(
   return {
     namespace: reads.readNamespaces ? namespace : NO_POD_ENVIRONMENT.namespace,
     services: reads.readServices ? services : NO_POD_ENVIRONMENT.services,
+  }
+}
+
+/** The budget that rules obey; by default in the namespace of the webhook. */
+export interface WebhookBudget {
+  readonly requireBudget: boolean
+  readonly systemNamespace?: string | undefined
+}
+
+/** Asks the budget at each review; once it was there, an unreadable one allows nothing. */
+export function readBudget(
+  client: KubeClient,
+  options: {
+    readonly budget?: WebhookBudget | undefined
+    readonly settings: { readonly prefix: string }
+  },
+): ((namespace: string, now: number) => Promise<string | undefined>) | undefined {
+  if (options.budget === undefined) return undefined
+  const { requireBudget, systemNamespace = client.namespace } = options.budget
+  const { prefix } = options.settings
+  const budget = { systemNamespace, requireBudget }
+  let wasSeen = false
+  return async (namespace, now) => {
+    const decision = await askBudget(client, budget, { namespace, now, prefix, wasSeen }, {})
+    wasSeen ||= decision.isThere
+    return decision.denial
   }
 }
 

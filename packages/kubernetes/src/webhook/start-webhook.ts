@@ -17,7 +17,7 @@ import type { CertificateParts, PublishOptions } from './ca-publisher.ts'
 import { PublishedCa } from './published-ca.ts'
 import { BodyBudget } from './review-body.ts'
 import { createReviewServer } from './review-server.ts'
-import { readPodEnvironment } from './pod-environment.ts'
+import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-environment.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
@@ -83,6 +83,8 @@ export interface WebhookOptions {
   readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
   readonly readNamespaces: boolean
   readonly readServices: boolean
+  /** Undefined where the webhook reads none. */
+  readonly budget?: WebhookBudget
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
   /** The time for which reviews are accepted after readiness ended. */
@@ -138,8 +140,6 @@ export async function startWebhook(
   })
   const adminAddress = await admin.listen(options.admin)
   const { certificate: from } = options
-  const publishes = from.kind === 'managed' || from.publish !== undefined
-  const needsClient = publishes || options.readNamespaces || options.readServices
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
   let version: ClusterVersion | undefined
@@ -151,7 +151,7 @@ export async function startWebhook(
     await admin.close()
   }
   try {
-    kube = needsClient ? await client() : undefined
+    kube = readsCluster(options) ? await client() : undefined
     if (kube === undefined) versionClient = await options.versionClient?.()
     version = new ClusterVersion({
       client: kube ?? versionClient,
@@ -175,6 +175,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
+            budget: kube && readBudget(kube, options),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -210,6 +211,12 @@ export async function startWebhook(
     await close(0)
     throw error
   }
+}
+
+function readsCluster(options: WebhookOptions): boolean {
+  const { certificate, readNamespaces, readServices, budget } = options
+  const publishes = certificate.kind === 'managed' || certificate.publish !== undefined
+  return publishes || readNamespaces || readServices || budget !== undefined
 }
 
 async function follow(

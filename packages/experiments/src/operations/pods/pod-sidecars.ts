@@ -2,6 +2,9 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError, type Rule } from '#admin-api'
 import {
+  askBudget,
+  type BudgetOptions,
+  budgetAnnotation,
   type ClaimedKey,
   claimOf,
   configMapKeys,
@@ -10,6 +13,7 @@ import {
   inParallel,
   type KubeClient,
   KubeError,
+  metadataOf,
   podId,
   readsKey,
   restoreClaimed,
@@ -22,7 +26,7 @@ import { readTasksOf, type TaskReading } from '../../load/sidecar-tasks.ts'
 import type { LockHolder } from '../../experiment/lock.ts'
 import type { ServerProcesses } from '../../experiment/monitor/server-processes.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
-import { podsUnreachable, RejectedError } from '../../experiment/rejection.ts'
+import { podsUnreachable, RejectedError, type Rejection } from '../../experiment/rejection.ts'
 import type {
   Counts,
   Killing,
@@ -61,6 +65,7 @@ export class PodSidecars implements Sidecars {
   readonly #spec: PodsSpec
   readonly #target: ClaimedKey
   readonly #readToken: string | undefined
+  readonly #budget: BudgetOptions
   readonly #counts = new PodCounts()
   #begun: Promise<Begin> | undefined
   #pods: readonly WatchedPod[] = []
@@ -70,11 +75,20 @@ export class PodSidecars implements Sidecars {
   constructor(
     client: KubeClient,
     spec: PodsSpec,
-    { prefix, readToken }: { readonly prefix: string; readonly readToken: string | undefined },
+    {
+      prefix,
+      readToken,
+      budget,
+    }: {
+      readonly prefix: string
+      readonly readToken: string | undefined
+      readonly budget: BudgetOptions
+    },
   ) {
     this.#client = client
     this.#spec = spec
     this.#readToken = readToken
+    this.#budget = budget
     const { namespace, configMap, key, kills } = spec
     this.#target = { namespace, configMap, key, prefix }
     const look = (signal?: AbortSignal): Promise<readonly WatchedPod[]> => this.#look(signal)
@@ -175,6 +189,7 @@ export class PodSidecars implements Sidecars {
     const rejections = [
       ...(claim === undefined ? [] : [runningRejection(claim)]),
       ...openRejections(begin, pods),
+      ...(await this.#budgetRejections(begin)),
     ]
     if (rejections.length > 0) throw new RejectedError(...rejections)
     const client = this.#client
@@ -182,6 +197,16 @@ export class PodSidecars implements Sidecars {
     const run = { id, by, expiryMs: this.#spec.expiryMs }
     const onWrite = (appliedAt: number): void => this.#counts.begin(appliedAt)
     return podRules(client, begin, run, () => this.#pods, onWrite)
+  }
+
+  async #budgetRejections({ configMap, target }: Begin): Promise<readonly Rejection[]> {
+    const { namespace, prefix } = target
+    const { annotations } = metadataOf(configMap ?? {})
+    const wasSeen = annotations[budgetAnnotation(prefix)] !== undefined
+    const chaos = { namespace, prefix, wasSeen, now: this.#client.now() }
+    const { denial } = await askBudget(this.#client, this.#budget, chaos, {})
+    if (denial === undefined) return []
+    return [{ code: 'OVER_BUDGET', wrong: denial, fix: 'wait, or ask who set it' }]
   }
 
   /** Waits until all pods have read what was restored. */
