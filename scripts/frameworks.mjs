@@ -103,9 +103,9 @@ async function measure(command, server) {
     const swept = start([...SQUALL, 'sweep', ...flags, ...limit, ...cells, '--', ...command])
     const { stdout, stderr } = await finished(swept)
     if (!existsSync(join(results, 'result.json'))) throw new Error(`no result: ${stderr}`)
-    const { calls, cells: all } = JSON.parse(stdout)
+    const { calls, cells: judged } = JSON.parse(stdout)
     if (calls.length !== 3) throw new Error(`${calls.length} calls: ${stdout}`)
-    const entries = all.map(({ fault, runs: [run] }) => [fault, cellOf(run)])
+    const entries = judged.map(({ fault, runs: [run] }) => [fault, cellOf(run)])
     return { protocol: protocolOf(tape), ...Object.fromEntries(entries) }
   } finally {
     rmSync(directory, { recursive: true, force: true })

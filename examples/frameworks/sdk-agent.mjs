@@ -13,7 +13,7 @@ for (let call = script.next(); call !== undefined; call = script.next(result)) {
     result = await client.callTool({ name: call.name, arguments: call.args })
     if (result.isError) result = `error: ${JSON.stringify(result.content)}`
   } catch (error) {
-    result = `error: ${error}`
+    result = `error: ${String(error)}`
   }
 }
 await client.close()

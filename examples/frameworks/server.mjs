@@ -52,4 +52,6 @@ const stateless = () =>
 const respond =
   process.argv[2] === 'stateless' ? toNodeHandler(createMcpHandler(stateless)) : withSessions
 const server = createServer((request, response) => void respond(request, response))
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/mcp`))
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`),
+)
