@@ -26,6 +26,8 @@ const SERVERS = ['sessions', 'stateless']
 const FAULTS = 'error timeout rateLimit session cut lost empty falsified drift late'.split(' ')
 /** Nothing but the tape is reached. */
 const ENV = { OPENAI_API_KEY: 'none', LANGSMITH_TRACING: 'false', PYTHONDONTWRITEBYTECODE: '1' }
+/** A sweep keeps the last lines alone: stack traces must not displace what the model reads. */
+const QUIET = ['/bin/sh', '-c', 'exec "$0" "$@" 2>/dev/null']
 /** The call into which faults are injected, the second of three. */
 const CALL = 2
 /** Defaults of 60 s are seen; longer ones are reported as none. */
@@ -100,7 +102,16 @@ async function measure(command, server) {
     const flags = ['--tape', tape, '--results', results, '--json', '--parallel', String(PARALLEL)]
     const limit = ['--cell-timeout', `${CELL_TIMEOUT_S}s`]
     const cells = FAULTS.flatMap((fault) => ['--cell', `${CALL}-${fault}`])
-    const swept = start([...SQUALL, 'sweep', ...flags, ...limit, ...cells, '--', ...command])
+    const swept = start([
+      ...SQUALL,
+      'sweep',
+      ...flags,
+      ...limit,
+      ...cells,
+      '--',
+      ...QUIET,
+      ...command,
+    ])
     const { stdout, stderr } = await finished(swept)
     if (!existsSync(join(results, 'result.json'))) throw new Error(`no result: ${stderr}`)
     const { calls, cells: judged } = JSON.parse(stdout)
@@ -180,13 +191,13 @@ function protocolOf(tape) {
 /** Describes what became of the call with the fault, and of the next one. */
 function cellOf({ verdict, lines, calls }) {
   if (verdict === 'not_reached') return 'not applicable'
-  const pattern = /^[a-z]+_[a-z]+ (ok|changed|error)(?: after ([\d.]+) s)?$/
-  const read = lines.flatMap((each) => {
+  const pattern = /^([a-z]+_[a-z]+) (ok|changed|error)(?: after ([\d.]+) s)?$/
+  const reads = lines.flatMap((each) => {
     const found = pattern.exec(each)
-    return found === null ? [] : [{ what: found[1], seconds: Number(found[2] ?? 0) }]
+    return found === null ? [] : [[found[1], { what: found[2], seconds: Number(found[3] ?? 0) }]]
   })
+  const { book_trip: own, get_booking: next } = Object.fromEntries(reads)
   const missing = verdict === 'hung' ? 'waits' : 'run ends'
-  const [, own, next] = read
   if (own === undefined) return missing
   const repeats = verdict === 'doubled_write' ? ', executed twice' : calls > 3 ? ', repeated' : ''
   // A machine that is busy adds seconds.

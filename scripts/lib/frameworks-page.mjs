@@ -96,7 +96,7 @@ function section(server, title, all, results) {
   const head = ['Framework', ...FAULTS.map((fault) => `\`${fault}\``)]
   const rows = measured.map(({ id, ...framework }) => {
     const cells = results[id][server]
-    return [nameOf(framework), ...FAULTS.map((fault) => cells[fault] ?? '')]
+    return [nameOf(framework), ...FAULTS.map((fault) => cells[fault] ?? 'not measured')]
   })
   return `## ${title}\n\n${table(head, rows)}`
 }
