@@ -8,6 +8,7 @@ import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
 import { faultPages } from './lib/fault-pages.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
+import { frameworksPage } from './lib/frameworks-page.mjs'
 import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
 import { planPage } from './lib/plan-page.mjs'
@@ -21,6 +22,7 @@ const PAGES = [
   { path: 'docs/reference/annotations.md', make: annotationsPage },
   { path: 'docs/reference/commands.md', make: commandsPage },
   { path: 'docs/reference/flags.md', make: flagsPage },
+  { path: 'docs/reference/frameworks.md', make: frameworksPage },
   { path: 'docs/reference/import.md', make: importPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/plan.md', make: planPage },

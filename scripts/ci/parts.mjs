@@ -204,7 +204,7 @@ export const NIGHTLY = [
     system: false,
     env: { SQUALL_ATTACK_SECONDS: '120' },
   },
-  system('agents', 'agents whose verdicts are known, replayed, and the cures of the docs', 15, {
+  system('agents', 'agents of real frameworks: known verdicts, cures, and what each survives', 40, {
     programs: ['python3'],
     tools: ['agents', 'cures'],
   }),

@@ -57,6 +57,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'the agent is the reader’s own; packages/experiments/test/sweep has one, and its tape',
   },
   {
+    page: 'docs/reference/frameworks.md',
+    command: /^(?:npm|node scripts\/frameworks)/,
+    by: 'frameworks.test.ts',
+  },
+  {
     page: 'docs/guides/tracing.md',
     command: /^OTEL_EXPORTER_OTLP_ENDPOINT=/,
     because: 'it needs a collector; the tests of spans have one, and name it so',
