@@ -33,6 +33,7 @@ const CALL = 2
 /** Defaults of 60 s are seen; longer ones are reported as none. */
 const CELL_TIMEOUT_S = 90
 const PARALLEL = 4
+const START_MS = 60_000
 
 const isCheck = process.argv.includes('--check')
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
@@ -42,6 +43,9 @@ if (unknown !== undefined) throw new Error(`no framework ${unknown} in framework
 const chosen = all.filter(({ id, isPinned }) =>
   process.argv.includes('--pinned') ? isPinned : names.length === 0 || names.includes(id),
 )
+const running = new Set()
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const stored = () => (existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {})
 
 for (const framework of chosen) {
@@ -155,6 +159,8 @@ function start([program, ...args], env = {}) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const started = { child, stdout: '', stderr: '', closed: once(child, 'close') }
+  running.add(child)
+  void started.closed.then(() => running.delete(child))
   child.stdout.on('data', (data) => (started.stdout += data))
   child.stderr.on('data', (data) => (started.stderr += data))
   return started
@@ -167,10 +173,12 @@ async function finished(started) {
 
 /** Resolves with what a pattern finds in the output of a program. */
 async function line(started, pattern) {
+  const signal = AbortSignal.timeout(START_MS)
   for (;;) {
     const found = pattern.exec(started.stdout)
     if (found !== null) return found[1]
-    const ended = await Promise.race([once(started.child.stdout, 'data'), started.closed])
+    const next = once(started.child.stdout, 'data', { signal })
+    const ended = await Promise.race([next, started.closed])
     if (typeof ended[0] === 'number') throw new Error(`ended early: ${started.stderr}`)
   }
 }

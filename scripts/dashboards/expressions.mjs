@@ -23,8 +23,8 @@ export function quantile(rank, metric, selector, by = '') {
 
 /** A mean of a histogram; nothing where nothing was observed. */
 export function mean(metric, selector, by = '', range = '$__rate_interval') {
-  const count = rate(`${metric}_count`, selector, by, range)
-  return `${rate(`${metric}_sum`, selector, by, range)} / (${count} > 0)`
+  const calls = rate(`${metric}_count`, selector, by, range)
+  return `${rate(`${metric}_sum`, selector, by, range)} / (${calls} > 0)`
 }
 
 /** A part of something; zero where there is none of it, nothing where there is nothing at all. */

@@ -18,7 +18,7 @@ import { agents } from './overview-agents.mjs'
 import { dependencies } from './overview-dependencies.mjs'
 import { armed, latency, tools } from './overview-tools.mjs'
 import { series, stat } from './panel.mjs'
-import { POD, TOOL } from './variables.mjs'
+import { POD } from './variables.mjs'
 
 const ALL = 'squall_calls_total'
 function sharesOver(range, part, whole) {

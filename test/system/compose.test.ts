@@ -85,7 +85,9 @@ it('shows injected and real errors in Prometheus', { timeout: 120_000 }, async (
     const { code, text } = await reader.run(`npx mcp-squall ${load}`)
     expect(code, text).toBe(0)
     await eventually(async () => {
-      const series = await prometheus.instant('count by (tool, origin) (squall_calls_total{outcome!="ok"} > 0)')
+      const series = await prometheus.instant(
+        'count by (tool, origin) (squall_calls_total{outcome!="ok"} > 0)',
+      )
       const found = series.map(({ metric }) => `${metric['tool']} ${metric['origin']}`).sort()
       return found.join() === 'get_weather real,search_docs injected' ? undefined : found.join()
     }, PATIENCE)

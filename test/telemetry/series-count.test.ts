@@ -41,7 +41,7 @@ async function metricsOf(...flags: readonly string[]): Promise<Map<string, Famil
   const admin = `127.0.0.1:${portOf(await program.logged('admin listening'))}`
   const place = { port: portOf(await program.logged('listening')), host: '127.0.0.1' }
   for (let id = 1; id <= CALLS; id++) {
-    await call(place, callMessage(id, TOOLS[id % TOOLS.length]!))
+    await call(place, callMessage(id, TOOLS[id % TOOLS.length]))
   }
   return parseExposition(await (await fetch(`http://${admin}/metrics`)).text())
 }

@@ -116,7 +116,7 @@ function foreignRules({ parsed, document }: ReadRules, file: string): ForeignRul
   const { value } = document
   const format = isRecord(value) && 'rules' in value ? undefined : formatOf(value)
   if (format === undefined) return undefined
-  const rejected = (...problems: readonly Problem[]): ForeignRules => ({
+  const foreignProblems = (...problems: readonly Problem[]): ForeignRules => ({
     parsed: { ok: false, problems, digest: parsed.digest },
     document,
     notes: [],
@@ -125,14 +125,20 @@ function foreignRules({ parsed, document }: ReadRules, file: string): ForeignRul
   if (!isRules) {
     const message = `is ${source}, not a rules file`
     const hint = 'convert it with squall import'
-    return rejected({ code: 'wrong_type', message, path: '', ...document.position([]), hint })
+    return foreignProblems({
+      code: 'wrong_type',
+      message,
+      path: '',
+      ...document.position([]),
+      hint,
+    })
   }
   const imported = importRead({ parsed, document }, format)
-  if (!imported.ok) return rejected(...imported.problems)
+  if (!imported.ok) return foreignProblems(...imported.problems)
   const unknown = imported.notes.flatMap(({ kind, message, path, line, column }): Problem[] =>
     kind === 'unknown' ? [{ code: 'unknown_key', message, path, line, column }] : [],
   )
-  if (unknown.length > 0) return rejected(...unknown)
+  if (unknown.length > 0) return foreignProblems(...unknown)
   const own = parseWithPositions(imported.text)
   const start = document.position([])
   return {

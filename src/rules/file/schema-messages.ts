@@ -226,19 +226,19 @@ function countOf(value: unknown): number {
  * text.
  */
 function unitHint(allowed: readonly string[], value: unknown): string | undefined {
-  const takes = (what: string): boolean => allowed.some((each) => each.startsWith(what))
+  const isAllowed = (what: string): boolean => allowed.some((each) => each.startsWith(what))
   if (typeof value === 'string') {
     const isNumber = /^[0-9]{1,15}(\.[0-9]+)?$/.test(value)
-    return isNumber && (takes('an integer') || takes('a number'))
+    return isNumber && (isAllowed('an integer') || isAllowed('a number'))
       ? `write it without quotes: \`${value}\``
       : undefined
   }
   if (typeof value !== 'number' && typeof value !== 'boolean') return undefined
-  if (takes('a duration')) {
+  if (isAllowed('a duration')) {
     const [short, long] = Number(value) > 0 ? [`${value}ms`, `${value}s`] : ['500ms', '2s']
     return `add the unit: \`${short}\` or \`${long}\``
   }
-  return takes('a string') ? `write it in quotes: "${String(value)}"` : undefined
+  return isAllowed('a string') ? `write it in quotes: "${String(value)}"` : undefined
 }
 
 function listed(words: readonly string[]): string {

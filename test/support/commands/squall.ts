@@ -170,7 +170,16 @@ async function start(
   const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]
   // The metrics of each tool, which tests read.
   const detail = flags.includes('--metrics-detail') ? [] : ['--metrics-detail', 'full']
-  const own = [...listen, ...engine, ...seed, ...detail, '--admin', '127.0.0.1:0', '--log-level', 'debug']
+  const own = [
+    ...listen,
+    ...engine,
+    ...seed,
+    ...detail,
+    '--admin',
+    '127.0.0.1:0',
+    '--log-level',
+    'debug',
+  ]
   const args = ['run', ...own, ...flags]
   const { assemble } = await import('../../../src/sidecar/assemble.ts')
   const { createLogger } = await import('../../../src/telemetry/log.ts')

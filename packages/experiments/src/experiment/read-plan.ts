@@ -383,7 +383,7 @@ function needsOne(needs: string, keys: readonly string[], path: Path): Finding {
 
 function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
-    (at, key) => (Array.isArray(at) ? at[Number(key)] : fieldOf(at, String(key))),
+    (inner, key) => (Array.isArray(inner) ? inner[Number(key)] : fieldOf(inner, String(key))),
     value,
   )
 }

@@ -172,8 +172,9 @@ function stageProblem(
 }
 
 /** Returns the reason why a stage proves nothing that sampled far more or fewer calls than planned. */
-function improbable({ sampled, considered, expected, chance }: StageResult): EarlyEnd | undefined {
-  if (typeof chance !== 'number' || chance >= IMPROBABLE) return undefined
+function improbable(result: StageResult): EarlyEnd | undefined {
+  const { sampled, considered, expected, chance: probability } = result
+  if (typeof probability !== 'number' || probability >= IMPROBABLE) return undefined
   const why = `${sampled} of ${considered} calls were sampled${expectedText(expected)}, which chance explains in fewer than 1 of 1,000 runs: run the plan with another seed; if it happens again, check --max-percent of the sidecar`
   return { code: 'IMPROBABLE_SHARE', why }
 }
