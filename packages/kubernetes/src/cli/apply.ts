@@ -157,17 +157,17 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const target = { ...asked, text: textWithTimes(asked.text, writing) }
   const replacing = { before, key, text: target.text, prefix, now }
   if (canAct) rejectAhead(replacing)
-  // Not by --force: the budget is of the cluster, and whoever set it can change it.
-  const wasSeen = metadataOf(before ?? {}).annotations[budgetAnnotation(prefix)] !== undefined
-  const chaos = { namespace, prefix, wasSeen }
-  const seesBudget =
-    canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   // Rules that do nothing end faults, and a dry run changes nothing.
   if (canAct && !request.force && !request.dryRun) {
     rejectClaimed(replacing)
     const isTerminal = process.stdin.isTTY && process.stderr.isTTY && !request.json
     await confirmEndless(replacing, isTerminal, signal)
   }
+  // Not by --force: the budget is of the cluster, and whoever set it can change it.
+  const wasSeen = metadataOf(before ?? {}).annotations[budgetAnnotation(prefix)] !== undefined
+  const chaos = { namespace, prefix, wasSeen }
+  const seesBudget =
+    canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   const targets = targetsOf(pods, target.text, textBefore(before, key))
   return {
     before,

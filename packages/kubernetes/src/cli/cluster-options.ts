@@ -221,12 +221,7 @@ export async function rejectOverBudget(
   chaos: { readonly namespace: string; readonly prefix: string; readonly wasSeen: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { denial, isThere } = await askBudget(
-    client,
-    budget,
-    { ...chaos, now: client.now() },
-    { signal },
-  )
+  const { denial, isThere } = await askBudget(client, budget, chaos, { signal })
   if (denial === undefined) return isThere
   throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop works always')
 }

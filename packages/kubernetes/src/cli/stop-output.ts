@@ -1,4 +1,5 @@
 import { asInvoked } from '#base'
+import type { BudgetOptions } from '../kube/budget.ts'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
 import { KubeError } from '../kube/kube-error.ts'
@@ -18,6 +19,8 @@ export interface StopRequest extends RolloutRequest {
   readonly force: boolean
   /** Undefined where no namespace is rejected. */
   readonly production: ProductionCheck | undefined
+  /** The budget that a resume obeys; undefined for a stop. */
+  readonly budget: BudgetOptions | undefined
   /** Selects the namespaces of production; undefined for all namespaces. */
   readonly onlyProduction: NamespaceCheck | undefined
 }

@@ -20,7 +20,7 @@ import {
   writeStop,
 } from '../kube/stop-sidecars.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { rejectProductionNamespace, withClient } from './cluster-options.ts'
+import { rejectOverBudget, rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
@@ -86,7 +86,7 @@ async function act(run: StopRun): Promise<void> {
   const first = await list().catch((error: unknown) =>
     incomplete(run, `the pods with a sidecar are unknown: ${asKubeError(error).message}`),
   )
-  await rejectProductions(run, first ?? [])
+  await rejectResumes(run, first ?? [])
   await changeFor(first ?? [])
   if (first === undefined || limit.aborted) return
   begin(run, first)
@@ -227,15 +227,18 @@ async function findProductions(
   for (const { namespace, isAllowed } of found) isStopped.set(namespace, !isAllowed)
 }
 
-/** Rejects to resume in production, where rules must not be armed. */
-async function rejectProductions(
+/** Rejects to resume in production, and against the budget of the cluster. */
+async function rejectResumes(
   { client, request, namespace, limit }: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<void> {
-  if (request.production === undefined) return
+  const { budget, dryRun, cluster } = request
+  if (budget === undefined) return
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   for (const name of new Set(namespaces)) {
     await rejectProductionNamespace(client, name, request, limit)
+    const chaos = { namespace: name, prefix: cluster.prefix, wasSeen: false }
+    if (!dryRun) await rejectOverBudget(client, budget, chaos, limit)
   }
 }
 

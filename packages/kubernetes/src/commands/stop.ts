@@ -24,6 +24,7 @@ import {
   type Values,
 } from '#cli'
 import {
+  BUDGET_FLAGS,
   CLUSTER_FLAGS,
   isEveryNamespace,
   parseObjectName,
@@ -101,6 +102,7 @@ The rules stay unchanged. Exit code: 1 when a sidecar did not confirm.`,
       force: false,
       allNamespaces: common.allNamespaces || (production && !context.names('namespace')),
       production: undefined,
+      budget: undefined,
       onlyProduction: production ? { patterns, environmentLabel } : undefined,
     }
   },
@@ -115,6 +117,7 @@ export const RESUME: Command = defineCommand({
   flags: {
     ...COMMON_FLAGS,
     ...productionFlags(CLUSTER),
+    ...BUDGET_FLAGS,
     ...group(CLUSTER, { force: toggle('resume although an experiment has claimed the ConfigMap') }),
   },
   parse: (flags, context): Request =>
@@ -123,6 +126,7 @@ export const RESUME: Command = defineCommand({
       force: flags.force,
       ...commonOf(flags, context),
       production: productionOf(flags, context.env),
+      budget: flags,
       onlyProduction: undefined,
     },
   start,

@@ -6,7 +6,8 @@ import { CONFIG_MAPS, type Limits } from './resources.ts'
 /** The ConfigMap that limits new chaos in the cluster. */
 export const BUDGET = 'squall-budget'
 export const SYSTEM_NAMESPACE = 'squall-system'
-const TIMEOUT_MS = 2_500
+/** Less than the shortest time limit of a review. */
+const TIMEOUT_MS = 1_500
 
 /** Where the budget is, and whether chaos needs one. */
 export interface BudgetOptions {
@@ -38,7 +39,7 @@ export interface BudgetDecision {
 export async function askBudget(
   client: KubeClient,
   { systemNamespace: namespace, requireBudget }: BudgetOptions,
-  chaos: NewChaos & { readonly wasSeen: boolean },
+  chaos: Omit<NewChaos, 'now'> & { readonly wasSeen: boolean },
   { signal }: Limits,
 ): Promise<BudgetDecision> {
   const where = `the ConfigMap ${BUDGET} in ${namespace}`
@@ -50,7 +51,7 @@ export async function askBudget(
       const denial = requireBudget ? denied('it does not exist, but is required') : undefined
       return { denial, isThere: false }
     }
-    const why = decideBudget(found, chaos)
+    const why = decideBudget(found, { ...chaos, now: client.now() })
     return { denial: why === undefined ? undefined : denied(why), isThere: true }
   } catch (error) {
     const { message } = asKubeError(error)

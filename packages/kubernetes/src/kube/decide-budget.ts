@@ -72,7 +72,7 @@ function decideWindows(
   if (text === undefined || text === '') return undefined
   const windows = text.split(',').map((each) => parseWindow(each.trim()))
   if (windows.length > MOST_WINDOWS || windows.includes(undefined)) {
-    return `its ${key} ${quoted(text)} is not a list such as mon-fri 09:00-16:00, sat 10:00-12:00`
+    return `its ${key} ${quoted(text)} is not a list such as mon-fri 09:00-16:00, sat 10:00-24:00, each within a day of UTC`
   }
   const opens = nextOpening(windows as readonly Window[], now)
   if (opens <= now) return undefined

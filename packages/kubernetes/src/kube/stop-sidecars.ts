@@ -36,6 +36,13 @@ function stopsOf(configMap: Fields | undefined): readonly Stop[] | undefined {
   return typeof text === 'string' ? parseStops(text) : []
 }
 
+/** Returns true where a ConfigMap stops all the pods that it stopped before. */
+export function keepsStops(now: Fields, before: Fields | undefined): boolean {
+  const [left, old] = [stopsOf(now), stopsOf(before)]
+  if (left === undefined || left.some(({ selector }) => selector === undefined)) return true
+  return old?.every(({ selector }) => left.some((each) => each.selector === selector)) === true
+}
+
 /** Returns the ConfigMaps that pods read, and the one that later pods will read. */
 export function stopConfigMaps(
   pods: readonly InjectedPod[],

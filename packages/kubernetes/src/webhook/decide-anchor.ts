@@ -1,9 +1,15 @@
 import { fieldsOf, textsOf } from '#base'
 import { configMapKeys, serverTime, textBefore, writtenAt } from '../kube/config-map-rules.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
-import { anchorWherever, isRulesFileName, SEPARATE_KEYS } from '#rules'
+import { anchorWherever, SEPARATE_KEYS } from '#rules'
 import { checkKeys, tooSlow } from './check-rules.ts'
-import { labelledRules, type RulesParts } from './decide-rules.ts'
+import {
+  changedRules,
+  isRestored,
+  labelledRules,
+  labelOf,
+  type RulesParts,
+} from './decide-rules.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 import { accepted, guarded, notChecked } from './decide-pod.ts'
@@ -20,7 +26,12 @@ export function decideAnchor(review: Review, parts: RulesParts): Promise<Decisio
     const { oldObject } = review
     // Nobody can change its data.
     if (oldObject?.['immutable'] === true) return notChecked('immutable')
-    const data = Object.entries(textsOf(object['data'])).filter(([key]) => isRulesFileName(key))
+    const own = textsOf(object['data'])
+    // Unchanged rules were checked already, unless nobody asked for it: a stop leaves them as they are.
+    const checked = oldObject && labelOf(oldObject, parts) === label ? oldObject : undefined
+    const data = changedRules(object, checked).filter(
+      (rules) => rules[0] in own && !isRestored(rules, object, oldObject),
+    )
     if (data.length === 0) return notChecked('no_rules')
     const now = serverTime(object)
     const texts = data.map(([key, text]) => ({

@@ -32,7 +32,7 @@ export interface DecideParts {
   /** Kubernetes 1.`minor`, when it is known. */
   readonly minor: () => number | undefined
   /** Returns why no new chaos may begin; undefined where no budget is read. */
-  readonly budget?: ((namespace: string, now: number) => Promise<string | undefined>) | undefined
+  readonly budget?: ((namespace: string) => Promise<string | undefined>) | undefined
 }
 
 /** Reports an internal failure: the reason for metrics, and the message for the user. */

@@ -1,16 +1,10 @@
-import { type Fields, instantText, sameJson, textsOf } from '#base'
+import { type Fields, instantText, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
-import {
-  isAhead,
-  isRulesFileName,
-  productionText,
-  RULES_LABEL,
-  SEPARATE_KEYS,
-  STOP_KEY,
-} from '#rules'
+import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { BACKUP_KEY, isBackup } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
+import { keepsStops } from '../kube/stop-sidecars.ts'
 import { checkKeys, type RulesChecker } from './check-rules.ts'
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
 import type { Decision } from './decision.ts'
@@ -29,7 +23,10 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     const { object, label } = found
     const { oldObject } = review
     const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
-    if (isSame && hasSameData(object, oldObject)) return notChecked('unchanged')
+    const changed = changedRules(object, oldObject)
+    const keeps = keepsStops(object, oldObject)
+    // A stop has to be accepted whatever the rules are.
+    if (isSame && changed.length === 0 && keeps) return notChecked('unchanged')
     const keys = configMapKeys(object)
     const checked = await parts.checker.inTurn((signal) =>
       checkKeys(keys, label === SEPARATE_KEYS, signal),
@@ -43,9 +40,8 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
       return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
     if (!checked.canAct) return accepted('valid')
-    const denial = beginsChaos(object, oldObject)
-      ? await parts.budget?.(review.namespace, serverTime(object))
-      : undefined
+    const begins = !keeps || changed.some((rules) => !isRestored(rules, object, oldObject))
+    const denial = begins ? await parts.budget?.(review.namespace) : undefined
     return denial === undefined ? inProduction(review, parts) : denied('budget', denial)
   })
 }
@@ -66,28 +62,26 @@ export function labelledRules(
 }
 
 /** Returns the value of the label that requests the check; undefined without a request. */
-function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
+export function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
   const value = metadataOf(configMap).labels[`${settings.prefix}${RULES_LABEL}`]
   return value === 'false' ? undefined : value
 }
 
-function hasSameData(one: Fields, other: Fields): boolean {
-  return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
+/** The key of a rules file, and its text. */
+type Rules = readonly [key: string, text: string]
+
+/** Returns the rules files that were not there before. */
+export function changedRules(object: Fields, oldObject: Fields | undefined): readonly Rules[] {
+  return [...configMapKeys(object)].flatMap(([key, bytes]) => {
+    const text = Buffer.from(bytes).toString('utf8')
+    return isRulesFileName(key) && text !== textBefore(oldObject, key) ? [[key, text]] : []
+  })
 }
 
-/**
- * Returns true for rules that were not there before, and at the end of a stop; false for the stop
- * itself, and for rules that an experiment restores.
- */
-function beginsChaos(object: Fields, oldObject: Fields | undefined): boolean {
+/** Returns true for rules that an experiment restores at its end. */
+export function isRestored([, text]: Rules, object: Fields, oldObject: Fields | undefined) {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
-  if (before[STOP_KEY] !== undefined && now[STOP_KEY] === undefined) return true
-  const restored = now[BACKUP_KEY] === undefined ? before[BACKUP_KEY] : undefined
-  return [...configMapKeys(object)].some(([key, bytes]) => {
-    if (!isRulesFileName(key)) return false
-    const text = Buffer.from(bytes).toString('utf8')
-    return text !== textBefore(oldObject, key) && !isBackup(restored, text)
-  })
+  return now[BACKUP_KEY] === undefined && isBackup(before[BACKUP_KEY], text)
 }
 
 /** Rejects rules that could act in production, unless the owner of the namespace allows it. */

@@ -49,14 +49,14 @@ export function readBudget(
     readonly budget?: WebhookBudget | undefined
     readonly settings: { readonly prefix: string }
   },
-): ((namespace: string, now: number) => Promise<string | undefined>) | undefined {
+): ((namespace: string) => Promise<string | undefined>) | undefined {
   if (options.budget === undefined) return undefined
   const { requireBudget, systemNamespace = client.namespace } = options.budget
   const { prefix } = options.settings
   const budget = { systemNamespace, requireBudget }
   let wasSeen = false
-  return async (namespace, now) => {
-    const decision = await askBudget(client, budget, { namespace, now, prefix, wasSeen }, {})
+  return async (namespace) => {
+    const decision = await askBudget(client, budget, { namespace, prefix, wasSeen }, {})
     wasSeen ||= decision.isThere
     return decision.denial
   }

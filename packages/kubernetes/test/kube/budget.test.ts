@@ -155,9 +155,25 @@ test('the webhook denies new rules in a freeze, and lets a stop and a restored b
   expect(denied.status?.message).toContain('frozen until freeze is removed; set by sre')
   const stopped = { 'rules.yaml': one, 'squall-stop': '{"stops":[{}]}' }
   expect(await ask(stopped, { 'rules.yaml': one })).toMatchObject({ allowed: true })
-  expect(await ask({ 'rules.yaml': one }, stopped)).toMatchObject({ allowed: false })
+  for (const ended of [{}, { 'squall-stop': '{"stops":[]}' }]) {
+    expect(await ask({ 'rules.yaml': one, ...ended }, stopped)).toMatchObject({ allowed: false })
+  }
+  const invalid = { 'rules.yaml': 'rules: {' }
+  expect(await ask({ ...invalid, 'squall-stop': '' }, invalid)).toMatchObject({ allowed: true })
   const backup = JSON.stringify({ text: one, existed: true })
   const running = { 'rules.yaml': two, 'squall-experiment-backup': backup }
   expect(await ask({ 'rules.yaml': one }, running)).toMatchObject({ allowed: true })
   expect(await ask({ 'rules.yaml': failing('three') }, running)).toMatchObject({ allowed: false })
+})
+
+test('resume obeys a freeze, and stop does not', async () => {
+  const { shop, file } = await start()
+  expect(await shop.apply('-f', await file('before'))).toMatchObject({ code: 0 })
+  shop.api.put(BUDGET, FROZEN)
+  expect(await shop.stop('-n', 'shop')).toMatchObject({ code: 0 })
+  const { code, err } = await shop.resume('-n', 'shop')
+  expect(code).toBe(2)
+  expect(err).toContain('no new chaos in shop')
+  shop.api.put(BUDGET, { data: { freeze: 'false' } })
+  expect(await shop.resume('-n', 'shop')).toMatchObject({ code: 0 })
 })

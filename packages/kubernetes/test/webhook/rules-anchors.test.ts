@@ -80,6 +80,12 @@ test('unchanged rules keep their time when the text without it is applied again'
   })
 })
 
+test('a stop adds no time to rules that have none', async () => {
+  const before = configMap({ 'rules.yaml': ONE })
+  const stopped = configMap({ 'rules.yaml': ONE, 'squall-stop': '' })
+  expect(await anchored(stopped, update(before))).toEqual({})
+})
+
 test('of two rules only the one that changed begins anew', async () => {
   const from = Date.now() - 1_000
   const both = (tool: string): string => `${ONE}${failing('two', tool).replace(/^.*\n/, '')}`

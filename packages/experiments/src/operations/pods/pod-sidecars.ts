@@ -196,14 +196,23 @@ export class PodSidecars implements Sidecars {
     const by = (await userName(client, {})) ?? `a user of ${hostname()}`
     const run = { id, by, expiryMs: this.#spec.expiryMs }
     const onWrite = (appliedAt: number): void => this.#counts.begin(appliedAt)
-    return podRules(client, begin, run, () => this.#pods, onWrite)
+    const rules = podRules(client, begin, run, () => this.#pods, onWrite)
+    return {
+      ...rules,
+      // A freeze may begin while the experiment runs.
+      write: async (...written) => {
+        const denials = await this.#budgetRejections(begin)
+        if (denials.length > 0) throw new RejectedError(...denials)
+        await rules.write(...written)
+      },
+    }
   }
 
   async #budgetRejections({ configMap, target }: Begin): Promise<readonly Rejection[]> {
     const { namespace, prefix } = target
     const { annotations } = metadataOf(configMap ?? {})
     const wasSeen = annotations[budgetAnnotation(prefix)] !== undefined
-    const chaos = { namespace, prefix, wasSeen, now: this.#client.now() }
+    const chaos = { namespace, prefix, wasSeen }
     const { denial } = await askBudget(this.#client, this.#budget, chaos, {})
     if (denial === undefined) return []
     return [{ code: 'OVER_BUDGET', wrong: denial, fix: 'wait, or ask who set it' }]
