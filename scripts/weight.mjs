@@ -19,8 +19,8 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 7293 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2792 },
   { name: 'cli', directories: ['src/cli'], budget: 3121 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14490 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33150 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14508 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33200 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 

@@ -23,7 +23,7 @@ var calls = []Call{
 }
 
 var isError = regexp.MustCompile(`(?i)error|invalid|fail|unavailable`)
-var isEmpty = regexp.MustCompile(`^[\W_]*$|"text":\s*""|"content":\s*(\[\]|null)`)
+var isEmpty = regexp.MustCompile(`^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)`)
 
 // Play asks for each call, and prints what comes of it.
 func Play(call func(Call) (any, error)) {

@@ -26,7 +26,7 @@ export class Script {
     const found = values.filter((value) => text.includes(value))
     const isError = /(?<!is)error|invalid|fail|unavailable/i.test(text)
     // A result without any text is one, too.
-    const isEmpty = /^[\W_]*$|"text":\s*""|"content":\s*(\[\]|null)/.test(text)
+    const isEmpty = /^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)/.test(text)
     if (isError || (found.length === 0 && !isEmpty)) {
       process.stderr.write(`  ${text.slice(0, 200)}\n`)
       process.stdout.write(`${name} error after ${waited.toFixed(1)} s\n`)

@@ -35,7 +35,7 @@ class Script:
         found = [value in text for value in values]
         is_error = re.search("(?<!is)error|invalid|fail|unavailable", text.lower())
         # A result without any text is one, too.
-        is_empty = re.search(r'^[\W_]*$|"text":\s*""|"content":\s*(\[\]|null)', text)
+        is_empty = re.search(r'^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)', text)
         if is_error or not (any(found) or is_empty):
             print(f"  {text[:200]!r}", file=sys.stderr)
             print(tool, "error", f"after {waited:.1f} s", flush=True)

@@ -51,7 +51,7 @@ ${Object.entries(SERVERS)
 | \`executed twice\`   | The same, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot act: the client has no session.                                              |
 
-[Sweep](../guides/sweep.md#calls-and-cells) explains the faults. \`empty\`, \`falsified\` and \`drift\` change the result: only a check of the tool's \`outputSchema\` can notice \`drift\` and \`empty\`, and nothing in a framework can notice \`falsified\`.
+[Sweep](../guides/sweep.md#calls-and-cells) explains the faults. \`empty\`, \`falsified\` and \`drift\` change the result: only a check of the tool's \`outputSchema\` can notice \`drift\` and \`empty\`, and nothing in a framework can notice \`falsified\`. \`drift\` changes \`structuredContent\` alone: the model of a client that reads the texts of a result gets the right one (\`ok\`).
 
 ## Versions
 
@@ -79,7 +79,7 @@ The model is a script, the same for all: it asks for the three calls in this ord
 2. \`squall sweep\` runs it once for each fault at \`book_trip\`, with a time limit of 90 s for a run.
 3. A cell says what the model read of \`book_trip\`; then, where it is not right, what it read of \`get_booking\`.
 
-Repeat it from a clone, with Python 3.10, Node 20.19, and Go for its clients:
+The cells were measured with Node 20.20, Python 3.11 and Go 1.26. Repeat it from a clone, with Python 3.10, Node 20.19, and Go for its clients:
 
 \`\`\`sh
 npm ci && npm run build

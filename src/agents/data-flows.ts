@@ -18,16 +18,16 @@ export interface DataFlow {
 /** The conversations that are read at the same time, and the calls of each. */
 const MAX_FOLLOWED = 16
 const MAX_CALLS = 64
-/** At most one conversation begins in this time, so that a busy sidecar reads some 60 calls a second. */
-const PAUSE_MS = 1_000
+/** At most one conversation begins in this time: a busy sidecar reads some six calls a second. */
+const PAUSE_MS = 10_000
 /** A conversation without calls for this long makes place for another one. */
 const IDLE_MS = 300_000
 /** The values of a conversation; further ones have no source. */
 const MAX_VALUES = 500
 const MAX_FLOWS = 200
 /** The characters and the JSON values that are read of one message. */
-const MAX_TEXT = 16 * 1024
-const MAX_READ = 2_000
+const MAX_TEXT = 8 * 1024
+const MAX_READ = 500
 /** Shorter values occur by chance. */
 const LEAST = { digits: 5, chars: 6 }
 const MAX_PHRASE = 200

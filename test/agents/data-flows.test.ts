@@ -111,9 +111,9 @@ it('reads the first calls of a conversation, and begins another one after a paus
     flows.responded(asked, name === 'find' ? { structuredContent: CUSTOMER } : {})
   }
   for (let i = 0; i < 64; i++) call('find', {}, 0)
-  call('refund', { to: 'CUS-41872' }, 999)
+  call('refund', { to: 'CUS-41872' }, 9_999)
   expect(flows.list).toEqual([])
-  call('find', {}, 1_000)
-  call('refund', { to: 'CUS-41872' }, 1_000)
+  call('find', {}, 10_000)
+  call('refund', { to: 'CUS-41872' }, 10_000)
   expect(flows.list).toEqual([{ from: 'find', to: 'refund', hint: 'unknown', calls: 1 }])
 })

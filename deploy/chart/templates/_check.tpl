@@ -19,6 +19,12 @@
 {{- fail (printf "certificates.external.secretName requires certificates.mode=external; got %s" .mode) -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.budget.enabled (not .Values.validation.rules.enabled) -}}
+{{- fail "budget.enabled requires validation.rules.enabled: the webhook denies rules where it checks them" -}}
+{{- end -}}
+{{- if and .Values.budget.required (ne .Values.validation.rules.failurePolicy "Fail") -}}
+{{- fail "budget.required requires validation.rules.failurePolicy=Fail: without the webhook, rules would pass" -}}
+{{- end -}}
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
 {{- fail "serviceAccount.create=false requires serviceAccount.name" -}}
 {{- end -}}

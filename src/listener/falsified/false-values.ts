@@ -73,7 +73,7 @@ const WINDOW = 30_000
 /** Bytes of a form with its place in a map, and of what belongs to each lie. */
 const FORM_BYTES = 200
 const LIE_BYTES = 1_000
-const MAX_PARTIES = 16
+const MAX_PARTIES = 256
 /** Larger results are not searched. Those above 16 KiB are not parsed, and searched as text. */
 export const MAX_RESULT = 1024 * 1024
 

@@ -40,9 +40,10 @@ export const SWEEP_TASK = defineTool({
     const policy = control.limits.trusted()
     const { tape, command, check } = taskOf(name, policy.sweeps)
     const target = `sweep of ${name}`
+    await call.audit({ outcome: 'started', target })
+    // Nothing is awaited between this and the start.
     const busy = control.running.on(target)
     if (busy !== undefined) throw new DeniedError(`the ${target} runs already; wait for its end`)
-    await call.audit({ outcome: 'started', target })
     const notify = progressOf(call)
     const results = directoryOf(name, control)
     const asked = { ...DEFAULTS, tape, command, check, repeat, results }

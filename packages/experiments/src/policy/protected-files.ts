@@ -6,7 +6,9 @@ import { isGlob, matchesGlob } from '#base'
 /** Settings that start the hook and `squall mcp`, the program itself, and what they write. */
 const SETTINGS =
   /(?:^|\/)(?:\.claude\/(?:settings(?:\.local)?\.json|plugins(?:\/.*)?)|\.claude\.json|\.(?:cursor|vscode)\/(?:mcp|hooks)\.json|\.mcp\.json|experiments\/(?:history\.jsonl|\d{8}-\d{6}-[\da-f]{6}(?:\/.*)?)|audit\.jsonl|\.?bin\/(?:mcp-)?squall(?:\.cjs)?|node_modules\/mcp-squall(?:\/.*)?)$/i
-const DIRECTORIES = ['.claude', '.cursor', '.vscode', 'experiments']
+/** Other projects have a directory of this name without a history. */
+const HISTORY = 'experiments'
+const DIRECTORIES = ['.claude', '.cursor', '.vscode', HISTORY]
 const FILES = 'settings.json settings.local.json mcp.json .mcp.json .claude.json hooks.json'
 const NAMES =
   /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl|disableAllHooks/i
@@ -24,6 +26,8 @@ export interface Protected {
   readonly isChanged: boolean
   /** The directory of the agent. */
   readonly directory: string
+  /** The paths of a command that were looked at. */
+  readonly seen?: Map<string, boolean>
 }
 
 /** Returns true for a command that is too long to be checked, and names what is protected. */
@@ -36,11 +40,15 @@ export function isTooLong(command: string, { policy }: Protected): boolean {
 /** Returns true for a path, or for a glob that matches one, of a protected file. */
 export function isProtected(path: string, { policy, state, directory }: Protected): boolean {
   if (path === '' || path.length > MAX_PATH) return false
-  const full = absolute(path, directory).toLowerCase()
+  const real = absolute(path, directory)
+  const full = real.toLowerCase()
   const wanted = policy.toLowerCase()
   const named = isGlob(full) ? dirname(full) : full
   if (isGlob(full) && matchesGlob(full, wanted)) return true
-  if (DIRECTORIES.some((each) => named === join(directory, each).toLowerCase())) return true
+  const isDirectory = (each: string): boolean =>
+    named === join(directory, each).toLowerCase() &&
+    (each !== HISTORY || !existsSync(real) || existsSync(join(real, 'history.jsonl')))
+  if (DIRECTORIES.some(isDirectory)) return true
   return (
     basename(full) === basename(wanted) ||
     `${full}/`.startsWith(`${state.toLowerCase()}/`) ||
@@ -58,7 +66,15 @@ export function isParent(path: string, { policy, state, directory }: Protected):
 
 /** Returns true for a path that leads to a protected file, also by a symbolic link. */
 export function leadsToProtected(path: string, files: Protected): boolean {
-  if (isProtected(path, files)) return true
+  const key = `${files.directory}\n${path}`
+  const known = files.seen?.get(key)
+  if (known !== undefined) return known
+  const leads = isProtected(path, files) || isLinkToProtected(path, files)
+  files.seen?.set(key, leads)
+  return leads
+}
+
+function isLinkToProtected(path: string, files: Protected): boolean {
   const full = absolute(path, files.directory)
   if (full.length > MAX_PATH || isGlob(full)) return false
   // A new file has the real path of its directory.

@@ -39,8 +39,6 @@ export function commandsOf(text: string): readonly ShellCommand[] {
 class CommandReader {
   readonly commands: ShellCommand[] = [empty()]
   readonly #text: string
-  /** True where `<<` may be an operator of arithmetic: its lines are read as commands. */
-  readonly #isArithmetic: boolean
   #at = 0
   /** The word so far; undefined between words. */
   #word: string | undefined
@@ -57,7 +55,6 @@ class CommandReader {
 
   constructor(text: string) {
     this.#text = text
-    this.#isArithmetic = /\(\(|\$[{[]/.test(text)
   }
 
   /** Reads a token; false at the end. */
@@ -95,7 +92,7 @@ class CommandReader {
     const into = this.#into
     if (into.includes('<<<')) now.texts.push(word)
     else if (into.includes('<<')) {
-      if (!this.#hasOpen)
+      if (!this.#hasOpen && !this.#isArithmetic())
         this.#documents.push({ mark: word, isIndented: into.endsWith('-'), of: now })
     } else if (/^\d*<(?!>)/.test(into)) now.read.push(word)
     else if (into !== '') now.written.push(word)
@@ -108,6 +105,13 @@ class CommandReader {
     this.#into = ''
   }
 
+  /** Returns true where `<<` may be an operator of arithmetic: the next lines are commands. */
+  #isArithmetic(): boolean {
+    const line = this.#text.slice(this.#text.lastIndexOf('\n', this.#at - 1) + 1, this.#at)
+    const count = (sign: string): number => line.split(sign).length
+    return count('((') > count('))') || count('[') > count(']') || count('{') > count('}')
+  }
+
   #readDocuments(): void {
     for (const { mark, isIndented, of } of this.#documents.splice(0)) {
       const from = this.#at
@@ -116,9 +120,7 @@ class CommandReader {
         const line = this.#text.slice(at, to < 0 ? undefined : to)
         if ((isIndented ? line.replace(/^\t+/, '') : line) !== mark) continue
         const text = this.#text.slice(from, at)
-        if (this.#isArithmetic)
-          this.commands.splice(-1, 0, { ...empty(), line: 'sh', texts: [text] })
-        else of.texts.push(text)
+        of.texts.push(text)
         this.#at = at + line.length
         break
       }

@@ -30,20 +30,22 @@ const RUNS_INPUT =
 /** Settings that name a program: variables, and those of git. */
 const SETS_PROGRAM = /^(?:[A-Z_]+|\w+(?:\.[\w-]+)+)=/
 /** Programs that change each file of a directory or a pattern. */
-const REMOVERS = /(?:^|[ /])(?:rm|mv|rsync|shred|git (?:checkout|restore|reset|stash|clean))(?: |$)/
+const REMOVERS =
+  /(?:^|[ /])(?:(?<!git )rm|git rm(?!.* --cached)|mv|rsync|shred|git (?:checkout|restore(?=.* (?:-\w*W|--worktree))|restore(?!.* (?:-\w*S|--staged))|stash|clean))(?: |$)/
 const OVERWRITERS = /(?:^|[ /])(?:tee|truncate|sed)(?: |$)/
 /** Commands of git that change each file of a project, after options with any values. */
 const TREE =
   /^git (?:-.{0,1000}? )?(?=(?:reset(?=.* --(?:h|m|k))|clean(?!.* (?:-\w*n|--dry))|stash(?! (?:apply|branch|clear|create|drop|list|pop|show|store))|(?:checkout(?!.* -- )|switch|checkout-index)(?=.* (?:-[^-\sbBcC]*f|--(?:f|di)))|read-tree(?=.* -\w*u))(?:[^\w-]|$))/
 const ALIAS = /\balias\.|GIT_CONFIG_VALUE/i
 /** Commands after which an agent works without the hook. */
-const UNHOOKED =
-  /\bclaude .*(?:--bare|--setting-sources|disableAllHooks)|\b(?:npm|pnpm|yarn) (?:.* )?(?:r|rm|remove|un\w+) .*\b(mcp-squall)\b/
+const UNHOOKED = /\bclaude .*(?:--bare|--setting-sources|disableAllHooks)/
+const PACKAGES = /^(?:np|pnp|yar)[mn]$/
+const REMOVES_PACKAGES = /^(?:r|rm|remove|un\w+)$/
 const GIT_PLACE = /--(?:git-dir|work-tree)|GIT_(?:DIR|WORK_TREE)=/
 /** Programs that change files whose names they get as input. */
 const FED =
   /^(?:xargs|parallel)(?:\s+-(?:\w*[adEIjLnPs]\s+[^-\s]\S*|\S+)){0,20}\s+(?:(?:sudo|env|(?:ba|da|z)?sh\s+-\w*c)\s+)?(?:\S{0,99}\/)?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|unlink|git (?:checkout|restore)|(?:sed|perl|ruby)(?=.{0,500} (?:-\w*i|--in)))(?:\s|$)/
-const ANY_FILE = /(?:^|\/)\*+$/
+const ANY_FILE = /(?:^|\/)\*+\/?$/
 const BRACES = /\{[^{}\s]{0,200}(?:,|\.\.)[^{}\s]{0,200}\}|\[[^\]\s]{1,200}\]/g
 const SEPARATORS = /[\s=,:"'`;&|()<>{}]+/
 /** Words that make it uncertain which command runs where. */
@@ -51,6 +53,7 @@ const UNCERTAIN = /\b(?:do|then|else|case|function|alias|CDPATH)\b|\(\s*\)/
 const PATCHED = /^(?:(?:\+\+\+|---) (?:[ab]\/)?|rename to |copy to |diff --git a\/\S+ b\/)(\S+)/gm
 const MAX_DIRECTORIES = 8
 const MAX_GITS = 8
+const MAX_MS = 2_000
 
 /** Reports a command that cannot be checked. */
 export class UncheckedError extends Error {
@@ -69,7 +72,7 @@ export function writtenBy(
   const text = command
     .replaceAll(/\$\(pwd\)|`pwd`/g, '.')
     .replaceAll(/\$\((?:which|type -p|command -v) ((?:mcp-)?squall)\)/g, 'bin/$1')
-  const look = new WriteLook(files, trees, variablesOf(text))
+  const look = new WriteLook({ ...files, seen: new Map() }, trees, variablesOf(text))
   // Only some shells know $'…'.
   const plain = text.replaceAll("$'", "'")
   return (
@@ -82,6 +85,7 @@ class WriteLook {
   readonly #files: Protected
   readonly #trees: Set<string>
   readonly #expand: (text: string) => string
+  readonly #until = performance.now() + MAX_MS
 
   constructor(files: Protected, trees: Set<string>, expand: (text: string) => string) {
     this.#files = files
@@ -99,6 +103,8 @@ class WriteLook {
     const commands = commandsOf(text)
     const places = new Places(directory, UNCERTAIN.test(text))
     for (const [at, command] of commands.entries()) {
+      if (performance.now() > this.#until)
+        throw new UncheckedError('it is too long to be checked; send less')
       const line = launched(this.#expand(command.line))
       const isFeeding = feedsShell(commands, at)
       for (const each of places.now) {
@@ -126,8 +132,10 @@ class WriteLook {
     if (into !== undefined) return into
     if (FED.test(line) || directory.length > MAX_PATH) return this.#files.policy
     if (isShellAlone(command, line)) return undefined
-    const unhooked = READERS.test(line) ? null : UNHOOKED.exec(command.line)
-    if (unhooked !== null) return unhooked[1] ?? '.claude/settings.json'
+    if (!READERS.test(line)) {
+      if (UNHOOKED.test(command.line)) return '.claude/settings.json'
+      if (uninstalls(command.line.split(' '))) return 'mcp-squall'
+    }
     return (
       this.#changedByGit(command, line, directory) ??
       patchedBy(command, line, files) ??
@@ -204,6 +212,13 @@ function launched(line: string): string {
     /^git (?:-C \S+ |-P |--no-\S+ |-c (?:advice|author|color|commit|committer|user)\.\S+ )+(?=[a-z])/,
     (leading) => (TREE.test(rest) ? leading : 'git '),
   )
+}
+
+/** Returns true for a command that removes Squall from a project. */
+function uninstalls(words: readonly string[]): boolean {
+  const manager = words.findIndex((word) => PACKAGES.test(word))
+  const verb = words.findIndex((word, at) => at > manager && REMOVES_PACKAGES.test(word))
+  return manager >= 0 && verb > 0 && words.slice(verb).some((word) => /\bmcp-squall\b/.test(word))
 }
 
 /** Returns true for `sh -c` and a text with nothing behind it that the text could use. */

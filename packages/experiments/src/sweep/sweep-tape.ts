@@ -64,7 +64,10 @@ export class SweepTape {
       throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
     }
     running.watch.read(({ method }) => method === 'tools/call' && onCall())
-    const stdio = await serveStdio(player, running.sidecar)
+    const stdio = await serveStdio(player, running.sidecar).catch(async (error: unknown) => {
+      await running.close()
+      throw error
+    })
     return {
       url: `http://${running.listeners[0]!.text}/mcp`,
       program: stdio.program,

@@ -17,7 +17,9 @@ const PIPE =
  * start of it gets a port of the sidecar, whose rules and counts all of them share.
  */
 export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
-  const directory = await mkdtemp(join(tmpdir(), 'squall-'))
+  // The path of a socket has at most 107 bytes.
+  const parent = Buffer.byteLength(tmpdir()) > 80 ? '/tmp' : tmpdir()
+  const directory = await mkdtemp(join(parent, 'squall-'))
   const program = join(directory, 'server')
   const [front, back] = [join(directory, 'front'), join(directory, 'back')]
   const stop = new AbortController()
@@ -45,7 +47,9 @@ export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
       return port.carry()
     }),
   ]
-  const script = `#!/bin/sh\nexec '${process.execPath}' -e '${PIPE}' '${front}'\n`
+  const quotes = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
+  const words = [process.execPath, '-e', PIPE, front].map(quotes).join(' ')
+  const script = `#!/bin/sh\nexec ${words}\n`
   await writeFile(program, script, { mode: 0o700 })
   return {
     program,

@@ -8,6 +8,9 @@ import { readPolicy } from '../../src/policy/read-policy.ts'
 
 /** Commands that run others: each would change the policy, its guards, or faults. */
 const REFUSED = [
+  'git restore --staged --worktree .',
+  'echo $(( (1) <<A ))\nrm squall-policy.yaml\nA',
+  'npm rm -D mcp-squall',
   "bash -c 'git reset --hard'",
   'sh -c "git reset --hard"',
   "bash -lc 'git stash'",
@@ -177,6 +180,12 @@ const REFUSED = [
 
 /** The same programs, where they change nothing that is guarded. */
 const ALLOWED = [
+  "node -e '/** a */ console.log(1)'",
+  "cat > src/y.ts <<'EOF'\n/** Names a place. */\nexport const at = (x) => `${x}/.mcp`\nEOF",
+  'cat > Makefile <<EOF\nclean:\n\trm -rf ${OUT}/*\nEOF',
+  'git restore --staged .',
+  'git reset HEAD .',
+  'git rm -r --cached .',
   'NODE_ENV=production npm run build',
   'grep -r live src',
   'git -c user.name=x commit -m y',

@@ -344,6 +344,9 @@ describe('the hook, of a command of the shell,', () => {
     'find . -exec ',
     "sh -c 'a ",
     '(cd /tmp);',
+    'npm r ',
+    'npm rm mcp-squal ',
+    'claude ',
     'kubectl edit ',
     'a=$a',
   ])('reads a long run of %j in time', async (piece) => {
