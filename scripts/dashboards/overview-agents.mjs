@@ -1,9 +1,9 @@
 import { count, rate, share } from './expressions.mjs'
 import { series, table } from './panel.mjs'
-import { POD, TOOL } from './variables.mjs'
+import { POD, TOOL, TOOL_OR_ALL } from './variables.mjs'
 
 const AFTER = 'squall_after_fault_total'
-const INJECTED = `${TOOL}, fault!~"real|squall"`
+const INJECTED = `${TOOL_OR_ALL}, fault!~"real|squall"`
 
 const CALLS = rate('squall_task_calls_total', POD)
 
@@ -93,7 +93,7 @@ export const agents = [
     sortBy: { column: 'Count', desc: true },
     queries: [
       {
-        expr: `${count(AFTER, TOOL, 'tool, fault, verdict')} > 0`,
+        expr: `${count(AFTER, TOOL_OR_ALL, 'tool, fault, verdict')} > 0`,
         column: 'Count',
         unit: 'short',
         decimals: 0,

@@ -15,7 +15,7 @@ import {
   untouched,
 } from './expressions.mjs'
 import { series, states, table } from './panel.mjs'
-import { POD, RULE, TOOL } from './variables.mjs'
+import { POD, RULE, TOOL, TOOL_OR_ALL } from './variables.mjs'
 
 const ALL = 'squall_calls_total'
 const CALL = 'squall_call_duration_seconds'
@@ -34,8 +34,8 @@ export const latency = [
     unit: 's',
     thresholds: lessIsBetter(5, 10),
     queries: [
-      { expr: quantile(0.95, CALL, TOOL), legend: 'client', role: 'client' },
-      { expr: quantile(0.95, APP, TOOL), legend: 'upstream', role: 'app' },
+      { expr: quantile(0.95, CALL, TOOL_OR_ALL), legend: 'client', role: 'client' },
+      { expr: quantile(0.95, APP, TOOL_OR_ALL), legend: 'upstream', role: 'app' },
       {
         expr: quantile(0.95, 'squall_injected_delay_seconds', RULE),
         legend: 'injected delay',
@@ -53,9 +53,9 @@ export const latency = [
     queries: [
       {
         expr: `(
-          ${rate(`${CALL}_sum`, TOOL, 'tool')}
-          - (${rate(`${APP}_sum`, TOOL, 'tool')} or 0 * ${rate(`${CALL}_sum`, TOOL, 'tool')})
-        ) / (${rate(`${CALL}_count`, TOOL, 'tool')} > 0)`,
+          ${rate(`${CALL}_sum`, TOOL_OR_ALL, 'tool')}
+          - (${rate(`${APP}_sum`, TOOL_OR_ALL, 'tool')} or 0 * ${rate(`${CALL}_sum`, TOOL_OR_ALL, 'tool')})
+        ) / (${rate(`${CALL}_count`, TOOL_OR_ALL, 'tool')} > 0)`,
         legend: '{{tool}}',
         role: 'client',
         shades: true,
@@ -103,8 +103,8 @@ export const tools = [
         unit: 'percentunit',
         role: 'real',
       },
-      { column: 'Client, mean', expr: mean(CALL, TOOL, 'tool', '$__range'), unit: 's' },
-      { column: 'Upstream, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
+      { column: 'Client, mean', expr: mean(CALL, TOOL_OR_ALL, 'tool', '$__range'), unit: 's' },
+      { column: 'Upstream, mean', expr: mean(APP, TOOL_OR_ALL, 'tool', '$__range'), unit: 's' },
       {
         column: 'Canary',
         expr: `${count('squall_canary_calls_total', TOOL, 'tool')} or 0 * ${increase(ALL, CALLS, 'tool')}`,
@@ -120,7 +120,7 @@ export const tools = [
     size: [24, 8],
     queries: [
       {
-        expr: quantile(0.95, 'squall_result_bytes', TOOL, 'tool'),
+        expr: quantile(0.95, 'squall_result_bytes', TOOL_OR_ALL, 'tool'),
         legend: '{{tool}}',
         role: 'client',
         shades: true,

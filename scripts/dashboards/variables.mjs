@@ -8,6 +8,8 @@ export const POD =
   'cluster=~"$cluster", job=~"$job", namespace=~"$namespace", workload=~"$workload", pod=~"$pod"'
 /** Picks tools, too. */
 export const TOOL = `${POD}, tool=~"$tool"`
+/** Picks tools, and the series that count all tools together. */
+export const TOOL_OR_ALL = `${POD}, tool=~"$tool|[*]"`
 /** Picks rules, too. */
 export const RULE = `${POD}, rule=~"$rule"`
 
