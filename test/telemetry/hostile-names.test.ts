@@ -64,7 +64,15 @@ beforeAll(async () => {
   })
   mounted = await mountRules(RULES)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', mounted.file]
-  const args = ['run', '--tasks', '--upstream', `http://127.0.0.1:${app.port}`, ...places]
+  const detail = ['--metrics-detail', 'full']
+  const args = [
+    'run',
+    '--tasks',
+    ...detail,
+    '--upstream',
+    `http://127.0.0.1:${app.port}`,
+    ...places,
+  ]
   // Lines are written and not kept, so that the memory that is measured is Squall's own.
   const destination = { write: () => undefined }
   const logger = createLogger({ level: 'info', format: 'json', destination })
