@@ -1,4 +1,5 @@
 import { jsonHash } from '../base/json/json-hash.ts'
+import { jsonInText } from '../base/json/json-in-text.ts'
 import { canonical, type Reader, readValue } from '../base/text/written-values.ts'
 import { fieldsOf } from '../base/values.ts'
 import type { RequestCall } from '../mcp/call.ts'
@@ -141,7 +142,7 @@ function valuesIn(root: unknown): ReadonlySet<number> {
     }
     chars -= value.length
     if (chars < 0) break
-    const json = jsonIn(value)
+    const json = jsonInText(value)
     if (json !== undefined) {
       left.push(json)
       continue
@@ -152,14 +153,4 @@ function valuesIn(root: unknown): ReadonlySet<number> {
     if (isPhrase && /[\s@]/.test(phrase)) found.add(jsonHash(phrase))
   }
   return found
-}
-
-/** Returns the object or list that a text holds as JSON. */
-function jsonIn(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text) as object
-  } catch {
-    return undefined
-  }
 }

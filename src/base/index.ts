@@ -3,6 +3,7 @@ export { sha256Of, shortDigest } from './digest.ts'
 export { isGlob, matchesGlob, MAX_GLOB } from './glob.ts'
 export { instantText, readInstant } from './instant.ts'
 export { canonicalJson, sameJson } from './json/canonical-json.ts'
+export { jsonInText } from './json/json-in-text.ts'
 export { parsePointer, pointedAt, pointerTo } from './json/json-pointer.ts'
 export { nearestName } from './nearest-name.ts'
 export { readBounded, readUpTo } from './read-bounded.ts'
@@ -44,6 +45,7 @@ export {
   percentage,
   plainNumber,
 } from './text/shown-numbers.ts'
+export { shellWord } from './text/shell-word.ts'
 export { shownUrl } from './text/shown-url.ts'
 export { wrapped } from './text/wrapped.ts'
 export { CLEAR_LINE, type LineOutput, redraw, redraws } from './text/status-line.ts'

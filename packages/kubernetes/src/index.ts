@@ -7,7 +7,7 @@ export {
   parseObjectName,
   withClient,
 } from './cli/cluster-options.ts'
-export { askBudget, budgetAnnotation, budgetOf, type BudgetOptions } from './kube/budget.ts'
+export { askBudget, budgetOf, type BudgetOptions, sawBudget } from './kube/budget.ts'
 export { SIDECAR } from './injector/injected-names.ts'
 export { podsWithRules, touchPods } from './kube/apply-rules.ts'
 export { userName } from './kube/audit.ts'

@@ -1,7 +1,8 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { replaceText } from '#base'
 import type { RulesVersion } from '#rules'
 import { assemble, type Logger, namedOptions } from '#sidecar'
 import type { CallBounds, Endpoint } from '../load/clients/load-client.ts'
@@ -79,8 +80,7 @@ export class Stage {
     if (text === this.#text && before !== undefined) return { takenMs: 0, version: before.version }
     this.#text = text
     // Replaces the file, as editors do.
-    await writeFile(`${this.rulesFile}.new`, text)
-    await rename(`${this.rulesFile}.new`, this.rulesFile)
+    await replaceText(this.rulesFile, text)
     const savedAt = performance.now()
     while (rules.last === before) await nextTurn()
     return { takenMs: performance.now() - savedAt, version: rules.last!.version }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { sha256Of, shownUrl } from '#base'
-import { link, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { replaceText, sha256Of, shownUrl } from '#base'
+import { link, mkdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -117,9 +117,7 @@ function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined): Lo
     async note(file, { bytes, mode, uid, gid }) {
       const base64 = bytes === undefined ? null : Buffer.from(bytes).toString('base64')
       const backup: Backup = { path: file, bytes: base64, mode, uid, gid }
-      const beside = `${path}.${own.pid}`
-      await writeFile(beside, JSON.stringify({ ...own, backup }), { mode: 0o600 })
-      await rename(beside, path)
+      await replaceText(path, JSON.stringify({ ...own, backup }), 0o600)
     },
     async release() {
       const holder = await readHolder(path)

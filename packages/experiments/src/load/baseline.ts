@@ -1,4 +1,4 @@
-import { canonicalJson, isRecord, sha256Of } from '#base'
+import { canonicalJson, isRecord, jsonInText, sha256Of } from '#base'
 import { makeCheck } from '#checks/baseline'
 import { BASELINE_FORMAT } from './file-schemas.ts'
 import { LoadError } from './load-error.ts'
@@ -80,7 +80,7 @@ function shapeOf(value: unknown): Shape {
 
 function walk(value: unknown, path: string, depth: number, shape: Map<string, number>): void {
   if (depth > MAX_DEPTH || (shape.size >= MAX_PATHS && !shape.has(path))) return
-  const inner = typeof value === 'string' ? jsonIn(value) : undefined
+  const inner = typeof value === 'string' ? jsonInText(value) : undefined
   if (inner !== undefined) {
     walk(inner, `${path}:json`, depth + 1, shape)
     return
@@ -98,16 +98,6 @@ function walk(value: unknown, path: string, depth: number, shape: Map<string, nu
 
 function sizeOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 1
-}
-
-/** Parses JSON in a text, which many tools return. */
-function jsonIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns true unless `seen` has clearly less than `wanted` at some path. */

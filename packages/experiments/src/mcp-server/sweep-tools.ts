@@ -68,7 +68,7 @@ export const EXPLAIN_CELL = defineTool({
   description:
     'Explains a cell of the last sweep_task: its verdict, its runs with the last lines of the command, the rule, and the command that runs it again.',
   annotations: READ_ONLY,
-  input: closed({ task: TASK, cell: text('A cell, as 3-timeout.', 40) }),
+  input: closed({ task: TASK, cell: text('A cell, such as 3-timeout.', 40) }),
   output: Type.Object({ verdict: Type.String(), runs: Type.Array(Type.Object({})) }),
   run: async ({ task: name, cell: id }, { control }) => {
     taskOf(name, control.limits.read().sweeps)

@@ -9,7 +9,14 @@ const SETTINGS =
 /** Other projects have a directory of this name without a history. */
 const HISTORY = 'experiments'
 const DIRECTORIES = ['.claude', '.cursor', '.vscode', HISTORY]
-const FILES = 'settings.json settings.local.json mcp.json .mcp.json .claude.json hooks.json'
+const FILES = [
+  'settings.json',
+  'settings.local.json',
+  'mcp.json',
+  '.mcp.json',
+  '.claude.json',
+  'hooks.json',
+]
 const NAMES =
   /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl|disableAllHooks/i
 /** Longer commands are not checked when they name what is protected, nor longer paths. */
@@ -92,7 +99,7 @@ function realOf(path: string): string | undefined {
 
 /** Returns true for a pattern of names that a protected file has. */
 export function isNameOfProtected(pattern: string, { policy }: Protected): boolean {
-  const names = [basename(policy), 'history.jsonl', 'audit.jsonl', ...FILES.split(' ')]
+  const names = [basename(policy), 'history.jsonl', 'audit.jsonl', ...FILES]
   return names.some((name) => matchesGlob(pattern.toLowerCase(), name.toLowerCase()))
 }
 

@@ -39,7 +39,7 @@ export async function notePolicy(directory: string, path: string): Promise<void>
     const note = `${JSON.stringify({ path: real })}\n`
     await writeFile(trustFile(directory, real), note, { flag: 'wx', mode: 0o600 })
   } catch {
-    // It is noted already, or there is no policy.
+    // Another note has this path already, or there is no policy.
   }
 }
 

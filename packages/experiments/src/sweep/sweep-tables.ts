@@ -1,4 +1,4 @@
-import { durationText, foreign, integerText, ownCommand } from '#base'
+import { durationText, foreign, integerText, ownCommand, shellWord } from '#base'
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import type { JUnitSuite } from '../report/junit.ts'
 import { FAULT_RULES } from './faults.ts'
@@ -94,10 +94,6 @@ export function againCommand({ id }: CellResult, { settings }: SweepResult): str
     ...(cellTimeoutMs === 30_000 ? [] : [`--cell-timeout ${durationText(cellTimeoutMs)}`]),
   ]
   return `${ownCommand()} sweep ${flags.join(' ')} -- ${command.map(shellWord).join(' ')}`
-}
-
-function shellWord(word: string): string {
-  return /^[\w./:=@%+,{}-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Lists the calls that are not tested, because they are not in each run without a fault. */

@@ -1,4 +1,4 @@
-import { isRecord, pointerTo, sameJson } from '#base'
+import { isRecord, jsonInText, pointerTo, sameJson } from '#base'
 import { REDACTED } from '#sidecar'
 
 /** A place at which two values differ. */
@@ -36,6 +36,8 @@ function compare(recorded: unknown, found: unknown, path: readonly string[], to:
   if (recorded === undefined) return found === undefined ? undefined : report('new')
   if (found === undefined) return report('missing')
   if (typeOf(recorded) !== typeOf(found)) return report('type')
+  const texts = typeof recorded === 'string' ? [recorded, found as string] : []
+  const [inner, other] = texts.map((text) => jsonInText(text))
   if (Array.isArray(recorded) && Array.isArray(found)) compareItems(recorded, found, path, to)
   else if (isRecord(recorded) && isRecord(found)) {
     for (const key of new Set([...Object.keys(recorded), ...Object.keys(found)])) {
@@ -43,9 +45,8 @@ function compare(recorded: unknown, found: unknown, path: readonly string[], to:
       if (key === '_meta' || (key === 'resultType' && path.length === 0)) continue
       compare(own(recorded, key), own(found, key), [...path, key], to)
     }
-  } else if (typeof recorded === 'string' && isJson(recorded) && isJson(found as string)) {
-    compare(JSON.parse(recorded), JSON.parse(found as string), path, to)
-  } else if (recorded !== found && (to.byValue || path.at(-1) === 'isError')) report('value')
+  } else if (inner !== undefined && other !== undefined) compare(inner, other, path, to)
+  else if (recorded !== found && (to.byValue || path.at(-1) === 'isError')) report('value')
 }
 
 /** Compares arrays item by item, or what all of their items have together. */
@@ -85,16 +86,6 @@ function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
 
 function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-}
-
-function isJson(text: string): boolean {
-  if (!/^\s*[[{]/.test(text)) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Returns a difference in words. */

@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { shellWord } from '#base'
 import type { Running } from '#sidecar'
 import type { Player } from './player.ts'
 import { serveLines } from './serve-lines.ts'
@@ -40,24 +41,26 @@ export async function serveStdio(player: Player, sidecar: Running['sidecar']) {
   }
   const errors = new Writable({ write: (_bytes, _encoding, done) => done() })
   const command = { command: process.execPath, args: ['-e', PIPE, back] }
-  const servers: readonly Server[] = [
-    await listen(back, (socket) => serveLines(player, socket, socket, stop.signal)),
-    await listen(front, async (socket) => {
-      const port = await sidecar.attach(command, { input: socket, output: socket, errors })
-      return port.carry()
-    }),
-  ]
-  const quotes = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
-  const words = [process.execPath, '-e', PIPE, front].map(quotes).join(' ')
-  const script = `#!/bin/sh\nexec ${words}\n`
-  await writeFile(program, script, { mode: 0o700 })
-  return {
-    program,
-    close: async () => {
-      for (const server of servers) server.close()
-      stop.abort()
-      await Promise.all(serving)
-      await rm(directory, { recursive: true, force: true })
-    },
+  const script = ['exec', ...[process.execPath, '-e', PIPE, front].map(shellWord)].join(' ')
+  const servers: Server[] = []
+  const close = async (): Promise<void> => {
+    for (const server of servers) server.close()
+    stop.abort()
+    await Promise.all(serving)
+    await rm(directory, { recursive: true, force: true })
   }
+  try {
+    servers.push(await listen(back, (socket) => serveLines(player, socket, socket, stop.signal)))
+    servers.push(
+      await listen(front, async (socket) => {
+        const port = await sidecar.attach(command, { input: socket, output: socket, errors })
+        return port.carry()
+      }),
+    )
+    await writeFile(program, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { program, close }
 }

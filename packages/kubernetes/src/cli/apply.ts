@@ -22,13 +22,13 @@ import {
 import { configMapKeys, gitOpsWarning, lastChange, textBefore } from '../kube/config-map-rules.ts'
 import { findBypasses } from '../kube/bypassed-pods.ts'
 import { retryConflicts } from '../kube/kube-error.ts'
-import { CONFIG_MAPS, metadataOf } from '../kube/resources.ts'
+import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
 import { type ProductionCheck, isAhead, ruleEnd } from '#rules'
 import { isStopped } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
-import { type BudgetOptions, budgetAnnotation } from '../kube/budget.ts'
+import { type BudgetOptions, sawBudget } from '../kube/budget.ts'
 import { readCheckedRules, invalidCombination, invalidFile, UsageError } from '#cli'
 import {
   rejectOverBudget,
@@ -164,8 +164,7 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
     await confirmEndless(replacing, isTerminal, signal)
   }
   // Not by --force: the budget is of the cluster, and whoever set it can change it.
-  const wasSeen = metadataOf(before ?? {}).annotations[budgetAnnotation(prefix)] !== undefined
-  const chaos = { namespace, prefix, wasSeen }
+  const chaos = { namespace, prefix, wasSeen: sawBudget(before, prefix) }
   const seesBudget =
     canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   const targets = targetsOf(pods, target.text, textBefore(before, key))

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { oneLine, onSignals } from '#base'
+import { oneLine, onSignals, replaceText } from '#base'
 import { applyRules, NftError } from '../redirect/nft.ts'
 import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../redirect/ruleset.ts'
 import { createLogger, type Logger } from '#sidecar'
@@ -94,8 +94,7 @@ async function hold(
 ): Promise<Ending> {
   await applyRules(ruleset({ redirects, exemptUid: undefined, heldSeconds: HELD_SECONDS }), nft)
   // Active rules mean that traffic is redirected, so they come after the redirect.
-  await writeFile(`${rulesFile}.new`, rulesText)
-  await rename(`${rulesFile}.new`, rulesFile)
+  await replaceText(rulesFile, rulesText)
   logger.info({ redirects, forMs }, 'attached')
   const until = performance.now() + forMs
   for (;;) {

@@ -1,7 +1,8 @@
+import type { Fields } from '#base'
 import type { KubeClient } from './kube-client.ts'
 import { decideBudget, type NewChaos } from './decide-budget.ts'
 import { asKubeError } from './kube-error.ts'
-import { CONFIG_MAPS, type Limits } from './resources.ts'
+import { CONFIG_MAPS, type Limits, metadataOf } from './resources.ts'
 
 /** The ConfigMap that limits new chaos in the cluster. */
 export const BUDGET = 'squall-budget'
@@ -59,6 +60,11 @@ export async function askBudget(
     const isSafe = !requireBudget && !chaos.wasSeen
     return { denial: isSafe ? undefined : denied(message), isThere: false }
   }
+}
+
+/** Returns true for a ConfigMap whose rules were written while there was a budget. */
+export function sawBudget(configMap: Fields | undefined, prefix: string): boolean {
+  return metadataOf(configMap ?? {}).annotations[budgetAnnotation(prefix)] !== undefined
 }
 
 /** The annotation of rules that were written while there was a budget. */

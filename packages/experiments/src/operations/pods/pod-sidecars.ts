@@ -4,7 +4,6 @@ import { AdminError, type Rule } from '#admin-api'
 import {
   askBudget,
   type BudgetOptions,
-  budgetAnnotation,
   type ClaimedKey,
   claimOf,
   configMapKeys,
@@ -13,7 +12,6 @@ import {
   inParallel,
   type KubeClient,
   KubeError,
-  metadataOf,
   podId,
   readsKey,
   restoreClaimed,
@@ -21,6 +19,7 @@ import {
   userName,
   type WatchedPod,
   WatchedPods,
+  sawBudget,
 } from '#kubernetes'
 import { readTasksOf, type TaskReading } from '../../load/sidecar-tasks.ts'
 import type { LockHolder } from '../../experiment/lock.ts'
@@ -210,9 +209,7 @@ export class PodSidecars implements Sidecars {
 
   async #budgetRejections({ configMap, target }: Begin): Promise<readonly Rejection[]> {
     const { namespace, prefix } = target
-    const { annotations } = metadataOf(configMap ?? {})
-    const wasSeen = annotations[budgetAnnotation(prefix)] !== undefined
-    const chaos = { namespace, prefix, wasSeen }
+    const chaos = { namespace, prefix, wasSeen: sawBudget(configMap, prefix) }
     const { denial } = await askBudget(this.#client, this.#budget, chaos, {})
     if (denial === undefined) return []
     return [{ code: 'OVER_BUDGET', wrong: denial, fix: 'wait, or ask who set it' }]
