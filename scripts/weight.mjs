@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2792 },
   { name: 'cli', directories: ['src/cli'], budget: 3121 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14512 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33182 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33188 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 

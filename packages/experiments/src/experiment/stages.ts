@@ -136,6 +136,11 @@ function notArmed(error: unknown): EarlyEnd {
   return { code: 'NOT_ACTIVE', why: error.rejections[0]?.wrong ?? '' }
 }
 
+function notRenewed(error: unknown): EarlyEnd {
+  if (error instanceof RulesChangedError || error instanceof RejectedError) return notArmed(error)
+  return { code: 'NOT_ACTIVE', why: `the rules could not be renewed: ${(error as Error).message}` }
+}
+
 /** Returns the reason to stop after a completed stage, if there is one. */
 function stageProblem(
   { plan }: Context,
@@ -267,7 +272,8 @@ function sidecarEnd(state: SidecarState, { arming, plan }: Context): EarlyEnd | 
   if (guard !== undefined) {
     return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
   }
-  if (arming.failure !== undefined || !arming.isOurs(state.rules.digest)) return RULES_CHANGED
+  if (arming.failure !== undefined) return notRenewed(arming.failure)
+  if (!arming.isOurs(state.rules.digest)) return RULES_CHANGED
   if (!state.armed) {
     const who = state.reasons.map(({ by, reason }) => `${by}: ${reason}`).join(', ')
     return { code: 'DISARMED', why: `the sidecar is disarmed (${who})` }

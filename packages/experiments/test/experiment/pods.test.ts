@@ -63,13 +63,16 @@ test('a freeze of the cluster rejects an experiment, which changes nothing', asy
   expect(stage.configMap()).toEqual(before)
 })
 
-test('an experiment that meets a freeze ends, and restores the rules', async () => {
+test.each([
+  ['before its next stage', { stages: ['20%', '25%'] }],
+  ['when it renews its rules', { hold: '20s' }],
+])('an experiment that meets a freeze %s ends, and restores the rules', async (_, changes) => {
   const before = stage.configMap()
   const path = '/api/v1/namespaces/squall-system/configmaps/squall-budget'
   const onEvent = during('20%', () =>
     stage.shop.api.put(path, { data: { freeze: 'true', by: 'sre' } }),
   )
-  const result = await stage.run({ stages: ['20%', '25%'] }, { onEvent })
+  const result = await stage.run(changes, { onEvent })
   expect(result).toMatchObject({ code: 'NOT_ACTIVE', restored: true })
   expect(result.why).toContain('set by sre')
   expect(result.stages).toHaveLength(1)
