@@ -10,12 +10,12 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8880 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8888 },
   { name: 'filters', directories: ['src/filters'], budget: 7007 },
   { name: 'rules', directories: ['src/rules'], budget: 12464 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6129 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16907 },
+  { name: 'listener', directories: ['src/listener'], budget: 16950 },
   { name: 'admin', directories: ['src/admin'], budget: 7293 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2792 },
   { name: 'cli', directories: ['src/cli'], budget: 3121 },

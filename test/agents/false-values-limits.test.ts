@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { type Reader, readText } from '../../src/base/text/written-values.ts'
+import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 import { closers } from '../support/closers.ts'
 import { lied, testLimits } from './false-value-limits.ts'
 import {
@@ -129,6 +131,42 @@ it('does not send a false value in a session that has too many numbers to follow
   const numbers = Array.from({ length: 20_000 }, (_, i) => 100_003 + 7 * i)
   await agent.call('search', { numbers })
   await expectRefusal(agent, await agent.call('get_quote', { id: 'Q-1' }))
+})
+
+it('blocks a call that has too many numbers to look for a false value', async () => {
+  const agent = await lied('json')
+  const numbers = Array.from({ length: 20_000 }, (_, i) => 500_001 + i)
+  const { result } = await agent.call('pay', { numbers, amount: FALSE_PRICE })
+  expect(result).toMatchObject({ isError: true })
+  expect(JSON.stringify(result)).toContain('too many numbers')
+  expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
+  // Such a call is no proof of a use.
+  expect(agent.faults.falseUses).toMatchObject([{ isUnread: true }])
+  expect(agent.end()).toEqual(['not_seen'])
+})
+
+it('reads no more than a part of a message in a turn of the event loop', () => {
+  const values = new WatchedValues<string>()
+  values.occurred = new Occurred()
+  let numbers = 0
+  const reader: Reader = {
+    wantsWords: true,
+    get isDone() {
+      return values.isDone
+    },
+    words: () => {},
+    number: (form) => {
+      numbers++
+      values.number(form)
+    },
+  }
+  for (const text of ['1,'.repeat(500_000), '12345 '.repeat(170_000)]) {
+    numbers = 0
+    readText(text, reader)
+    expect(numbers).toBeLessThan(20_010)
+    values.take()
+  }
+  expect(values.occurred.isFull).toBe(true)
 })
 
 it('falsifies no more results than it may, and blocks their values', async () => {

@@ -8,6 +8,8 @@ export interface Reader {
   /** Takes the hash of one word. */
   seen?(hash: number): void
   number(form: string): void
+  /** True when no more is wanted: the rest is not read. */
+  readonly isDone?: boolean
 }
 
 /** One way to read a written number. */
@@ -19,6 +21,8 @@ export interface Reading {
   readonly point: string
 }
 
+/** Longer numbers are lists of numbers. */
+const MAX_NUMBER = 64
 /** Shorter keys of objects are not read. */
 const LEAST_KEY = 6
 /** Letters and digits of all scripts; not punctuation, spaces and currency signs. */
@@ -65,6 +69,7 @@ export function canonical(text: string): string {
 
 /** Reads all strings, keys and numbers of a JSON value. */
 export function readValue(value: unknown, reader: Reader): void {
+  if (reader.isDone) return
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
@@ -96,9 +101,12 @@ export function readText(written: string, reader: Reader): void {
     if (unit.length === 1 || unit.length > 3) continue
     if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
     const listed = token.split(/[, ]/)
-    for (const part of listed.length > 1 ? [token, ...listed] : listed)
+    const mayBeOne = listed.length > 1 && token.length <= MAX_NUMBER
+    for (const part of mayBeOne ? [token, ...listed] : listed) {
+      if (reader.isDone) return
       for (const { digits, decimals } of readings(part))
         reader.number(canonical(`${digits}e${-decimals}`))
+    }
   }
 }
 

@@ -26,6 +26,8 @@ export interface FalseUse {
   readonly by: Falsification
   readonly hint: ToolHint
   readonly isBlocked: boolean
+  /** True for a call that has too many numbers to look for a false value. */
+  readonly isUnread?: boolean
 }
 
 /** The conversation of a call: its task, or else its session or client. */
@@ -133,8 +135,11 @@ export class FalseValues implements EvictableCache {
     const owns = asker.keys.flatMap((key) => this.#conversation(key, records) ?? [])
     if (owns.length === 0) return undefined
     this.#calls.set(call, { asker, owns })
-    const lies = new Set(owns.flatMap((own) => usedIn(own, call, asker)))
-    return lies.size === 0 ? undefined : this.#used([...lies], asker.hint)
+    const reads = owns.map((own) => readCall(own, call, asker))
+    const lies = new Set(reads.flatMap(({ used }) => used))
+    if (lies.size > 0) return this.#used([...lies], asker.hint)
+    const may = reads.flatMap(({ unread }) => unread).find((lie) => isBlocking(lie, asker.hint))
+    return may && { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true }
   }
 
   /**
@@ -247,8 +252,7 @@ export class FalseValues implements EvictableCache {
   }
 
   #used(lies: readonly Lie[], hint: ToolHint): FalseUse {
-    const isUnsafe = hint === 'destructive' || hint === 'unknown'
-    const isBlocked = lies.some(({ onUse = isUnsafe ? 'block' : 'allow' }) => onUse === 'block')
+    const isBlocked = lies.some((lie) => isBlocking(lie, hint))
     for (const lie of lies) {
       const first = isBlocked ? 'used_blocked' : 'used'
       this.#decide(lie, lie.isVerified ? 'used_after_verification' : first)
@@ -263,17 +267,34 @@ export class FalseValues implements EvictableCache {
   }
 }
 
-/** Looks for false values in a call; returns the results that they are from. */
-function usedIn(own: Conversation, call: RequestCall, { party }: Asker): readonly Lie[] {
+/** Returns true when a tool with this hint must not get the false value. */
+function isBlocking({ onUse }: Lie, hint: ToolHint): boolean {
+  const isUnsafe = hint === 'destructive' || hint === 'unknown'
+  return (onUse ?? (isUnsafe ? 'block' : 'allow')) === 'block'
+}
+
+/** The results whose false values a call holds, or may hold because it was not read to its end. */
+interface CallRead {
+  readonly used: readonly Lie[]
+  readonly unread: readonly Lie[]
+}
+
+const NOTHING: CallRead = { used: [], unread: [] }
+
+/** Looks for false values in a call. */
+function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallRead {
   own.usedAt = performance.now()
   if (own.parties.size < MAX_PARTIES) own.parties.add(party)
-  if (call.method !== 'tools/call') return []
-  readValue(fieldsOf(call.params)['arguments'], own.values)
-  if (own.lies.length === 0) return []
+  if (call.method !== 'tools/call') return NOTHING
+  const { values, lies } = own
+  readValue(fieldsOf(call.params)['arguments'], values)
+  const rest = values.isDone ? lies : []
+  const found = [...(values.take() ?? [])]
+  if (lies.length === 0) return NOTHING
   const key = keyOf(call)
-  const again = own.lies.filter(({ callKey }) => callKey === key)
+  const again = lies.filter(({ callKey }) => callKey === key)
   if (again.length > 0) own.again.set(call, again)
-  return [...(own.values.take() ?? [])].flatMap(({ lie, isTrue }) => (isTrue ? [] : [lie]))
+  return { used: found.flatMap(({ lie, isTrue }) => (isTrue ? [] : [lie])), unread: rest }
 }
 
 /** Looks for false and true values in a result. */

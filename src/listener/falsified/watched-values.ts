@@ -1,5 +1,8 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Reader, readText, readValue, wordHash } from '../../base/text/written-values.ts'
+import { type Reader, readText, wordHash } from '../../base/text/written-values.ts'
+
+/** The numbers that are read of one message, in a turn of the event loop. */
+const MAX_NUMBERS = 20_000
 
 /**
  * Looks for numbers and phrases in texts and JSON values. Keeps hashes of them, under a key of the
@@ -12,9 +15,15 @@ export class WatchedValues<Owner> implements Reader {
   /** The numbers of words of the phrases, by the hash of their first word. */
   readonly #firsts = new Map<number, readonly number[]>()
   #found: Set<Owner> | undefined
+  #numbers = 0
 
   get size(): number {
     return this.#values.size
+  }
+
+  /** True when the rest of a message is not read. */
+  get isDone(): boolean {
+    return this.#numbers >= MAX_NUMBERS
   }
 
   get wantsWords(): boolean {
@@ -45,12 +54,6 @@ export class WatchedValues<Owner> implements Reader {
     this.#values.delete(this.#values.keys().next().value!)
   }
 
-  /** Returns the owners of the values that a JSON value contains; undefined without any. */
-  in(value: unknown): ReadonlySet<Owner> | undefined {
-    readValue(value, this)
-    return this.take()
-  }
-
   words(words: readonly string[]): void {
     if (this.#firsts.size === 0) return
     for (const [at, word] of words.entries())
@@ -63,6 +66,7 @@ export class WatchedValues<Owner> implements Reader {
   }
 
   number(form: string): void {
+    this.#numbers++
     const hash = jsonHash(form)
     this.occurred?.add(hash)
     this.#find(hash)
@@ -72,6 +76,9 @@ export class WatchedValues<Owner> implements Reader {
   take(): ReadonlySet<Owner> | undefined {
     const found = this.#found
     this.#found = undefined
+    // All that is not read may have occurred.
+    if (this.isDone) this.occurred?.fill()
+    this.#numbers = 0
     return found
   }
 
@@ -102,6 +109,10 @@ export class Occurred {
     let free = 0
     for (let bit = 0; bit < BITS; bit++) if (!this.#isSet(bit)) free++
     return free < BITS / 2
+  }
+
+  fill(): void {
+    this.#bits.fill(-1)
   }
 
   add(hash: number): void {

@@ -1,4 +1,4 @@
-import type { Falsification } from '../falsified/false-values.ts'
+import type { FalseUse } from '../falsified/false-values.ts'
 import { ENDLESS, type MessageBudget } from '../../base/byte-budget.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'
@@ -11,7 +11,7 @@ import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts
 /** A call with its faults, or an exchange that an HTTP rule matched. */
 export interface CallInjection extends CallProgress {
   plan: Plan | undefined
-  readonly blockedBy: Falsification | undefined
+  readonly blockedBy: FalseUse | undefined
   /** In order. */
   faults: readonly ActiveFault[]
   /** True when a fault acts on the request. */
@@ -114,7 +114,7 @@ export interface PlannedCall {
   readonly plan: Plan | undefined
   readonly sideFaults?: readonly SideFaults[] | undefined
   /** The fault whose false value the arguments hold: the upstream must not get the call. */
-  readonly blockedBy?: Falsification | undefined
+  readonly blockedBy?: FalseUse | undefined
 }
 
 /** Adds the active faults of a plan, in order; `before` are the faults that they replace. */

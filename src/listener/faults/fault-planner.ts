@@ -1,4 +1,4 @@
-import type { Falsification } from '../falsified/false-values.ts'
+import type { FalseUse } from '../falsified/false-values.ts'
 import type { Caller } from '../../http/caller.ts'
 import { type Call, RESOURCE_UPDATED, toolOf, type Transport } from '../../mcp/call.ts'
 import type { PostedMessages, OtherMessage } from '../../mcp/classify.ts'
@@ -214,7 +214,7 @@ export class FaultPlanner {
       const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
       if (use === undefined) return []
       listenerOf(session, entry.trace).falseValueUsed(call, use)
-      return use.isBlocked ? [{ call, by: use.by }] : []
+      return use.isBlocked ? [{ call, use }] : []
     })
   }
 
@@ -236,7 +236,7 @@ export class FaultPlanner {
     const isNew = repeats === undefined
     const calls = posted.calls.map((call) =>
       isNew
-        ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.by })
+        ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.use })
         : { call, plan: undefined },
     )
     const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
@@ -286,7 +286,7 @@ const isPlanned = ({ plan, blockedBy }: PlannedCall): boolean =>
 /** A call that must not be sent, because its arguments hold a false value. */
 interface BlockedCall {
   readonly call: Call
-  readonly by: Falsification
+  readonly use: FalseUse
 }
 
 const NO_USES: readonly BlockedCall[] = []

@@ -161,9 +161,13 @@ class ExchangeReport implements FaultListener {
     this.#report.parts.logger.warn(fields, 'a message contains the canary of a poisoned result')
   }
 
-  falseValueUsed(call: Call, { by, hint, isBlocked }: FalseUse): void {
+  falseValueUsed(call: Call, { by, hint, isBlocked, isUnread }: FalseUse): void {
     const { rule, fault, tool: of } = by
     const fields = { ...this.#fields({ rule, fault, call }), of: cutText(of, MAX_TEXT), hint }
+    if (isUnread === true) {
+      this.#report.parts.logger.warn(fields, 'blocked: too many numbers to look for a false value')
+      return
+    }
     this.#report.parts.watched.usedFalse(toolOf(call), hint)
     const what = isBlocked ? 'blocked: an argument holds' : 'an argument holds'
     this.#report.parts.logger.warn(fields, `${what} a value that a fault falsified`)

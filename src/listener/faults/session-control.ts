@@ -1,4 +1,5 @@
 import { LruMap } from '../../base/lru-map.ts'
+import { readValue } from '../../base/text/written-values.ts'
 import type { FalseValues } from '../falsified/false-values.ts'
 import { WatchedValues } from '../falsified/watched-values.ts'
 import type { FaultHost, ServerHandle } from '../../filters/fault.ts'
@@ -54,7 +55,10 @@ export class Canaries {
 
   /** Returns the messages of a decoded request body that contain a canary. */
   in(body: Uint8Array, { calls, others }: PostedMessages): readonly Call[] {
-    const has = (value: unknown): boolean => this.#words.in(value) !== undefined
+    const has = (value: unknown): boolean => {
+      readValue(value, this.#words)
+      return this.#words.take() !== undefined
+    }
     const found: Call[] = [...calls, ...others].filter(({ params }) => has(params))
     const responses = others.filter(({ kind }) => kind === 'response')
     if (responses.length === 0) return found

@@ -1,7 +1,7 @@
 import { type Call, sharesStream } from '../../../mcp/call.ts'
 import { type Reply, asSseEvent } from '../../../mcp/reply.ts'
 import type { FaultContext, Verdict } from '../../../filters/fault.ts'
-import type { Falsification } from '../../falsified/false-values.ts'
+import type { FalseUse } from '../../falsified/false-values.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'
@@ -73,15 +73,18 @@ function pushReply(
   return sent ? undefined : 'no_push_stream'
 }
 
-const BLOCKED =
-  'Squall blocked this call: an argument holds a value that Squall falsified in an earlier result. The tool was not called.'
+const HOLDS = 'an argument holds a value that Squall falsified in an earlier result'
+const MAY_HOLD =
+  'it has too many numbers to see whether Squall falsified one of them in an earlier result'
 
 /** Replies to a call whose arguments hold a false value; whether or not its rule is active. */
-export function blocked(own: CallInjection, by: Falsification): RequestVerdict {
+export function blocked(own: CallInjection, { by, isUnread }: FalseUse): RequestVerdict {
   const { rule, fault, marked } = by
   const { call, context } = own
   const marker = marked ? faultMarker(rule, fault) : undefined
-  const reply = { kind: 'toolError', text: BLOCKED } as const
+  const why = isUnread === true ? MAY_HOLD : HOLDS
+  const text = `Squall blocked this call: ${why}. The tool was not called.`
+  const reply = { kind: 'toolError', text } as const
   move(own, 'changes')
   if (marker !== undefined) addMarker(own, marker, false)
   const effect = {
