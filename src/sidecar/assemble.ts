@@ -55,7 +55,7 @@ export interface Running {
 }
 
 /** The parts that the caller gives. */
-export interface GivenParts {
+export interface OwnParts {
   /** Set for rules that are not in a file: the caller sets them. */
   readonly keptFaults?: number
   /** Takes the place of the upstream. */
@@ -71,7 +71,7 @@ interface SpanSources extends Pick<Running, 'metrics' | 'watch' | 'agents'> {
 export async function assemble(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   logger: Logger,
-  given?: GivenParts,
+  given?: OwnParts,
 ): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version, detail: options.metricsDetail })
@@ -302,7 +302,7 @@ async function rulesEngine(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
   metrics: Metrics,
   logger: Logger,
-  given: GivenParts | undefined,
+  given: OwnParts | undefined,
   findings: Findings | undefined,
 ): Promise<RulesEngine | undefined> {
   const { rules, admin, adminToken, compatApi } = options

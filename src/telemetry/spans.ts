@@ -49,7 +49,7 @@ export interface Exported {
   readonly batch: number
 }
 
-interface Parts {
+interface SpanServices {
   readonly version: string
   readonly ids: ShownIds
   /** False keeps the messages of errors out of spans. */
@@ -71,7 +71,7 @@ const REPORT_MS = 60_000
 const MAX_TEXT = 200
 
 /** Opens the export of spans; invalid variables of OpenTelemetry are logged. */
-export async function openSpans(exported: Exported, parts: Parts): Promise<Spans> {
+export async function openSpans(exported: Exported, parts: SpanServices): Promise<Spans> {
   const warn = (why: string): void => parts.logger.warn({ why }, 'invalid setting of tracing')
   const none = (): void => {}
   const diagnostics = { error: warn, warn, info: none, debug: none, verbose: none }
@@ -94,7 +94,7 @@ export async function openSpans(exported: Exported, parts: Parts): Promise<Spans
  */
 export class Spans implements SpanWriter {
   readonly #options: Exported
-  readonly #parts: Parts
+  readonly #parts: SpanServices
   readonly #processor: BatchSpanProcessor
   /** Exports every span that it starts. */
   readonly #always: Tracer
@@ -104,7 +104,7 @@ export class Spans implements SpanWriter {
   #dropped = 0
   #reportedAt = -Infinity
 
-  constructor(options: Exported, exporter: SpanExporter, parts: Parts) {
+  constructor(options: Exported, exporter: SpanExporter, parts: SpanServices) {
     this.#options = options
     this.#parts = parts
     const { maxWaiting: maxQueueSize, batch: maxExportBatchSize } = options

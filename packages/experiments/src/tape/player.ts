@@ -45,7 +45,7 @@ export type Played =
   | { readonly kind: 'status'; readonly status: number; readonly line: TapeLine }
   | { readonly kind: 'failed'; readonly line: TapeLine }
 
-export type Request = Extract<Message, { readonly kind: 'request' }>
+export type RpcRequest = Extract<Message, { readonly kind: 'request' }>
 
 /** The longest wait for a client's response to a request of the server, in milliseconds. */
 const MAX_WAIT = 60_000
@@ -168,7 +168,7 @@ export class PlayedSession {
   }
 
   /** Plays what the server sent for a request; ends early when the signal is aborted. */
-  async *play(request: Request, signal: AbortSignal): AsyncGenerator<Played> {
+  async *play(request: RpcRequest, signal: AbortSignal): AsyncGenerator<Played> {
     const { params, method } = request
     this.#learn(method, params)
     let found = this.#find(request)
@@ -211,7 +211,7 @@ export class PlayedSession {
     return listOf(Object.values(fieldsOf(inputRequests))).some(({ method }) => this.#lacks(method))
   }
 
-  #find({ method, params }: Request): {
+  #find({ method, params }: RpcRequest): {
     readonly call: TapedCall | undefined
     readonly from: PlayedCall['from']
     readonly key: string
@@ -261,7 +261,7 @@ export class PlayedSession {
   }
 
   async *#responses(
-    request: Request,
+    request: RpcRequest,
     call: TapedCall,
     signal: AbortSignal,
   ): AsyncGenerator<Played> {
@@ -289,7 +289,7 @@ export class PlayedSession {
   }
 
   /** Returns the end of a call. */
-  #ended(request: Request, call: TapedCall, line: TapeLine): Played {
+  #ended(request: RpcRequest, call: TapedCall, line: TapeLine): Played {
     const { failed, status, omitted, error, result, bytes = 0 } = line
     if (failed !== undefined) return { kind: 'failed', line }
     if (omitted !== undefined) {
@@ -303,7 +303,7 @@ export class PlayedSession {
   }
 
   /** Returns a result with the cursors and ids of the new client. */
-  #result(request: Request, call: TapedCall, { result }: TapeLine): unknown {
+  #result(request: RpcRequest, call: TapedCall, { result }: TapeLine): unknown {
     if (!isRecord(result)) return result
     const meta = result['_meta']
     if (typeof result['nextCursor'] === 'string' && request.method.endsWith('/list')) {
@@ -317,7 +317,7 @@ export class PlayedSession {
 
   /** Plays a notification or a request of the server. */
   async *#fromServer(
-    request: Request,
+    request: RpcRequest,
     line: TapeLine,
     signal: AbortSignal,
   ): AsyncGenerator<Played> {
@@ -338,7 +338,11 @@ export class PlayedSession {
   }
 
   /** Returns a notification for a request; undefined for one that the client could not place. */
-  #notification(request: Request | undefined, method: string, params: unknown): object | undefined {
+  #notification(
+    request: RpcRequest | undefined,
+    method: string,
+    params: unknown,
+  ): object | undefined {
     if (method === 'notifications/cancelled') return undefined
     const own = { jsonrpc: '2.0', method, ...withParams(params) }
     if (!isRecord(params)) return own
@@ -374,7 +378,7 @@ export class PlayedSession {
     return needs !== undefined && this.#capabilities[needs] === undefined
   }
 
-  async *#live(request: Request): AsyncGenerator<Played> {
+  async *#live(request: RpcRequest): AsyncGenerator<Played> {
     const { name, arguments: args } = fieldsOf(request.params)
     try {
       const result = await this.#player.options.live!(String(name), fieldsOf(args))
@@ -400,7 +404,7 @@ function withParams(params: unknown): object {
 }
 
 function messageOf(
-  { id }: Request,
+  { id }: RpcRequest,
   { status, ...rest }: { readonly status?: number | undefined; readonly [key: string]: unknown },
 ): Extract<Played, { kind: 'message' }> {
   const all = { kind: 'message', message: { jsonrpc: '2.0', id, ...rest } } as const
@@ -412,7 +416,7 @@ function errorOf(text: string) {
 }
 
 /** Returns the response to a request that the tape does not have: a tool error for a tool. */
-function offTapeOf({ method, params }: Request) {
+function offTapeOf({ method, params }: RpcRequest) {
   const name = nameOf(method, params)
   const { _meta } = fieldsOf(params)
   const asked = name === '' ? method : `${method} of ${quoted(name)} with these arguments`

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { parseMessages } from '#protocol'
-import type { Played, Player, Request } from './player.ts'
+import type { Played, Player, RpcRequest } from './player.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const PIECE = 64 * 1024
@@ -20,7 +20,7 @@ export async function serveLines(
   output.once('error', () => left.abort())
   session.open((message) => void writer.line(message))
   const open = new Set<Promise<void>>()
-  const play = async (request: Request): Promise<void> => {
+  const play = async (request: RpcRequest): Promise<void> => {
     for await (const part of session.play(request, signal)) await writer.played(part, request)
   }
   for await (const text of linesOf(input, signal)) {
@@ -85,7 +85,7 @@ class LineWriter {
     return this.#next(() => this.#write(`${JSON.stringify(message)}\n`))
   }
 
-  played(part: Played, { id }: Request): Promise<void> {
+  played(part: Played, { id }: RpcRequest): Promise<void> {
     if (part.kind === 'message') return this.line(part.message)
     if (part.kind !== 'long') {
       const text = part.kind === 'failed' ? part.line.failed : `status ${part.status}`

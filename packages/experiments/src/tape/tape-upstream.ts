@@ -11,7 +11,7 @@ import {
   type Transfer,
   type Upstream,
 } from '#protocol'
-import type { Played, PlayedSession, Player, Request } from './player.ts'
+import type { Played, PlayedSession, Player, RpcRequest } from './player.ts'
 
 const MAX_BODY = 64 * 1024 * 1024
 const MAX_SESSIONS = 10_000
@@ -59,7 +59,7 @@ export class TapeUpstream implements Upstream {
     const parsed = parseMessages(text)
     if (!parsed.ok)
       return exchange.error(400, parsed.reason === 'not_json' ? -32700 : -32600, 'Parse error')
-    const requests: Request[] = []
+    const requests: RpcRequest[] = []
     for (const message of parsed.messages) {
       if (message.kind === 'request') requests.push(message)
       else if (message.kind !== 'notification') this.#player.responded(message.id)
@@ -137,7 +137,7 @@ class TapeExchange implements Transfer {
 
   /** Plays the responses to requests: as one body, or as events where the server sends more. */
   async play(
-    requests: readonly Request[],
+    requests: readonly RpcRequest[],
     session: PlayedSession,
     isBatch: boolean,
   ): Promise<void> {
@@ -167,7 +167,7 @@ class TapeExchange implements Transfer {
   }
 
   /** Writes a response that is the whole body. */
-  async #respond(part: Played, request: Request): Promise<void> {
+  async #respond(part: Played, request: RpcRequest): Promise<void> {
     if (part.kind === 'message') {
       this.#whole(part.status ?? 200, JSON_TYPE, JSON.stringify(part.message))
     } else if (part.kind === 'long') {
@@ -186,7 +186,7 @@ class TapeExchange implements Transfer {
     } else this.#failed(part)
   }
 
-  async #event(part: Played, request: Request): Promise<void> {
+  async #event(part: Played, request: RpcRequest): Promise<void> {
     if (this.ended) return
     if (part.kind === 'message') await this.#write(eventOf(JSON.stringify(part.message)))
     else if (part.kind === 'long') {
@@ -249,7 +249,7 @@ function eventOf(text: string): string {
 }
 
 /** Returns the parts of a response around its result. */
-function around({ id }: Request): readonly [before: string, after: string] {
+function around({ id }: RpcRequest): readonly [before: string, after: string] {
   // Escaped, so that characters are bytes.
   const own = JSON.stringify(id).replace(/[\u0080-\uffff]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -85,7 +85,7 @@ With -n, or another flag of the cluster, a stop key is written into the ConfigMa
 read, with the credentials of your kubeconfig. It overrides all rules, header faults and the admin
 API, also in later pods. Otherwise sidecars are disarmed by their admin ports, with the admin token.
 The rules stay unchanged. Exit code: 1 when a sidecar did not confirm.`,
-  parse: ({ production, productionNames: patterns, ...flags }, context): Request => {
+  parse: ({ production, productionNames: patterns, ...flags }, context): AnyRequest => {
     const change = localChange('disarm', flags, context, flags.reason)
     if (change !== undefined) return change
     const common = commonOf(flags, context)
@@ -120,7 +120,7 @@ export const RESUME: Command = defineCommand({
     ...BUDGET_FLAGS,
     ...group(CLUSTER, { force: toggle('resume although an experiment has claimed the ConfigMap') }),
   },
-  parse: (flags, context): Request =>
+  parse: (flags, context): AnyRequest =>
     localChange('arm', flags, context) ?? {
       action: 'resume',
       force: flags.force,
@@ -132,9 +132,9 @@ export const RESUME: Command = defineCommand({
   start,
 })
 
-type Request = StopRequest | NonNullable<ReturnType<typeof localChange>>
+type AnyRequest = StopRequest | NonNullable<ReturnType<typeof localChange>>
 
-async function start(request: Request): Promise<number> {
+async function start(request: AnyRequest): Promise<number> {
   if ('action' in request) return (await import('../cli/stop.ts')).stopCommand(request)
   const { endpoints, change, json } = request
   const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
