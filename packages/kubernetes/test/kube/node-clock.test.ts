@@ -9,7 +9,9 @@ import { startProgram } from '../../../../test/support/commands.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
-const BEHIND = 'its clock is 600 s behind that of the API server, which shifts the times of rules'
+/** A response that takes long seems to come from a clock that is slower still. */
+const BEHIND =
+  'its clock is 6\\d\\d s behind that of the API server, which shifts the times of rules'
 
 /** Adds a pod whose node has a clock that is ten minutes slow. */
 async function addSlow(shop: Shop): Promise<void> {
@@ -39,14 +41,16 @@ test('a node whose clock is slow is named by apply, status and check', async () 
   await writeFile(file, failing('first'))
   const { code, err } = await shop.apply('-f', file)
   expect(code).toBe(0)
-  expect(err).toContain(`shop-1: applied, armed; ${BEHIND}\n`)
+  expect(err).toMatch(new RegExp(`shop-1: applied, armed; ${BEHIND}\n`))
   expect(err).toContain('shop-2: applied, armed\n')
   const { out } = await shop.status()
-  expect(out).toContain(`shop/shop-1: ${BEHIND}\n`)
+  expect(out).toMatch(new RegExp(`shop/shop-1: ${BEHIND}\n`))
   expect(out).not.toContain('shop/shop-2: its clock')
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
-  expect(stdout).toContain(`× clocks agree with that of the API server: shop-1: ${BEHIND}`)
+  expect(stdout).toMatch(
+    new RegExp(`× clocks agree with that of the API server: shop-1: ${BEHIND}`),
+  )
 })
 
 test('apply rejects an appliedAt that is ahead of the clock of the API server', async () => {
