@@ -91,6 +91,20 @@ describe('the example of a load', () => {
   })
 })
 
+it('the load of the k6 operator sets what its script reads', () => {
+  const script = ['load.js', 'verdict.js']
+    .map((file) =>
+      readFileSync(new URL(`../../deploy/examples/k6/${file}`, import.meta.url), 'utf8'),
+    )
+    .join('')
+  const [run] = example('k6-operator.yaml')
+  const { runner, ...spec } = run!['spec'] as {
+    readonly runner: { readonly env: readonly { readonly name: string }[] }
+  }
+  expect(spec).toEqual({ parallelism: 4, script: { configMap: { name: 'k6', file: 'load.js' } } })
+  expect(runner.env.filter(({ name }) => !script.includes(`__ENV.${name} `))).toEqual([])
+})
+
 it('monitors relabel as the example for plain Prometheus does', () => {
   const monitor = example('pod-monitor.yaml')[0]!
   const text = readFileSync(

@@ -1,7 +1,7 @@
 // part: clients
 // k6 runs the script of the examples through Squall, with each protocol version that it knows.
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ROOT } from '../docs/blocks.ts'
 import { oneFault } from '../faults/one-fault.ts'
 import { closers } from '../support/closers.ts'
+import { startSquall } from '../support/commands.ts'
 import { metricBecomes, startSidecar, startUpstream } from '../support/wire.ts'
 import { systemTool } from './tools.ts'
 
@@ -77,4 +78,27 @@ it.each(['2025-06-18', '2026-07-28'])('k6 loads a tool with protocol %s', async 
     expect(headers).toMatchObject({ 'mcp-method': 'tools/call', 'mcp-name': 'echo' })
     expect(headers).not.toHaveProperty('mcp-session-id')
   }
+})
+
+it('passes a load whose errors are all injected, by the counts of the sidecars', async () => {
+  const server = open(await startUpstream('modern'))
+  const rules = join(await mkdtemp(join(tmpdir(), 'squall-k6-')), 'rules.yaml')
+  const rule =
+    "name: half, match: { tool: echo }, percent: 50, faults: [{ abort: { toolError: 'no' } }]"
+  await writeFile(rules, `rules: [{ ${rule} }]`)
+  const squall = open(await startSquall('--upstream', server.origin, '--rules', rules))
+  const load = (tool: string) =>
+    runK6({
+      TARGET: `http://127.0.0.1:${squall.port}/mcp`,
+      TOOL: tool,
+      ARGS: '{"message":"x"}',
+      PROTOCOL: '2026-07-28',
+      MIN_RESPONDED: '0',
+      SIDECARS: squall.admin,
+    })
+  const injected = await load('echo')
+  expect(injected.sum('mcp_outcomes', 'tool_error')).toBeGreaterThan(0)
+  expect([injected.code, injected.sum('squall_real_errors')]).toEqual([0, 0])
+  const real = await load('missing')
+  expect([real.code, real.sum('squall_real_errors')]).toEqual([CROSSED, 1])
 })

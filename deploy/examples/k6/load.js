@@ -8,6 +8,7 @@ import { Counter, Rate, Trend } from 'k6/metrics'
 import { headerOf, isInjected, messagesOf, outcomeOf, responseTo } from './responses.js'
 import * as sessions from './sessions.js'
 import * as stateless from './stateless.js'
+import { counts, judge, thresholds } from './verdict.js'
 
 const TARGET = __ENV.TARGET || 'http://localhost:3000/mcp'
 const TOOL = __ENV.TOOL || 'get_weather'
@@ -37,10 +38,21 @@ export const options = {
     },
   },
   thresholds: {
-    mcp_responded: ['rate>0.95'],
+    mcp_responded: [`rate>=${__ENV.MIN_RESPONDED || 0.95}`],
     mcp_call_duration: ['p(99)<2000'],
     ...(protocol === sessions ? { checks: ['rate>0.99'] } : {}),
+    ...thresholds,
   },
+}
+
+/** Runs once, before the users. */
+export function setup() {
+  return counts()
+}
+
+/** Runs once, after the users. */
+export function teardown(before) {
+  judge(before)
 }
 
 export default function user() {

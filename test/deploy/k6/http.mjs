@@ -40,6 +40,7 @@ function capital(name) {
 }
 
 export default {
+  get: (url, params) => request('GET', url, undefined, params),
   post: (url, body, params) => request('POST', url, body, params),
   del: (url, body, params) => request('DELETE', url, body, params),
 }

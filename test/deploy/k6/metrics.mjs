@@ -11,7 +11,7 @@ class Metric {
   }
 }
 
-export { Metric as Counter, Metric as Rate, Metric as Trend }
+export { Metric as Counter, Metric as Gauge, Metric as Rate, Metric as Trend }
 
 /** Each check is kept, too. */
 export function check(value, checks) {

@@ -24,7 +24,9 @@ try {
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
   cpSync(dirname(script), directory, { recursive: true })
   const load = await import(pathToFileURL(join(directory, 'load.js')).href)
+  const before = load.setup()
   load.default()
+  load.teardown(before)
   const { added } = await import(pathToFileURL(join(k6, 'metrics.mjs')).href)
   process.stdout.write(JSON.stringify({ added, thresholds: load.options.thresholds }))
 } finally {
