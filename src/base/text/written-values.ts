@@ -21,6 +21,8 @@ export interface Reading {
   readonly point: string
 }
 
+/** Shorter numbers occur everywhere. */
+const LEAST_NUMBER = 3
 /** Longer numbers are lists of numbers. */
 const MAX_NUMBER = 64
 /** Shorter keys of objects are not read. */
@@ -96,10 +98,18 @@ export function readText(written: string, reader: Reader): void {
     reader.words(words)
   }
   if (signs === 'words') return
-  for (const { index, 1: token = '', 2: unit = '' } of text.matchAll(NUMBER)) {
+  NUMBER.lastIndex = 0
+  for (let found = NUMBER.exec(text); found !== null; found = NUMBER.exec(text)) {
+    const { index, 1: token = '', 2: unit = '' } = found
     // An integer in a path is an id, and other units are words.
-    if (unit.length === 1 || unit.length > 3) continue
-    if (text[index - 1] === '/' && /^\d+$/.test(token)) continue
+    if (token.length < LEAST_NUMBER || unit.length === 1 || unit.length > 3) continue
+    const isDigits = /^\d+$/.test(token)
+    if (isDigits && text[index - 1] === '/') continue
+    if (reader.isDone) return
+    if (isDigits) {
+      reader.number(canonical(token))
+      continue
+    }
     const listed = token.split(/[, ]/)
     const mayBeOne = listed.length > 1 && token.length <= MAX_NUMBER
     for (const part of mayBeOne ? [token, ...listed] : listed) {

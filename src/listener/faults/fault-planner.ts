@@ -102,11 +102,14 @@ export class FaultPlanner {
   }
 
   /** Returns false when no rule can match any of the messages. */
-  mayMatch({ headers }: RequestHead, { calls, others }: PostedMessages): boolean {
+  mayMatch(head: RequestHead, posted: PostedMessages): boolean {
+    return (posted.calls.length > 0 && this.#follows) || this.#rulesMayMatch(head, posted)
+  }
+
+  #rulesMayMatch({ headers }: RequestHead, { calls, others }: PostedMessages): boolean {
     const { rules, headerFaults } = this.#parts
     const { ruleSet } = rules
-    if (calls.length > 0 && (headerFaults !== undefined || this.#follows)) return true
-    if (calls.length > 0 && ruleSet.index.readsServer) return true
+    if (calls.length > 0 && (headerFaults !== undefined || ruleSet.index.readsServer)) return true
     try {
       for (const call of calls)
         if (mayReadServer(call) || mayMatch(ruleSet, call, headers)) return true
@@ -173,6 +176,10 @@ export class FaultPlanner {
   /** Plans the faults of a request; undefined when no rule matches. */
   forCalls(exchange: PlannedRequest, unread = false): ExchangeFaults | undefined {
     const uses = this.#usesIn(exchange)
+    const { posted, repeats } = exchange
+    const isFollowed = posted !== undefined && repeats === undefined && this.#follows
+    if (isFollowed && uses.length === 0 && !this.#rulesMayMatch(exchange.head, posted))
+      return undefined
     try {
       return this.#plan(exchange, unread, uses)
     } catch (error) {
