@@ -83,6 +83,7 @@ export {
   placeViolations,
   ruleViolations,
   toolViolations,
+  type Violation,
 } from './policy/rule-policy.ts'
 export { finishPlan, type Plan, planCall } from './select/plan.ts'
 export { RuleStates } from './select/rule-states.ts'

@@ -85,6 +85,8 @@ export interface WebhookOptions {
   readonly readServices: boolean
   /** Undefined where the webhook reads none. */
   readonly budget?: WebhookBudget
+  /** File of the policy that new rules obey. */
+  readonly policyFile?: string | undefined
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
   /** The time for which reviews are accepted after readiness ended. */
@@ -176,6 +178,7 @@ export async function startWebhook(
             settings: options.settings,
             minor: () => known.minor,
             budget: kube && readBudget(kube, options),
+            policy: await policyOf(options, logger),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -211,6 +214,11 @@ export async function startWebhook(
     await close(0)
     throw error
   }
+}
+
+async function policyOf({ policyFile }: WebhookOptions, logger: Logger) {
+  if (policyFile === undefined) return undefined
+  return (await import('./rules-policy.ts')).openPolicy(policyFile, logger)
 }
 
 function readsCluster(options: WebhookOptions): boolean {
