@@ -177,8 +177,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            budget: kube && readBudget(kube, options),
-            policy: await policyOf(options, logger),
+            ...(await openLimits(kube, options, logger)),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -216,9 +215,12 @@ export async function startWebhook(
   }
 }
 
-async function policyOf({ policyFile }: WebhookOptions, logger: Logger) {
-  if (policyFile === undefined) return undefined
-  return (await import('./rules-policy.ts')).openPolicy(policyFile, logger)
+/** Opens what new rules obey. */
+async function openLimits(kube: KubeClient | undefined, options: WebhookOptions, logger: Logger) {
+  const budget = kube && readBudget(kube, options)
+  if (options.policyFile === undefined) return { budget }
+  const { openPolicy } = await import('./rules-policy.ts')
+  return { budget, policy: await openPolicy(options.policyFile, logger) }
 }
 
 function readsCluster(options: WebhookOptions): boolean {
