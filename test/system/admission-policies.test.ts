@@ -1,4 +1,5 @@
 // part: api-server
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { armedText } from '../../packages/experiments/src/experiment/armed-rules.ts'
@@ -12,9 +13,10 @@ import { PATIENCE } from './patience.ts'
 
 // The API server checks the expressions of ready policies as it does in a cluster without Squall.
 const missing = apiServerMissing()
-const POLICIES = fileURLToPath(
-  new URL('../../deploy/policies/validating-admission-policies.yaml', import.meta.url),
-)
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PAGE = readFileSync(`${ROOT}docs/guides/admission-policies.md`, 'utf8')
+/** The file that the page applies first. */
+const [, FILE = ''] = /^kubectl apply -f (\S+)/m.exec(PAGE) ?? []
 const LABEL = { 'squall.dev/rules': 'true' }
 const ENDLESS = failing('one')
 const inMinutes = (minutes: number): string =>
@@ -81,7 +83,7 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     // Rules that were there before the policies, too large for their expressions.
     const large = { 'a.yaml': ENDLESS, 'b.yaml': '# padding\n'.repeat(90_000) }
     await write('squall-rules', large, { labels: {} })
-    await kubectl(['apply', '-f', POLICIES])
+    await kubectl(['apply', '-f', `${ROOT}${FILE}`])
     await eventually(async () => {
       const args = ['create', 'configmap', 'squall-rules', '-n', 'default', '--dry-run=server']
       const { text } = await server.run('kubectl', [...args, `--from-literal=a.yaml=${ENDLESS}`])
