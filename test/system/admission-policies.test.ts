@@ -43,8 +43,8 @@ async function kubectl(args: readonly string[], input?: object): Promise<string>
   return text
 }
 
-function write(name: string, data: Data, written: Written = {}): Promise<CommandRun> {
-  const { labels = LABEL, verb = 'create', kubeconfig = server.kubeconfig, more } = written
+function write(name: string, data: Data, options: Written = {}): Promise<CommandRun> {
+  const { labels = LABEL, verb = 'create', kubeconfig = server.kubeconfig, more } = options
   const metadata = { name, namespace: 'shop', labels }
   const args = ['--kubeconfig', kubeconfig, verb, '-f', '-']
   const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data, ...more }
@@ -65,8 +65,8 @@ async function written(...all: readonly (readonly [Data, Written?])[]): Promise<
 
 /** Sets the budget of the cluster, and waits until the API server uses it. */
 async function budget(data: Data, frozen: boolean): Promise<void> {
-  const metadata = { name: 'squall-budget', namespace: 'squall-system' }
-  await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })
+  const own = { name: 'squall-budget', namespace: 'squall-system' }
+  await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'ConfigMap', metadata: own, data })
   await eventually(async () => {
     const metadata = { name: 'probe', namespace: 'shop', labels: LABEL }
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'a.yaml': ending(10) } }

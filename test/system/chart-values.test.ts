@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
     [`${EXTERNAL},certificates.external.caBundle=LS0t`, 'requires certificates.external.caBundle'],
     ['certificates.external.secretName=mine', 'requires certificates.mode=external; got generated'],
     ['serviceAccount.create=false', 'serviceAccount.create=false requires serviceAccount.name'],
-    ['validation.policy.faullts={delay}', '/validation/policy'],
+    ['validation.policy.faullts={delay}', "'faullts' not allowed"],
     [
       'validation.policy.environments={dev}',
       'validation.policy requires validation.rules.enabled and webhook.readNamespaces',
