@@ -46,7 +46,7 @@ export async function compileSchemas(own) {
     'packages/experiments/src/experiment/experiment-result.js',
   )
   const { planJsonSchema } = await built('packages/experiments/src/experiment/plan-schema.js')
-  const { policyJsonSchema } = await built('packages/experiments/src/policy/policy-schema.js')
+  const { policyJsonSchema } = await built('src/rules/policy/policy-schema.js')
   const { rulesJsonSchema } = await built('src/rules/file/schema.js')
   const write = async (name, schema, options) => {
     if (!CHECKS.includes(name)) throw new Error(`add ${name} to CHECKS`)

@@ -76,6 +76,15 @@ export { notForPod, type PodSelf } from './match/pod-match.ts'
 export type { RuleSet } from './match/rule-set.ts'
 export { compileText } from './match/text-match.ts'
 export type { MatchedRule } from './select/matched-rule.ts'
+export { type Policy, policySchemaText, type SweptTask } from './policy/policy-schema.ts'
+export { MAX_POLICY_BYTES, readPolicy } from './policy/read-policy.ts'
+export {
+  namedTools,
+  placeViolations,
+  ruleViolations,
+  toolViolations,
+  type Violation,
+} from './policy/rule-policy.ts'
 export { finishPlan, type Plan, planCall } from './select/plan.ts'
 export { RuleStates } from './select/rule-states.ts'
 export { isAhead, ruleEnd } from './select/selection.ts'

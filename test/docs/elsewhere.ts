@@ -162,6 +162,16 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   },
   { page: 'docs/guides/apply.md', command: /./, by: 'cluster-docs.test.ts' },
   { page: 'docs/guides/attach.md', command: /./, by: 'cluster-docs.test.ts' },
+  {
+    page: 'docs/guides/admission-policies.md',
+    command: /validating-admission-policies/,
+    by: 'admission-policies.test.ts',
+  },
+  {
+    page: 'docs/guides/admission-policies.md',
+    command: /kyverno/,
+    because: 'Kyverno needs a cluster of its own; its schema and the expressions are tested',
+  },
   { page: 'docs/guides/cluster-cli.md', command: /./, by: 'cluster-docs.test.ts' },
   {
     page: 'docs/guides/',

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { parseCommandLine } from '../support/commands/command-line.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
+import { policyJsonSchema } from '../../src/rules/policy/policy-schema.ts'
+import { readPolicy } from '../../src/rules/policy/read-policy.ts'
 import { CHART, helm, helmMissing, NAMESPACE, rendered } from './helm.ts'
 
 const MODES = readdirSync(`${CHART}ci`)
@@ -64,6 +66,37 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
       'pods/proxy: get',
       'events: create',
     ])
+  })
+
+  it('mounts a policy that the webhook reads, and takes its keys in values', async () => {
+    const manifests = await rendered(['-f', `${CHART}ci/policy.yaml`])
+    const named = (name: string) => manifests.find(({ metadata }) => metadata.name === name)!
+    const { data } = named('squall-policy') as unknown as { data: Record<string, string> }
+    const { validation } = parse(readFileSync(`${CHART}ci/policy.yaml`, 'utf8')) as {
+      validation: { policy: object }
+    }
+    expect(parse(data['policy.yaml']!)).toEqual(validation.policy)
+    expect(readPolicy(data['policy.yaml']!)).toMatchObject({ ok: true })
+    const deployment = manifests.find(({ kind }) => kind === 'Deployment')!
+    const { template } = deployment['spec'] as {
+      template: { spec: { containers: readonly { args: readonly string[] }[] } }
+    }
+    const request = parseCommandLine(template.spec.containers[0]!.args, {}, '0.1.0')
+    expect(request).toMatchObject({ request: { policyFile: '/etc/squall/policy/policy.yaml' } })
+    const schema = JSON.parse(readFileSync(`${CHART}values.schema.json`, 'utf8')) as {
+      properties: { validation: { properties: { policy: { properties: object } } } }
+    }
+    const { policy } = schema.properties.validation.properties
+    const keys = Object.keys(policyJsonSchema().properties ?? {})
+    expect(Object.keys(policy.properties).toSorted()).toEqual(keys.toSorted())
+    // A change of the policy starts no new pods.
+    const other = await rendered([
+      '-f',
+      `${CHART}ci/policy.yaml`,
+      '--set',
+      'validation.policy.maxPercent=10%',
+    ])
+    expect(other.find(({ kind }) => kind === 'Deployment')).toEqual(deployment)
   })
 
   it('leads from alerts to your copy of the runbooks', async () => {

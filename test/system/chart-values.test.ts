@@ -4,6 +4,8 @@ import { CHART, helmMissing, template } from './helm.ts'
 
 const missing = helmMissing()
 
+const POLICY =
+  'validation.rules.enabled=true,webhook.readNamespaces=true,validation.policy.environments={dev}'
 const EXTERNAL = 'certificates.mode=external,certificates.external.secretName=mine'
 
 describe.skipIf(missing !== undefined)('values that are wrong', () => {
@@ -40,6 +42,16 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
     [`${EXTERNAL},certificates.external.caBundle=LS0t`, 'requires certificates.external.caBundle'],
     ['certificates.external.secretName=mine', 'requires certificates.mode=external; got generated'],
     ['serviceAccount.create=false', 'serviceAccount.create=false requires serviceAccount.name'],
+    ['validation.policy.faullts={delay}', "'faullts' not allowed"],
+    [
+      'validation.policy.environments={dev}',
+      'validation.policy requires validation.rules.enabled and webhook.readNamespaces',
+    ],
+    [POLICY, 'validation.policy requires targets and environments'],
+    [
+      `${POLICY},validation.policy.targets={*},validation.policy.requireUntil=true,validation.rules.anchor=false`,
+      'validation.policy.requireUntil requires validation.rules.anchor',
+    ],
     ['networkPolicy.apiServerPorts={http}', '/networkPolicy/apiServerPorts/0'],
     ['monitoring.rules=true', '/monitoring/rules'],
     ['monitoring.interval=often', '/monitoring/interval'],

@@ -35,6 +35,9 @@
 - --require-budget
 {{- end }}
 {{- end }}
+{{- if .Values.validation.policy }}
+- --policy=/etc/squall/policy/policy.yaml
+{{- end }}
 - --review-timeout={{ sub .Values.webhook.timeoutSeconds 1 }}s
 - --log-level={{ .Values.webhook.logLevel }}
 {{- range .Values.webhook.extraArgs }}

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { isRecord, plain, quoted, ownCommand } from '#base'
-import { problemFrames } from '#rules'
+import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
 import type { RequestOf } from '../commands/operation.ts'
 import type {
   POLICY_INIT,
@@ -12,8 +12,6 @@ import type {
   POLICY_VALIDATE,
 } from '../commands/policy.ts'
 import { policyBlock } from '../policy/policy-block.ts'
-import type { Policy } from '../policy/policy-schema.ts'
-import { MAX_POLICY_BYTES, readPolicy } from '../policy/read-policy.ts'
 import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
 import { isAgreed, needPerson } from './person.ts'
 import { deployFile, invalidFile, print, readText, schemaLine, writeText } from '#cli'

@@ -1,2 +1,2 @@
-// A file of its own, so that the schema is loaded when it is printed, and not with the commands.
-export { rulesSchemaText } from '#rules'
+// A file of its own, so that schemas are loaded when they are printed, and not with the commands.
+export { policySchemaText, rulesSchemaText } from '#rules'

@@ -5,7 +5,7 @@ import { defineCommand, UsageError } from '#cli'
 const SCHEMAS: ReadonlyMap<string, () => Promise<string>> = new Map([
   ['rules', async () => (await import('../cli/schemas.ts')).rulesSchemaText()],
   ['experiment', async () => (await import('../experiment/plan-schema.ts')).planSchemaText()],
-  ['policy', async () => (await import('../policy/policy-schema.ts')).policySchemaText()],
+  ['policy', async () => (await import('../cli/schemas.ts')).policySchemaText()],
   ['tape', async () => (await import('../tape/tape-schema.ts')).tapeSchemaText()],
 ])
 

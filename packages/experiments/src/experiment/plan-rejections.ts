@@ -5,6 +5,7 @@ import {
   FIRST_STAGE,
   MAX_FACTOR,
   MAX_POINTS,
+  namedTools,
   parseRules,
   type Problem,
   type Production,
@@ -19,7 +20,6 @@ import type { PlanFile } from './plan-schema.ts'
 import type { Rejection } from './rejection.ts'
 import type { Plan, RulesSource, WrittenRule } from './plan.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import { namedTools } from '../policy/policy-rejections.ts'
 import { nearestName, quoted } from '#base'
 import type { Call } from '#protocol'
 

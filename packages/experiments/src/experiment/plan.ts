@@ -1,6 +1,5 @@
-import type { Policy } from '../policy/policy-schema.ts'
 import { sha256Of } from '#base'
-import { parseWithPositions, type Problem, type ProductionCheck } from '#rules'
+import { parseWithPositions, type Policy, type Problem, type ProductionCheck } from '#rules'
 import type { SidecarAdmin } from '#admin-api'
 import type { CallSpec } from '../load/load-options.ts'
 import type { Expectation } from '../load/expectation.ts'

@@ -6,21 +6,22 @@ import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { limitGate } from '../load/results/slo.ts'
 import {
-  type FileProblems,
-  NO_NAMES,
-  type Problem,
-  type ProductionCheck,
-  readYaml,
-  type YamlDocument,
   fieldOf,
   fileFindings,
+  type FileProblems,
   fileSchema,
   type Finding,
   located,
   nearestKeyAlone,
+  NO_NAMES,
   type Path,
+  type Policy,
+  type Problem,
+  type ProductionCheck,
   readValues,
+  readYaml,
   schemaFindings,
+  type YamlDocument,
 } from '#rules'
 import { gatesOf, MEASURES } from './gate.ts'
 import {
@@ -38,7 +39,6 @@ import type { AlertSpec } from './monitor/alert-source.ts'
 import { type PlanFile, planJsonSchema } from './plan-schema.ts'
 import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 import { policyRejections } from '../policy/policy-rejections.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 import * as check from '#checks/plan'
 import * as rulesCheck from '#checks/rules'
 

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, isRecord } from '#base'
-import type { ProductionCheck } from '#rules'
-import type { Policy } from '../policy/policy-schema.ts'
+import type { Policy, ProductionCheck } from '#rules'
 import { type SavedPlan, type ReadAndSaved, type ReadPlan, readPlan } from './read-plan.ts'
 
 /** Reports that a stored run does not exist or cannot be read. */

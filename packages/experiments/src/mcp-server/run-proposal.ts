@@ -1,3 +1,4 @@
+import type { Policy } from '#rules'
 import {
   acceptedContent,
   inputRequired,
@@ -10,7 +11,6 @@ import { noteLines } from '../experiment/experiment-report.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { RejectedError } from '../experiment/rejection.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 import { runHere, storeResult, withSidecars } from '../operations/run-here.ts'
 import { type CheckedPlan, checkPlan, reasonsOf, summaryOf } from './checked-plan.ts'
 import type { Control, Asked, ControlCall, Outcome } from './control-tool.ts'

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml'
 import { durationText } from '#base'
-import { stagesTo } from '#rules'
-import type { Policy } from '../policy/policy-schema.ts'
+import { type Policy, stagesTo } from '#rules'
 import type { Rank } from './rank.ts'
 
 /** The target and the sidecar of a plan. */

@@ -1,3 +1,4 @@
+import type { Policy } from '#rules'
 import { join } from 'node:path'
 import { planFor, type PlanSetting } from './next-plan.ts'
 import { type Behaviour, type Rank, rank } from './rank.ts'
@@ -9,7 +10,6 @@ import { readStored } from '../experiment/saved-plan.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
 import { cell, type ReportTable } from '../report/report-table.ts'
 import { merged } from './baselines.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 import { pastRuns, testsOf } from './past-tests.ts'
 import { allowedRanks, isPlainName } from './what-next.ts'
 

@@ -1,6 +1,6 @@
+import type { Policy } from '#rules'
 import type { History, Tasks } from '#admin-api'
 import { hasUnseen, matchesGlob } from '#base'
-import type { Policy } from '../policy/policy-schema.ts'
 import { baselinesOf, prometheusBaselines, type SeriesChoice } from '../slo/baseline.ts'
 import { learn, readBaselines } from './baselines.ts'
 import { pastTests } from './past-tests.ts'

@@ -9,13 +9,12 @@ import {
   type ReadPlan,
   readAndKeep,
 } from '../experiment/read-plan.ts'
-import { problemLines, type ProductionCheck } from '#rules'
+import { type Policy, problemLines, type ProductionCheck } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { invalidFile, print } from '#cli'
 import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 
 /** Reads the requested plan. Throws a `UsageError` when it cannot be read. */
 export async function readAsked({

@@ -1,10 +1,10 @@
+import type { Policy } from '#rules'
 import { writeFile } from 'node:fs/promises'
 import { asInvoked, durationText, interruption, plain, plainText, shownUrl } from '#base'
 import { join } from 'node:path'
 import { readAndKeep } from '../experiment/read-plan.ts'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
 import { newId } from '../experiment/run-experiment.ts'
-import type { Policy } from '../policy/policy-schema.ts'
 import { rangeTexts, runText, searchRejection, spanOf, wholeText } from '../search/search-plan.ts'
 import {
   type PastSearch,

@@ -1,8 +1,6 @@
 import { readBounded } from '#base'
-import { problemLines } from '#rules'
+import { MAX_POLICY_BYTES, type Policy, problemLines, readPolicy } from '#rules'
 import { DeniedError } from './denied-error.ts'
-import type { Policy } from './policy-schema.ts'
-import { MAX_POLICY_BYTES, readPolicy } from './read-policy.ts'
 import { policyDigest, trustedDigest } from './trust.ts'
 
 /** A policy as one call finds it: later changes of its file do not affect the call. */

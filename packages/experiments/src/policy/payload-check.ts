@@ -1,8 +1,7 @@
 import { isRecord, plain, quoted } from '#base'
-import { productionPattern, readYaml } from '#rules'
+import { type Policy, productionPattern, readYaml } from '#rules'
 import { stageRejections } from '../experiment/plan-rejections.ts'
 import { readShell, withSubstituted } from './shell-text.ts'
-import type { Policy } from './policy-schema.ts'
 
 /** The limits of a payload: a larger one is rejected without a look at the rest. */
 const MAX_VALUES = 20_000

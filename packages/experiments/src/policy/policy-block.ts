@@ -1,5 +1,5 @@
+import type { Policy } from '#rules'
 import { durationText } from '#base'
-import type { Policy } from './policy-schema.ts'
 
 import type { Agent } from './agents.ts'
 

@@ -1,9 +1,8 @@
-import { durationText, matchesGlob, quoted, shownUrl } from '#base'
+import { durationText, matchesGlob, shownUrl } from '#base'
 import type { HistoryEntry } from '../experiment/history.ts'
 import type { Plan, WrittenRule } from '../experiment/plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { findProduction, urlNames } from '#rules'
-import type { Policy } from './policy-schema.ts'
+import { placeViolations, type Policy, ruleViolations, toolViolations, urlNames } from '#rules'
 
 const HOUR = 3_600_000
 
@@ -16,7 +15,9 @@ export function policyRejections(plan: Plan, policy: Policy): readonly Rejection
     ...requiredRejections(plan, policy),
     ...sizeRejections(plan, policy),
     ...(plan.rules?.rules ?? []).flatMap((rule, index) =>
-      ruleRejections(rule, policy, Array.isArray(plan.file.rules) ? ['rules', index] : ['rules']),
+      ruleViolations(rule, faultsOf(rule), policy).map((each) =>
+        rejection(each, Array.isArray(plan.file.rules) ? ['rules', index] : ['rules']),
+      ),
     ),
     ...neverRejections(plan, policy),
   ]
@@ -30,39 +31,27 @@ export function tooManyRejections(
   now: number,
 ): readonly Rejection[] {
   const target = shownUrl(plan.target)
-  const recent = past.filter(
-    (entry) => entry.target === target && now - Date.parse(entry.startedAt) < HOUR,
-  )
+  const isRecent = (at: string) => now - Date.parse(at) < HOUR
+  const recent = past.filter((entry) => entry.target === target && isRecent(entry.startedAt))
   if (recent.length < perHour) return []
   const next = new Date(Date.parse(recent.at(-perHour)!.startedAt) + HOUR)
-  return [
-    rejection(
-      `${recent.length} experiments ran on this target within an hour; perHour allows ${perHour}`,
-      `run it after ${next.toISOString()}`,
-    ),
-  ]
+  const wrong = `${recent.length} experiments ran on this target within an hour; perHour allows ${perHour}`
+  return [rejection({ wrong, fix: `run it after ${next.toISOString()}` })]
 }
 
-function rejection(wrong: string, fix: string, path?: Path): Rejection {
-  return { code: 'POLICY', wrong, fix, ...(path !== undefined && { path }) }
+function rejection(why: Pick<Rejection, 'wrong' | 'fix'>, path?: Path): Rejection {
+  return { code: 'POLICY', ...why, ...(path !== undefined && { path }) }
 }
 
 function targetRejections({ file, target }: Plan, policy: Policy): readonly Rejection[] {
   const found: Rejection[] = []
   const url = shownUrl(target)
   if (!policy.targets.some((glob) => matchesGlob(glob, url))) {
+    const wrong = `the policy does not allow the target ${url}`
     const fix = `test one of ${policy.targets.join(', ')}`
-    found.push(rejection(`the policy does not allow the target ${url}`, fix, ['target', 'url']))
+    found.push(rejection({ wrong, fix }, ['target', 'url']))
   }
   const { environment } = file.target
-  const isAllowed = policy.environments.some(
-    (name) => name.toLowerCase() === environment?.toLowerCase(),
-  )
-  if (environment !== undefined && !isAllowed) {
-    const wrong = `the policy does not allow the environment ${quoted(environment)}`
-    const fix = `use one of ${policy.environments.join(', ')}`
-    found.push(rejection(wrong, fix, ['target', 'environment']))
-  }
   const { admin, kubernetes } = file.sidecar
   const names = [
     { where: 'the environment', name: environment },
@@ -71,31 +60,23 @@ function targetRejections({ file, target }: Plan, policy: Policy): readonly Reje
     ...urlNames('target.url', target),
     ...(admin === undefined ? [] : urlNames('sidecar.admin', new URL(admin))),
   ]
-  const production = findProduction(names, policy.forbidden)
-  if (production !== undefined) {
-    const { where, name, pattern } = production
-    const wrong = `${where} ${quoted(name)} matches ${pattern}, which the policy forbids`
-    found.push(rejection(wrong, 'test another environment'))
-  }
-  return found
+  const places = placeViolations(environment, names, policy).map(({ of, ...each }) =>
+    rejection(each, of === undefined ? undefined : ['target', of]),
+  )
+  return [...found, ...places]
 }
 
 function requiredRejections(plan: Plan, policy: Policy): readonly Rejection[] {
-  const has = {
-    abortOn: plan.aborts.length > 0,
-    slo: plan.slo.length > 0,
-    steadyState: plan.steady.length > 0,
+  const sections = {
+    abortOn: { limits: plan.aborts, form: 'abortOn: { errors: { limit: 5%, for: 30s } }' },
+    slo: { limits: plan.slo, form: 'slo: { success: 99% }' },
+    steadyState: { limits: plan.steady, form: 'steadyState: { errors: 1% }' },
   }
-  const forms = {
-    abortOn: 'abortOn: { errors: { limit: 5%, for: 30s } }',
-    slo: 'slo: { success: 99% }',
-    steadyState: 'steadyState: { errors: 1% }',
-  }
-  return policy.require
-    .filter((section) => !has[section])
-    .map((section) =>
-      rejection(`the policy requires a limit in \`${section}\``, `add ${forms[section]}`, []),
-    )
+  return policy.require.flatMap((section) => {
+    const { limits, form } = sections[section]
+    const wrong = `the policy requires a limit in \`${section}\``
+    return limits.length > 0 ? [] : [rejection({ wrong, fix: `add ${form}` }, [])]
+  })
 }
 
 function sizeRejections({ file, by }: Plan, policy: Policy): readonly Rejection[] {
@@ -105,24 +86,24 @@ function sizeRejections({ file, by }: Plan, policy: Policy): readonly Rejection[
   const [first] = shares
   if (first !== undefined && first > policy.firstStage) {
     const wrong = `the first stage ${first}% is above firstStage: ${policy.firstStage}%`
-    found.push(rejection(wrong, `begin with ${policy.firstStage}% or less`, [key, 0]))
+    found.push(rejection({ wrong, fix: `begin with ${policy.firstStage}% or less` }, [key, 0]))
   }
   const above = shares.findIndex((share) => share > policy.maxPercent)
   if (above >= 0) {
     const wrong = `the stage ${shares[above]}% is above maxPercent: ${policy.maxPercent}%`
-    found.push(rejection(wrong, `use ${policy.maxPercent}% or less`, [key, above]))
+    found.push(rejection({ wrong, fix: `use ${policy.maxPercent}% or less` }, [key, above]))
   }
   const widest = Math.min(policy.firstStage, policy.maxPercent)
   if (file.dependency !== undefined && widest < 100) {
     const wrong = `a blocked dependency is a stage of 100%, and the policy allows ${widest}%`
     const fix = 'use rules with stages, or a policy with firstStage and maxPercent of 100%'
-    found.push(rejection(wrong, fix, ['dependency']))
+    found.push(rejection({ wrong, fix }, ['dependency']))
   }
   const total = Math.max(1, shares.length) * file.hold
   if (total > policy.maxDuration) {
     const most = durationText(policy.maxDuration)
     const wrong = `the stages last ${durationText(total)}, longer than maxDuration: ${most}`
-    found.push(rejection(wrong, 'use fewer stages or a shorter hold', ['hold']))
+    found.push(rejection({ wrong, fix: 'use fewer stages or a shorter hold' }, ['hold']))
   }
   const { maxRate } = policy
   const { rate } = file.load
@@ -131,65 +112,24 @@ function sizeRejections({ file, by }: Plan, policy: Policy): readonly Rejection[
       rate === undefined
         ? `the load has no rate, and maxRate is ${maxRate}/s`
         : `the rate ${rate}/s of the load is above maxRate: ${maxRate}/s`
-    found.push(rejection(wrong, `use a rate of ${maxRate}/s or less`, ['load']))
+    found.push(rejection({ wrong, fix: `use a rate of ${maxRate}/s or less` }, ['load']))
   }
   return found
 }
 
-function ruleRejections(rule: WrittenRule, policy: Policy, path: Path): readonly Rejection[] {
-  const { faults, neverTools } = policy
-  const found: Rejection[] = []
-  for (const name of faultsOf(rule)) {
-    if (faults === undefined || faults.includes(name)) continue
-    const wrong = `the policy does not allow the fault ${quoted(name)} of the rule ${quoted(rule.name)}`
-    found.push(rejection(wrong, `use ${faults.join(', ')}`, path))
-  }
-  if (neverTools === undefined) return found
-  const tools = namedTools(rule)
-  if (tools === undefined) {
-    const wrong = `the rule ${quoted(rule.name)} does not name its tools, and the policy has neverTools`
-    found.push(rejection(wrong, 'write match: { tool: NAME } without wildcards', path))
-  }
-  for (const tool of tools ?? []) {
-    if (neverTools.some((glob) => matchesGlob(glob, tool))) {
-      found.push(neverTouched(tool, path))
-    }
-  }
-  return found
-}
-
-function neverRejections({ file, calls }: Plan, { neverTools = [] }: Policy): readonly Rejection[] {
-  const never = (tool: string): boolean => neverTools.some((glob) => matchesGlob(glob, tool))
+function neverRejections({ file, calls }: Plan, { neverTools }: Policy): readonly Rejection[] {
+  const never = (tool: string, path: Path) =>
+    toolViolations(tool, neverTools).map((each) => rejection(each, path))
   return [
-    ...(file.load.tools ?? []).flatMap((tool, index) =>
-      never(tool) ? [neverTouched(tool, ['load', 'tools', index])] : [],
-    ),
-    ...calls
-      .filter(({ tool }) => never(tool))
-      .map(({ tool }) => neverTouched(tool, ['load', 'calls'])),
+    ...(file.load.tools ?? []).flatMap((tool, index) => never(tool, ['load', 'tools', index])),
+    ...calls.flatMap(({ tool }) => never(tool, ['load', 'calls'])),
   ]
 }
 
-function neverTouched(tool: string, path: Path): Rejection {
-  const wrong = `the policy forbids experiments with the tool ${quoted(tool)}`
-  return rejection(wrong, 'choose another tool', path)
-}
-
-/** Returns the names of the faults of a rule. */
-export function faultsOf(rule: WrittenRule): readonly string[] {
+function faultsOf(rule: WrittenRule): readonly string[] {
   const faults = rule['faults']
   if (!Array.isArray(faults)) return []
   return (faults as readonly unknown[]).flatMap((fault) =>
     typeof fault === 'string' ? [fault] : Object.keys(fault as object),
   )
-}
-
-/** Returns the tools of a rule that names them exactly; undefined for any other rule. */
-export function namedTools({ match }: WrittenRule): readonly string[] | undefined {
-  const tool = (match as Readonly<Record<string, unknown>> | undefined)?.['tool']
-  const names: readonly unknown[] = Array.isArray(tool) ? tool : [tool]
-  const texts = names.filter((name) => typeof name === 'string')
-  return texts.length === names.length && !texts.some((name) => /[*?]/.test(name))
-    ? texts
-    : undefined
 }

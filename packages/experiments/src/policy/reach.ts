@@ -1,7 +1,7 @@
+import type { Policy } from '#rules'
 import { quoted } from '#base'
 import { changedByGit } from './git-changes.ts'
 import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
-import type { Policy } from './policy-schema.ts'
 import { isTooLong, leadsToProtected, type Protected } from './protected-files.ts'
 import { API, readSquall } from './shell-text.ts'
 import { UncheckedError, writtenBy } from './shell-writes.ts'

@@ -1,7 +1,7 @@
+import { readPolicy } from '#rules'
 import { expect, it } from 'vitest'
 import { armedText } from '../../src/experiment/armed-rules.ts'
 import { type ReadPlan, readPlan } from '../../src/experiment/read-plan.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 import { parseRules } from '../../../../src/rules/file/parse.ts'
 
 const PLAN = {

@@ -1,4 +1,5 @@
 // part: slow
+import type { Policy } from '#rules'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -9,7 +10,6 @@ import { readSavedPlan, readStored } from '../../src/experiment/saved-plan.ts'
 import type { SavedPlan } from '../../src/experiment/read-plan.ts'
 import { nextTests } from '../../src/next/next-tests.ts'
 import { pastTests, testsOf } from '../../src/next/past-tests.ts'
-import type { Policy } from '../../src/policy/policy-schema.ts'
 import { SEARCH_SCHEMA } from '../../src/search/search-result.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
 import type { ExperimentStage } from '../experiment/stage.ts'

@@ -1,8 +1,7 @@
+import { type Policy, readPolicy } from '#rules'
 import { describe, expect, it } from 'vitest'
 import { readPlan } from '../../src/experiment/read-plan.ts'
 import { payloadProblems } from '../../src/policy/payload-check.ts'
-import type { Policy } from '../../src/policy/policy-schema.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 import { mergePlans } from '../experiment/stage.ts'
 import { PRODUCTION } from './production-spellings.ts'
 

@@ -1,10 +1,10 @@
+import { readPolicy } from '#rules'
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { callProblems } from '../../src/policy/reach.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 
 /** Commands that run others: each would change the policy, its guards, or faults. */
 const REFUSED = [

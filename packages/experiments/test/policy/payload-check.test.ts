@@ -1,11 +1,10 @@
+import { type Policy, readPolicy } from '#rules'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../../../../test/support/rounds.ts'
 import { payloadProblems } from '../../src/policy/payload-check.ts'
-import type { Policy } from '../../src/policy/policy-schema.ts'
 import { APPROVING, HARMLESS } from './approve-forms.ts'
 import { PRODUCTION } from './production-spellings.ts'
 import { readShell } from '../../src/policy/shell-text.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 
 const POLICY = policyOf()
 const GOOD = {

@@ -1,9 +1,8 @@
+import { type Policy, readPolicy } from '#rules'
 import { describe, expect, it } from 'vitest'
 import type { HistoryEntry } from '../../src/experiment/history.ts'
 import { readPlan } from '../../src/experiment/read-plan.ts'
 import { tooManyRejections } from '../../src/policy/policy-rejections.ts'
-import type { Policy } from '../../src/policy/policy-schema.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 
 const POLICY = policyOf({})
 const PLAN = {

@@ -1,7 +1,6 @@
+import { policySchemaText, readPolicy } from '#rules'
 import { describe, expect, it } from 'vitest'
 import { Ajv } from 'ajv'
-import { policySchemaText } from '../../src/policy/policy-schema.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 import { parse } from 'yaml'
 
 const LEAST = 'targets: ["http://127.0.0.1:*/mcp"]\nenvironments: [staging]\n'

@@ -54,6 +54,11 @@ export const WEBHOOK = defineCommand({
         'deny new rules that the ConfigMap squall-budget of --namespace does not allow; requires permission to get it',
       ),
       requireBudget: toggle('with --read-budget, deny new rules where it cannot be read'),
+      policy: one(
+        'file',
+        'policy that new rules obey, as experiments do, read at each review; requires --read-namespaces',
+        asText,
+      ),
     }),
     ...CERTIFICATE_FLAGS,
     ...group('The API server:', {
@@ -102,6 +107,12 @@ Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on
         'use different addresses',
       )
     }
+    if (flags.policy !== undefined && !flags.readNamespaces) {
+      throw invalidCombination(
+        '--policy without --read-namespaces',
+        'add --read-namespaces: labels of namespaces name the environments of the policy',
+      )
+    }
     return {
       listen,
       admin,
@@ -110,6 +121,7 @@ Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on
       minor: flags.kubernetesVersion,
       readNamespaces: flags.readNamespaces,
       readServices: flags.readServices,
+      policyFile: flags.policy,
       ...(flags.readBudget && {
         budget: { requireBudget: flags.requireBudget, systemNamespace: namespace },
       }),

@@ -1,18 +1,21 @@
 import { WHOLE_MOUNT, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
 import { canAct, foundTexts, MAX_FILES, parseWherever, problemLines, type RulesText } from '#rules'
 import { DecideError } from './decide-pod.ts'
+import type { ActingRule } from './rules-policy.ts'
 
 /** The result of checking all keys of a ConfigMap. */
-interface CheckedKeys {
+export interface CheckedKeys {
   /** One line for each problem, as `squall validate` writes them. */
   readonly lines: readonly string[]
   /** True when any rule could ever act. */
   readonly canAct: boolean
+  /** The rules that inject faults. */
+  readonly acting: readonly ActingRule[]
   /** The latest `appliedAt` of a rule; -Infinity without one. */
   readonly appliedAt: number
 }
 
-const NOTHING: CheckedKeys = { lines: [], canAct: false, appliedAt: -Infinity }
+const NOTHING: CheckedKeys = { lines: [], canAct: false, acting: [], appliedAt: -Infinity }
 const MOST_WAITING = 32
 
 /** Checks the rules of ConfigMaps one after another: a large one needs a thread and its memory. */
@@ -59,6 +62,7 @@ export async function checkKeys(
     found = {
       lines: [...found.lines, ...one.lines],
       canAct: found.canAct || one.canAct,
+      acting: [...found.acting, ...one.acting],
       appliedAt: Math.max(found.appliedAt, one.appliedAt),
     }
   }
@@ -75,7 +79,9 @@ async function checkTexts(
   if (version.kind !== 'rejected') {
     const rules = version.kind === 'rules' ? version.file.rules : []
     const times = rules.map(({ appliedAt = -Infinity }) => appliedAt)
-    return { lines: [], canAct: canAct(version), appliedAt: Math.max(-Infinity, ...times) }
+    const may = canAct(version)
+    const acting = may ? rules.filter(({ enabled, dryRun }) => enabled && !dryRun) : []
+    return { lines: [], canAct: may, acting, appliedAt: Math.max(-Infinity, ...times) }
   }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
   return { ...NOTHING, lines }

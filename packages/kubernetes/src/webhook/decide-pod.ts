@@ -10,6 +10,7 @@ import { parsePod } from '../injector/parse-pod.ts'
 import type { Pod } from '../injector/pod-types.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
+import type { RulesPolicy } from './rules-policy.ts'
 
 /** Reads facts about namespaces and Services beyond the review. */
 export interface PodEnvironment {
@@ -33,6 +34,8 @@ export interface DecideParts {
   readonly minor: () => number | undefined
   /** Returns why no new chaos may begin; undefined where no budget is read. */
   readonly budget?: ((namespace: string) => Promise<string | undefined>) | undefined
+  /** Undefined without a policy. */
+  readonly policy?: RulesPolicy | undefined
 }
 
 /** Reports an internal failure: the reason for metrics, and the message for the user. */

@@ -5,13 +5,16 @@ import { BACKUP_KEY, isBackup } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
-import { checkKeys, type RulesChecker } from './check-rules.ts'
+import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check-rules.ts'
 import { accepted, type DecideParts, denied, guarded, notChecked, notMeant } from './decide-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
 /** The inputs of decisions about rules. */
-export interface RulesParts extends Pick<DecideParts, 'settings' | 'podEnvironment' | 'budget'> {
+export interface RulesParts extends Pick<
+  DecideParts,
+  'settings' | 'podEnvironment' | 'budget' | 'policy'
+> {
   readonly checker: RulesChecker
 }
 
@@ -42,7 +45,11 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     if (!checked.canAct) return accepted('valid')
     const begins = !keeps || changed.some((rules) => !isRestored(rules, object, oldObject))
     const denial = begins ? await parts.budget?.(review.namespace) : undefined
-    return denial === undefined ? inProduction(review, parts) : denied('budget', denial)
+    if (denial !== undefined) return denied('budget', denial)
+    // Rules that were there before are not new, unless a stop of them ends.
+    const before = begins && isSame && keeps ? oldObject : undefined
+    const [first, ...rest] = begins ? await outsidePolicy(review, checked, before, parts) : []
+    return first === undefined ? inProduction(review, parts) : denied('policy', first, rest)
   })
 }
 
@@ -82,6 +89,27 @@ export function changedRules(object: Fields, oldObject: Fields | undefined): rea
 export function isRestored([, text]: Rules, object: Fields, oldObject: Fields | undefined) {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
   return now[BACKUP_KEY] === undefined && isBackup(before[BACKUP_KEY], text)
+}
+
+/** Returns why the policy does not allow the rules that were not there before. */
+async function outsidePolicy(
+  { object = {}, namespace: name }: Review,
+  { acting }: CheckedKeys,
+  before: Fields | undefined,
+  { policy, checker, settings, podEnvironment }: RulesParts,
+): Promise<readonly string[]> {
+  if (policy === undefined || acting.length === 0) return []
+  const namespace = await podEnvironment.namespace(name)
+  return checker.inTurn(async (signal) => {
+    // Each key by itself: whether the old rules fit together does not matter.
+    const old = before && (await checkKeys(configMapKeys(before), true, signal))
+    const known = new Set(old?.acting.map((rule) => JSON.stringify(rule)))
+    const rules = acting.filter((rule) => !known.has(JSON.stringify(rule)))
+    if (rules.length === 0) return []
+    const lines = await policy({ rules, namespace, settings, now: serverTime(object), signal })
+    if (signal.aborted) throw tooSlow()
+    return lines
+  })
 }
 
 /** Rejects rules that could act in production, unless the owner of the namespace allows it. */

@@ -85,6 +85,8 @@ export interface WebhookOptions {
   readonly readServices: boolean
   /** Undefined where the webhook reads none. */
   readonly budget?: WebhookBudget
+  /** File of the policy that new rules obey. */
+  readonly policyFile?: string | undefined
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
   /** The time for which reviews are accepted after readiness ended. */
@@ -175,7 +177,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            budget: kube && readBudget(kube, options),
+            ...(await openLimits(kube, options, logger)),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -211,6 +213,14 @@ export async function startWebhook(
     await close(0)
     throw error
   }
+}
+
+/** Opens what new rules obey. */
+async function openLimits(kube: KubeClient | undefined, options: WebhookOptions, logger: Logger) {
+  const budget = kube && readBudget(kube, options)
+  if (options.policyFile === undefined) return { budget }
+  const { openPolicy } = await import('./rules-policy.ts')
+  return { budget, policy: await openPolicy(options.policyFile, logger) }
 }
 
 function readsCluster(options: WebhookOptions): boolean {

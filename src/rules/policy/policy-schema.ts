@@ -1,16 +1,10 @@
 import type { Static, TUnsafe } from 'typebox'
 import * as Type from 'typebox'
-import {
-  duration,
-  FAULTS,
-  oneOf,
-  percentage,
-  PRODUCTION_NAMES,
-  rate,
-  type SchemaNode,
-  schemaText,
-  section,
-} from '#rules'
+import { FAULTS } from '../../filters/index.ts'
+import { duration, oneOf, percentage, rate, section } from '../../filters/lib/config-schema.ts'
+import type { SchemaNode } from '../file/schema-node.ts'
+import { schemaText } from '../file/schema-text.ts'
+import { PRODUCTION_NAMES } from '../guard/production-names.ts'
 
 const texts = (description: string, more: object = {}): TUnsafe<readonly string[]> =>
   Type.Unsafe<readonly string[]>({
@@ -64,6 +58,10 @@ const policy = section({
   firstStage: percentage({ default: 10, description: 'Maximum of the first stage.' }),
   maxPercent: percentage({ default: 50, description: 'Maximum of the last stage.' }),
   maxDuration: duration({ default: '30m', description: 'Maximum time of all stages together.' }),
+  requireUntil: Type.Boolean({
+    default: false,
+    description: 'Denies rules in ConfigMaps that do not end within `maxDuration`.',
+  }),
   maxRate: Type.Optional(
     rate(100_000, {
       description: 'Maximum `rate` of the load, which each plan must then have; without it, any.',

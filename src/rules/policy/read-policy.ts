@@ -1,15 +1,10 @@
 import * as check from '#checks/policy'
-import {
-  fileSchema,
-  type Finding,
-  located,
-  nearestKeyAlone,
-  type Problem,
-  productionPatternProblem,
-  readValues,
-  readYaml,
-  schemaFindings,
-} from '#rules'
+import type { Finding, Problem } from '../file/problem.ts'
+import { readValues } from '../file/read-values.ts'
+import { fileSchema, schemaFindings } from '../file/schema-findings.ts'
+import { nearestKeyAlone } from '../file/unknown-key.ts'
+import { located, readYaml } from '../file/yaml-document.ts'
+import { productionPatternProblem } from '../guard/production-names.ts'
 import { type Policy, policyJsonSchema } from './policy-schema.ts'
 
 /** Limits the size of a policy. */
