@@ -1,3 +1,4 @@
+import { counted } from '../base/text/shown-numbers.ts'
 import { durationText } from '../base/units.ts'
 import { LruMap } from '../base/lru-map.ts'
 import { isModern } from '../mcp/protocol-version.ts'
@@ -100,7 +101,7 @@ export const rateLimit = defineFault({
     return problems
   },
   outlook({ limit, as }, { call }) {
-    const needs = limit && `more than ${limit.calls} calls in ${durationText(limit.per)}`
+    const needs = limit && `more than ${counted(limit.calls, 'call')} in ${durationText(limit.per)}`
     if (as === 'http') {
       return { by: 'request', asks: 'status', does: 'responds with status 429', needs }
     }
