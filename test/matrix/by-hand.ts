@@ -123,7 +123,7 @@ export const BY_HAND: readonly ByHand[] = [
     reals: { push: 'answer missing' },
     notes: {
       resumable: RESUMED,
-      push: 'The stream carries the responses to other calls too: it stays open, and what answers this one is missing.',
+      push: 'The stream carries the responses to other calls too: it stays open, and the response to this call is missing.',
     },
   },
   {
