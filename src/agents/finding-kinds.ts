@@ -1,4 +1,4 @@
-import { counted, duration } from '../base/text/shown-numbers.ts'
+import { duration } from '../base/text/shown-numbers.ts'
 
 /** The numbers of a finding. */
 export interface FindingFacts {
@@ -136,7 +136,7 @@ export function sentenceOf(kind: FindingKind, facts: FindingFacts): string {
     share: `${count} of ${of}`,
     all: count === of ? `All ${count}` : `${count} of ${of}`,
     times: count === 1 ? 'once' : `${count} times`,
-    calls: counted(count, 'call'),
+    calls: count === 1 ? '1 call' : `${count} calls`,
     waited: duration(waited),
     asked: duration(asked),
   }

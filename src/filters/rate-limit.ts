@@ -1,5 +1,4 @@
-import { counted } from '../base/text/shown-numbers.ts'
-import { durationText } from '../base/units.ts'
+import { counted, durationText } from '../base/units.ts'
 import { LruMap } from '../base/lru-map.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'

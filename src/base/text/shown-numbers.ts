@@ -6,11 +6,6 @@ export function integerText(value: number): string {
   return String(Math.round(value)).replace(THOUSANDS, ',')
 }
 
-/** Formats a number of things: `1 call`, `2 calls`. */
-export function counted(count: number, noun: string): string {
-  return `${integerText(count)} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** Formats a share in percent with significant digits. */
 export function percentage(share: number | null): string {
   if (share === null) return NONE

@@ -7,12 +7,10 @@ import type { Asked, Command } from './command.ts'
 import { familiarWord } from './familiar-words.ts'
 import type { Environment, NamedFlag } from '../../base/flags/flag.ts'
 
+type Named = Pick<Command, 'name' | 'flags'>
+
 /** Returns the parser's error as one line with a fix. */
-function commandLineError(
-  error: CommanderError,
-  command: string,
-  flags: readonly NamedFlag[],
-): UsageError {
+function commandLineError(error: CommanderError, { name: command, flags }: Named): UsageError {
   const help = helpOf(command)
   const word = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   // The value may be a secret, so it is left out.
@@ -105,9 +103,8 @@ export function parseAmong(
     if (error.exitCode === 0) return { kind: 'print', text: printed }
     const parse = (rest: readonly string[]): unknown => parseAmong(commands, rest, env, version)
     const name = named(args, commands).join(' ') || 'run'
-    const command = commands.find((each) => each.name === name)
-    const first = commandLineError(error, name, command?.flags ?? [])
-    throw allErrors(error, first, args, parse)
+    const command = commands.find((each) => each.name === name) ?? { name, flags: [] }
+    throw allErrors(error, commandLineError(error, command), args, parse)
   }
   return asked?.() ?? { kind: 'print', text: printed }
 }

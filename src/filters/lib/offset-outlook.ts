@@ -1,5 +1,4 @@
-import { counted } from '../../base/text/shown-numbers.ts'
-import { sizeText } from '../../base/units.ts'
+import { counted, sizeText } from '../../base/units.ts'
 import type { ResponseOffset } from './response-offset.ts'
 import type { CutOffset } from './cut-output.ts'
 import { NOTHING, type Outlook, type OutlookInput } from './outlook.ts'
@@ -14,7 +13,8 @@ export function offsetOutlook(
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
   if (response === 'body') return NOTHING
   if (events !== undefined) {
-    return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${counted(events, 'event')}` }
+    const needs = events === 0 ? undefined : `a stream of ${counted(events, 'event')}`
+    return { by: 'output', does, needs }
   }
   // Without a call there is no event with a response.
   return call === undefined || !ends ? NOTHING : { by: 'output', does }
