@@ -106,7 +106,7 @@ export const bounds = [
   series({
     title: 'Passed without parsing',
     description:
-      'Rate of requests that looked like MCP but were passed unread, by reason. Rules for calls do not match these. server: lines of a stdio server that violate the protocol, counted by squall stdio --strict.',
+      'Rate of requests that looked like MCP but were passed unread, by reason. Rules for calls do not match these. server: lines of a stdio server that violate the protocol, counted by squall stdio --fail-on-violation.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

@@ -11,7 +11,7 @@ export async function annotationsPage(built) {
 
 All keys begin with \`squall.dev/\`. Write them into the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
 
-Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
+Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads them only with [\`webhook.readNamespaces\`](../concepts/webhook.md#namespaces-and-services) of the chart, which is off by default; \`squall inject\` reads them from Namespaces in its input. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
 
 ${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}
 
@@ -41,7 +41,7 @@ ${table(
 | Key | By | Value |
 | --- | --- | --- |
 | \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall inject --undo\` |
-| \`rules-touched\` | \`squall apply\` | time of the last \`squall apply\`, so that the kubelet reads the rules at once |
+| \`rules-touched\` | \`squall apply\`, \`stop\`, \`resume\`, experiments | time of the last change of the ConfigMap, so that the kubelet reads it at once |
 `
 }
 

@@ -120,3 +120,7 @@ function withUnit(text: string, units: Readonly<Record<string, number>>): number
   const unit = UNIT.exec(text)?.[0] ?? ''
   return Number(text.slice(0, text.length - unit.length)) * (units[unit] ?? Number.NaN)
 }
+
+/** Formats a number of things: `1 call`, `2 calls`. */
+export const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`

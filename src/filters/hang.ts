@@ -1,4 +1,4 @@
-import { durationText } from '../base/units.ts'
+import { counted, durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
 import {
   canHaveOffset,
@@ -81,7 +81,8 @@ export const hang = defineFault({
     if (at === 'event' && isOther(call)) {
       const { bytes, events = 0 } = offset ?? {}
       if (call?.from !== 'server' || bytes !== undefined) return NOTHING
-      const needs = events > 0 ? `${events} earlier such messages of its call` : undefined
+      const needs =
+        events > 0 ? `${counted(events, 'earlier message')} of its kind in the call` : undefined
       return { by: 'request', does, needs, ...(ms === undefined ? { asks: 'silence' } : {}) }
     }
     if (at === 'headers') return { by: 'output', does: `${does} after the headers` }

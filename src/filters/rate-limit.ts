@@ -1,4 +1,4 @@
-import { durationText } from '../base/units.ts'
+import { counted, durationText } from '../base/units.ts'
 import { LruMap } from '../base/lru-map.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
@@ -100,7 +100,7 @@ export const rateLimit = defineFault({
     return problems
   },
   outlook({ limit, as }, { call }) {
-    const needs = limit && `more than ${limit.calls} calls in ${durationText(limit.per)}`
+    const needs = limit && `more than ${counted(limit.calls, 'call')} in ${durationText(limit.per)}`
     if (as === 'http') {
       return { by: 'request', asks: 'status', does: 'responds with status 429', needs }
     }

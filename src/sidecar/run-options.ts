@@ -30,7 +30,7 @@ const TIME = { min: 1, max: 24 * 3_600_000 }
 const OWN_FLAGS = {
   ...group('Behaviour:', {
     readyWithoutUpstream: toggle('report readiness even while the upstream is unreachable'),
-    strict: toggle('reject requests that cannot be read, instead of letting them pass'),
+    strict: toggle('respond with 500 where Squall itself fails, and exit on an uncaught error'),
     trustMarkers: toggle(
       'trust the markers of another Squall in front of the upstream: its injected errors do not count as real; use only if the upstream cannot set markers itself',
     ),

@@ -214,6 +214,7 @@ describe('squall run', () => {
   it.each([
     ['--lisen x', 'UNKNOWN_OPTION', 'unknown option "--lisen"; did you mean --listen?'],
     ['--token=hunter2', 'UNKNOWN_OPTION', 'unknown option "--token"; see squall run --help'],
+    ['--strict=false', 'UNEXPECTED_ARGUMENT', '--strict takes no value; use --strict alone'],
     ['--listen', 'MISSING_VALUE', '--listen needs a value; see squall run --help'],
     ['extra', 'UNEXPECTED_ARGUMENT', 'unexpected argument "extra"; see squall run --help'],
     [

@@ -25,7 +25,7 @@ export const BY_HAND: readonly ByHand[] = [
   {
     form: 'abort: { status: 202, body: "" }',
     real: 'status 202',
-    notes: { push: 'A 202 is what every call is answered with here.' },
+    notes: { push: 'Here the response to every call is a 202.' },
   },
   { form: 'abort: { status: 503, at: response }', real: 'status 503 afterwards' },
   { form: 'abort: { rpcError: { code: -32603, message: db-7 is gone } }', real: 'rpc error' },
@@ -123,7 +123,7 @@ export const BY_HAND: readonly ByHand[] = [
     reals: { push: 'answer missing' },
     notes: {
       resumable: RESUMED,
-      push: 'The stream carries the responses to other calls too: it stays open, and what answers this one is missing.',
+      push: 'The stream carries the responses to other calls too: it stays open, and the response to this call is missing.',
     },
   },
   {

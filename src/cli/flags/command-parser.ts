@@ -7,8 +7,10 @@ import type { Asked, Command } from './command.ts'
 import { familiarWord } from './familiar-words.ts'
 import type { Environment, NamedFlag } from '../../base/flags/flag.ts'
 
+type Named = Pick<Command, 'name' | 'flags'>
+
 /** Returns the parser's error as one line with a fix. */
-function commandLineError(error: CommanderError, command: string): UsageError {
+function commandLineError(error: CommanderError, { name: command, flags }: Named): UsageError {
   const help = helpOf(command)
   const word = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   // The value may be a secret, so it is left out.
@@ -16,6 +18,10 @@ function commandLineError(error: CommanderError, command: string): UsageError {
   const meant = familiarWord(flag, command) ?? suggestion(error.message)
   switch (error.code) {
     case 'commander.unknownOption':
+      // The parser does not know a switch that has a value.
+      if (flags.some(({ name }) => `--${name}` === flag)) {
+        return new UsageError('UNEXPECTED_ARGUMENT', `${flag} takes no value`, `use ${flag} alone`)
+      }
       return new UsageError('UNKNOWN_OPTION', `unknown option ${quoted(flag)}`, meant ?? help)
     case 'commander.unknownCommand': {
       const fix = meant ?? (command === 'run' ? 'see squall --help' : help)
@@ -96,7 +102,9 @@ export function parseAmong(
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'print', text: printed }
     const parse = (rest: readonly string[]): unknown => parseAmong(commands, rest, env, version)
-    throw allErrors(error, named(args, commands).join(' ') || 'run', args, parse)
+    const name = named(args, commands).join(' ') || 'run'
+    const command = commands.find((each) => each.name === name) ?? { name, flags: [] }
+    throw allErrors(error, commandLineError(error, command), args, parse)
   }
   return asked?.() ?? { kind: 'print', text: printed }
 }
@@ -104,11 +112,10 @@ export function parseAmong(
 /** Returns the error with that of the rest of the line; what is missing may be what was unknown. */
 function allErrors(
   error: CommanderError,
-  command: string,
+  first: UsageError,
   args: readonly string[],
   parse: (rest: readonly string[]) => unknown,
 ): UsageError {
-  const first = commandLineError(error, command)
   const option = /'([^]*)'/.exec(error.message)?.[1] ?? ''
   const at = args.indexOf(option)
   if (error.code !== 'commander.unknownOption' || at === -1) return first

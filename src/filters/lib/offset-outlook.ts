@@ -1,4 +1,4 @@
-import { sizeText } from '../../base/units.ts'
+import { counted, sizeText } from '../../base/units.ts'
 import type { ResponseOffset } from './response-offset.ts'
 import type { CutOffset } from './cut-output.ts'
 import { NOTHING, type Outlook, type OutlookInput } from './outlook.ts'
@@ -13,7 +13,8 @@ export function offsetOutlook(
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
   if (response === 'body') return NOTHING
   if (events !== undefined) {
-    return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${events} events` }
+    const needs = events === 0 ? undefined : `a stream of ${counted(events, 'event')}`
+    return { by: 'output', does, needs }
   }
   // Without a call there is no event with a response.
   return call === undefined || !ends ? NOTHING : { by: 'output', does }
@@ -31,7 +32,7 @@ export function cutOutlook(
     return percent === 100 || !hasResponse ? NOTHING : { by: 'output', does }
   }
   if (response === 'body') return NOTHING
-  const needs = events === 0 ? undefined : `${events} events before the response`
+  const needs = events === 0 ? undefined : `${counted(events, 'event')} before the response`
   return { by: 'output', does, needs }
 }
 

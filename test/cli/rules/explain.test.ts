@@ -162,6 +162,17 @@ describe('squall explain', () => {
   })
 })
 
+it('states the condition of a fault in the singular and in the plural', async () => {
+  const cut = (events: number) =>
+    `{ name: cut-${events}, match: {}, faults: [truncate: { after: { events: ${events} } }] }`
+  const file = join(await mkdtemp(join(dir, 'counts-')), 'c.yaml')
+  await writeFile(file, `rules:\n  - ${cut(1)}\n  - ${cut(2)}\n`)
+  const { text } = await run(file, '--tool', 'search_x')
+  const unwrapped = text.replace(/\s+/g, ' ')
+  expect(unwrapped).toContain('given 1 event before the response')
+  expect(unwrapped).toContain('given 2 events before the response')
+})
+
 describe('a recorded request', () => {
   it('may be HTTP with its head', async () => {
     const reported = await recorded(post(call('q', 'search_x'), 'X-Team: a\r\n'))

@@ -82,7 +82,7 @@ function notesOf(report: SidecarReport): readonly string[] {
     }
   } else if (digest === 'other') {
     notes.push(
-      `${name}: its rules differ from those of the configmap ${pod.rules?.configMap ?? ''} yet`,
+      `${name}: its rules still differ from those of the configmap ${pod.rules?.configMap ?? ''}`,
     )
   }
   const timed = rules.filter(

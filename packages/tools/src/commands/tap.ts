@@ -26,7 +26,7 @@ const FILTERS = group('Calls:', {
   ),
   origin: many(
     'name',
-    'calls with an outcome of this origin: real, injected or squall; repeat it for more',
+    'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeat it for more',
     texts,
   ),
   rule: many('glob', 'calls on which a fault of this rule took effect; repeat it for more', texts),
