@@ -175,7 +175,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            budget: kube && readBudget(kube, options),
+            ...(kube && readBudget(kube, options, now)),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
