@@ -80,7 +80,7 @@ export function createRulesEngine(
   logger: Logger,
   { logIds: ids, logInjections: injections, logFormat, keptFaults, idle, findings }: LoggedFaults,
 ): RulesEngine {
-  const { path, pollMs, podLabelsFile, self } = options
+  const { path, pollMs, podLabelsFile, self, denyTemporaryFaults: denial } = options
   const log = new RulesLog(logger, path, isForPeople(logFormat), idle)
   const guarded = createGuardedRules(options, {
     clock: steadyClock(),
@@ -104,7 +104,7 @@ export function createRulesEngine(
   const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
   let checking: NodeJS.Timeout | undefined
   const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
-  const temporary = new TemporaryFaults(isActive, (names) => log.expired(names))
+  const temporary = new TemporaryFaults(isActive, (names) => log.expired(names), denial)
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults(keptFaults)
   const report = new FaultReport({

@@ -19,6 +19,7 @@ import {
 import { type Environment, type FlagInput, group, type Values } from '../base/flags/flag.ts'
 import {
   asGiven,
+  asText,
   atMost,
   count,
   duration,
@@ -133,6 +134,11 @@ export const RULES_FLAGS = {
       'disarm all rules until squall resume when a condition stays true for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
       parseConditions,
     ),
+    denyTemporaryFaults: one(
+      'reason',
+      'take no temporary faults on the admin port, for this reason, as where the cluster has a budget',
+      asText,
+    ),
     headerFaults: toggle('let callers request faults by headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
       'highest share of calls with such headers that is sampled',
@@ -153,6 +159,8 @@ export interface RunRules extends GuardedRulesOptions {
   readonly environment: string | undefined
   /** The namespace of the pod, where it is known. */
   readonly namespace: string | undefined
+  /** The reason why no temporary fault is added. */
+  readonly denyTemporaryFaults?: string | undefined
 }
 
 /** The limits on rules. */
@@ -195,6 +203,7 @@ export function rulesOf(flags: Values<typeof RULES_FLAGS>, env: Environment): Ru
     limits: { ...limits, maxActive: flags.maxActive },
     guard: errorPercent === undefined ? undefined : { errorPercent, window, minCalls },
     rollbackOn: flags.rollbackOn,
+    denyTemporaryFaults: flags.denyTemporaryFaults,
     headerFaults: flags.headerFaults ? { maxPercent: flags.headerFaultsMaxPercent } : undefined,
   }
 }

@@ -115,3 +115,33 @@ it('names the option that a sidecar without rules and without a token lacks', as
     await closed.close()
   }
 })
+
+it('is rejected with the reason of a sidecar that takes no temporary faults, by each API', async () => {
+  const why = 'no new chaos in shop, by the ConfigMap squall-budget: set by sre'
+  const env = { SQUALL_ADMIN_TOKEN, SQUALL_DENY_TEMPORARY_FAULTS: why }
+  const flags = ['--upstream', upstream.url, '--compat-api', 'chaos-monkey']
+  const frozen = await startSquall({ flags, env })
+  try {
+    const to = ['--sidecar', new URL(frozen.admin).host, '--admin-token-file']
+    const args = ['fault', 'add', '--abort', '503', '--for', '1m', ...to, join(directory, 'token')]
+    const { code, stdout } = await startProgram(args, {}, { here: true })
+    expect(code).toBe(1)
+    expect(stdout).toContain(`nothing was added: ${why}`)
+    const response = await fetch(`${frozen.admin}/chaos/inject`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${SQUALL_ADMIN_TOKEN}`,
+        'content-type': 'application/json',
+      },
+      body: '{"target":"search","config":{"type":"error","statusCode":503},"durationMs":30000}',
+    })
+    expect(response.status).toBe(409)
+    expect(await response.text()).toContain(why)
+    const reached = await call({ port: frozen.port, host: '127.0.0.1' }, callMessage(1, 'search'))
+    expect(reached.status).toBe(200)
+    const clear = ['fault', 'clear', ...to, join(directory, 'token')]
+    expect(await startProgram(clear, {}, { here: true })).toMatchObject({ code: 0 })
+  } finally {
+    await frozen.close()
+  }
+})

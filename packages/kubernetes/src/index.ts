@@ -8,6 +8,7 @@ export {
   withClient,
 } from './cli/cluster-options.ts'
 export { askBudget, budgetOf, type BudgetOptions, sawBudget } from './kube/budget.ts'
+export type { CountedExperiment } from './kube/experiment-limits.ts'
 export { SIDECAR } from './injector/injected-names.ts'
 export { podsWithRules, touchPods } from './kube/apply-rules.ts'
 export { userName } from './kube/audit.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { quoted } from '../../base/text/foreign-text.ts'
+import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { durationText } from '../../base/units.ts'
 import { isRecord } from '../../base/values.ts'
 import { parseRules } from '../file/parse.ts'
@@ -38,17 +38,20 @@ export interface RejectedFault {
 export class TemporaryFaults {
   readonly #rules: ActiveRules
   readonly #onExpired: (names: readonly string[]) => void
+  readonly #denial: string | undefined
   readonly #checkEvery: number
   #waiting = new AbortController()
 
-  /** `onExpired` gets the names of faults whose time is over. */
+  /** `onExpired` gets the names of faults whose time is over. With a denial, none is added. */
   constructor(
     rules: ActiveRules,
     onExpired: (names: readonly string[]) => void = () => undefined,
+    denial?: string,
     checkEvery = CHECK_EVERY_MS,
   ) {
     this.#rules = rules
     this.#onExpired = onExpired
+    this.#denial = denial
     this.#checkEvery = checkEvery
   }
 
@@ -64,6 +67,9 @@ export class TemporaryFaults {
    */
   add(given: unknown, prefix = 'added'): TemporaryRule | RejectedFault {
     this.#expire()
+    if (this.#denial !== undefined) {
+      return rejected('conflict', `nothing was added: ${plain(this.#denial)}`)
+    }
     const read = this.#read(given, prefix)
     if ('rejected' in read) return read
     const { rule, text } = read

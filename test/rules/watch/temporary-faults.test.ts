@@ -10,7 +10,11 @@ it('a fault ends when the clock is set beyond its end, or the machine has slept'
   const states = new RuleStates()
   const rules = new ActiveRules({ states, arming: new Arming(states, clock), limits: {}, clock })
   const ended = new Promise<readonly string[]>((resolve) => {
-    new TemporaryFaults(rules, resolve, 5).add({ name: 'long', for: '1h', faults: ['hang'] })
+    new TemporaryFaults(rules, resolve, undefined, 5).add({
+      name: 'long',
+      for: '1h',
+      faults: ['hang'],
+    })
   })
   now += 2 * 3_600_000
   expect(await ended).toEqual(['long'])

@@ -95,7 +95,11 @@ function jobFlags({ prefix, cluster, production: { patterns } }: RunRequest) {
     `--environment-label=${cluster.environmentLabel}`,
     ...(patterns === PRODUCTION_NAMES ? [] : [`--production-names=${patterns.join(',')}`]),
   ]
-  return { prefix, args }
+  const budgetEnv = ['SQUALL_SYSTEM_NAMESPACE', 'SQUALL_REQUIRE_BUDGET'].flatMap((name) => {
+    const value = cluster.env[name]
+    return value === undefined ? [] : [{ name, value }]
+  })
+  return { prefix, args, budgetEnv }
 }
 
 /** Returns the text of a plan with the seed of the run that is repeated. */

@@ -51,6 +51,20 @@ test('a Job runs the plan with its files, and the reports are written here', asy
   expect(template?.args.slice(0, 3)).toEqual(['experiment', 'run', '/plan/plans/plan.yaml'])
 })
 
+test('a Job requires the budget where this command does, in the same namespace', async () => {
+  const before = stage.configMap()
+  const plan = await planFile(stage)
+  const env = { SQUALL_SYSTEM_NAMESPACE: 'platform', SQUALL_REQUIRE_BUDGET: 'true' }
+  const { code, stdout } = await startProgram(inCluster(stage, plan, '--json'), env).finished()
+  expect(code).toBe(1)
+  expect(stdout).toContain('no new chaos in shop, by the ConfigMap squall-budget in platform')
+  const [job] = played.jobs
+  expect(job?.spec.template.spec.containers[0]?.env).toEqual(
+    expect.arrayContaining(Object.entries(env).map(([name, value]) => ({ name, value }))),
+  )
+  expect(stage.configMap()).toEqual(before)
+})
+
 test('the limit of a policy on runs per hour holds for Jobs, too', async () => {
   const plan = await planFile(stage, { stages: ['10%'] })
   const { target } = JSON.parse(stage.text()) as { target: { url: string } }

@@ -19,7 +19,11 @@ interface Job {
 
 interface PodSpec {
   readonly serviceAccountName: string
-  readonly containers: readonly { readonly args: readonly string[]; readonly image: string }[]
+  readonly containers: readonly {
+    readonly args: readonly string[]
+    readonly image: string
+    readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  }[]
   readonly volumes: readonly {
     readonly configMap?: {
       readonly items: readonly { readonly key: string; readonly path: string }[]
@@ -73,7 +77,7 @@ export function playJobs({ shop }: PodsStage): PlayedJobs {
       const containerStatuses = [{ name: 'experiment', state }]
       api.put(path, { metadata: { labels }, status: { containerStatuses } })
     }
-    const [{ args, image } = { args: [], image: '' }] = containers
+    const [{ args, image, env = [] } = { args: [], image: '', env: [] }] = containers
     if (image === 'absent') return set(IMAGE_TROUBLE)
     const root = await mkdtemp(join(directory, 'container-'))
     files.push(root)
@@ -85,7 +89,8 @@ export function playJobs({ shop }: PodsStage): PlayedJobs {
       await writeFile(file, data[key]!)
     }
     const placed = args.map((arg) => arg.replace(/(^|=)(\/plan|\/tmp)\//, `$1${root}$2/`))
-    const program = startProgram(placed, { KUBECONFIG: kubeconfig })
+    const given = Object.fromEntries(env.map((each) => [each.name, each.value ?? '']))
+    const program = startProgram(placed, { KUBECONFIG: kubeconfig, ...given })
     started.push(program)
     api.logs.set(`shop/${name}-1/experiment`, () => `${program.stderr()}${program.stdout()}`)
     set({ running: {} })

@@ -20,6 +20,7 @@ import {
   rejectOverBudget,
   rejectProductionNamespace,
   type RolloutRequest,
+  sawBudgetIn,
 } from './cluster-options.ts'
 import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './rollout.ts'
 
@@ -44,6 +45,8 @@ interface AttachRequest extends DetachRequest {
 
 /** The text stays in the pod until the pod is deleted. */
 const MAX_RULES = 64 * 1024
+/** The usual ConfigMap with rules, which notes the budget; the pod need not read it. */
+const RULES = 'squall-rules'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 const ENDING = 'an added container ends by itself'
 
@@ -150,7 +153,9 @@ async function rejectNamespace(
   signal: AbortSignal,
 ): Promise<void> {
   await rejectProductionNamespace(client, namespace, request, signal)
-  const chaos = { namespace, prefix: request.cluster.prefix, wasSeen: false }
+  const { prefix } = request.cluster
+  const wasSeen = await sawBudgetIn(client, [{ namespace, name: RULES }], prefix, signal)
+  const chaos = { namespace, prefix, wasSeen }
   await rejectOverBudget(client, request.budget, chaos, signal)
   const labels = (await namespaceLabels(client, namespace, signal)) ?? {}
   const disabled = `${request.cluster.prefix}injection`

@@ -1,6 +1,6 @@
 import { objectName } from '../injector/value-checks.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { askBudget, type BudgetOptions, SYSTEM_NAMESPACE } from '../kube/budget.ts'
+import { askBudget, type BudgetOptions, sawBudget, SYSTEM_NAMESPACE } from '../kube/budget.ts'
 import { isKubeError } from '../kube/kube-error.ts'
 import {
   asText,
@@ -23,7 +23,8 @@ import {
   UsageError,
   type Values,
 } from '#cli'
-import { metadataOf, NAMESPACES } from '../kube/resources.ts'
+import { inParallel } from '../kube/in-parallel.ts'
+import { CONFIG_MAPS, metadataOf, NAMESPACES } from '../kube/resources.ts'
 import type { ProductionCheck } from '#rules'
 import { interruption } from '#base'
 
@@ -224,6 +225,22 @@ export async function rejectOverBudget(
   const { denial, isThere } = await askBudget(client, budget, chaos, { signal })
   if (denial === undefined) return isThere
   throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop works always')
+}
+
+/** Returns true where a ConfigMap with rules notes a budget, as far as they can be read. */
+export async function sawBudgetIn(
+  client: KubeClient,
+  refs: readonly { readonly namespace: string; readonly name: string }[],
+  prefix: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const found = await inParallel(refs, (ref) =>
+    client.find({ kind: CONFIG_MAPS, ...ref }, { signal }).catch((error: unknown) => {
+      if (isKubeError(error, 'forbidden')) return undefined
+      throw error
+    }),
+  )
+  return found.some((configMap) => sawBudget(configMap, prefix))
 }
 
 /** The option of the commands that list pods by the label of the injector. */

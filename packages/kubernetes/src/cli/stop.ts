@@ -20,7 +20,12 @@ import {
   writeStop,
 } from '../kube/stop-sidecars.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { rejectOverBudget, rejectProductionNamespace, withClient } from './cluster-options.ts'
+import {
+  rejectOverBudget,
+  rejectProductionNamespace,
+  sawBudgetIn,
+  withClient,
+} from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
@@ -232,13 +237,17 @@ async function rejectResumes(
   { client, request, namespace, limit }: StopRun,
   pods: readonly InjectedPod[],
 ): Promise<void> {
-  const { budget, dryRun, cluster } = request
+  const { budget, dryRun, cluster, configMap } = request
   if (budget === undefined) return
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   for (const name of new Set(namespaces)) {
     await rejectProductionNamespace(client, name, request, limit)
-    const chaos = { namespace: name, prefix: cluster.prefix, wasSeen: false }
-    if (!dryRun) await rejectOverBudget(client, budget, chaos, limit)
+    if (dryRun) continue
+    const own = pods.filter((pod) => pod.namespace === name)
+    const refs = stopConfigMaps(own, name, configMap)
+    const { prefix } = cluster
+    const wasSeen = await sawBudgetIn(client, refs, prefix, limit)
+    await rejectOverBudget(client, budget, { namespace: name, prefix, wasSeen }, limit)
   }
 }
 

@@ -94,6 +94,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
     probes: changed.probes,
     workload: workloadOf(pod, context),
+    temporaryDenial: context.temporaryDenial,
   }
   const said = [
     ...warnings,

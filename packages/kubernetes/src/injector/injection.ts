@@ -17,6 +17,8 @@ export interface InjectionContext {
   readonly owner: string
   /** The name of the workload in a manifest; otherwise the pod names its owner. */
   readonly workload?: string | undefined
+  /** The reason why the sidecar takes no temporary faults, by the budget of the cluster. */
+  readonly temporaryDenial?: string | undefined
 }
 
 /** The parts of a namespace that count. Its annotations give defaults. */

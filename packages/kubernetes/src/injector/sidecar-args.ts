@@ -113,4 +113,6 @@ export interface Plan {
   readonly probes: Readonly<Record<string, AppProbe>>
   /** The name of the workload, if known. */
   readonly workload: string | undefined
+  /** The reason why the sidecar takes no temporary faults. */
+  readonly temporaryDenial: string | undefined
 }

@@ -129,6 +129,10 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
   }
   env.push({ name: LABELS_VARIABLE, value: `${POD_DIRECTORY}/${LABELS_FILE}` })
   if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })
+  if (plan.temporaryDenial !== undefined) {
+    // By variable: an older image ignores it, where a flag would keep it from starting.
+    env.push({ name: 'SQUALL_DENY_TEMPORARY_FAULTS', value: literal(plan.temporaryDenial) })
+  }
   const podIp = { fieldRef: { fieldPath: 'status.podIP' } }
   if (mode === 'bind') env.push({ name: 'POD_IP', valueFrom: podIp })
   if (upstreamHost(plan) === undefined) env.push({ name: 'SQUALL_UPSTREAM_HOST', valueFrom: podIp })

@@ -1,14 +1,14 @@
 import type { Fields } from '#base'
 import type { KubeClient } from './kube-client.ts'
-import { decideBudget, type NewChaos } from './decide-budget.ts'
+import { decideBudget, decideTemporaryFaults, type NewChaos } from './decide-budget.ts'
+import { BUDGET_TIMEOUT_MS, decideQueries } from './error-budget.ts'
+import { type CountedExperiment, enterExperiment } from './experiment-limits.ts'
 import { asKubeError } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits, metadataOf } from './resources.ts'
 
 /** The ConfigMap that limits new chaos in the cluster. */
 export const BUDGET = 'squall-budget'
 export const SYSTEM_NAMESPACE = 'squall-system'
-/** Less than the shortest time limit of a review. */
-const TIMEOUT_MS = 1_500
 
 /** Where the budget is, and whether chaos needs one. */
 export interface BudgetOptions {
@@ -33,6 +33,13 @@ export interface BudgetDecision {
   readonly isThere: boolean
 }
 
+/** New chaos in a namespace; `wasSeen` where there was a budget before. */
+export interface AskedChaos extends Omit<NewChaos, 'now'> {
+  readonly wasSeen: boolean
+  /** An experiment that begins or goes on, or the faults that a new pod may take on its admin port. */
+  readonly of?: CountedExperiment | 'temporaryFaults'
+}
+
 /**
  * Asks the budget of the cluster whether new chaos may begin. Where it cannot be read, nothing may
  * that requires a budget, or where one was seen before.
@@ -40,25 +47,33 @@ export interface BudgetDecision {
 export async function askBudget(
   client: KubeClient,
   { systemNamespace: namespace, requireBudget }: BudgetOptions,
-  chaos: Omit<NewChaos, 'now'> & { readonly wasSeen: boolean },
+  { of, wasSeen, ...asked }: AskedChaos,
   { signal }: Limits,
 ): Promise<BudgetDecision> {
+  const limits = { signal, timeoutMs: BUDGET_TIMEOUT_MS }
   const where = `the ConfigMap ${BUDGET} in ${namespace}`
-  const denied = (why: string) => `no new chaos in ${chaos.namespace}, by ${where}: ${why}`
+  const denied = (why: string) => `no new chaos in ${asked.namespace}, by ${where}: ${why}`
+  let isThere = false
   try {
-    const ref = { kind: CONFIG_MAPS, namespace, name: BUDGET }
-    const found = await client.find(ref, { signal, timeoutMs: TIMEOUT_MS })
-    if (found === undefined) {
+    const budget = await client.find({ kind: CONFIG_MAPS, namespace, name: BUDGET }, limits)
+    if (budget === undefined) {
       const denial = requireBudget ? denied('it does not exist, but is required') : undefined
-      return { denial, isThere: false }
+      return { denial, isThere }
     }
-    const why = decideBudget(found, { ...chaos, now: client.now() })
-    return { denial: why === undefined ? undefined : denied(why), isThere: true }
+    isThere = true
+    const chaos = { ...asked, now: client.now() }
+    const why =
+      of === 'temporaryFaults'
+        ? decideTemporaryFaults(budget, chaos)
+        : (decideBudget(budget, chaos) ??
+          (await decideQueries(budget, chaos, signal)) ??
+          (of && (await enterExperiment(client, { budget, namespace }, chaos, of, limits))))
+    return { denial: why === undefined ? undefined : denied(why), isThere }
   } catch (error) {
     const { message } = asKubeError(error)
     if (signal?.aborted) throw error
-    const isSafe = !requireBudget && !chaos.wasSeen
-    return { denial: isSafe ? undefined : denied(message), isThere: false }
+    const isSafe = !isThere && !requireBudget && !wasSeen
+    return { denial: isSafe ? undefined : denied(message), isThere }
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf, foreign, sha256Of, textOf, textsOf } from '#base'
+import { budgetAnnotation } from './budget.ts'
 import { changeConfigMap, textBefore } from './config-map-rules.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, jsonOf, retryConflicts } from './kube-error.ts'
@@ -11,6 +12,8 @@ export interface ClaimedKey {
   readonly key: string
   /** The prefix of the annotation that holds the claim. */
   readonly prefix: string
+  /** Notes that the cluster has a budget, for later without it. */
+  readonly seesBudget?: boolean
 }
 
 /** The claim of an experiment on a ConfigMap. */
@@ -104,7 +107,10 @@ export function writeClaimed(
     }
     const whole: Claim = { ...claim, key, digest: sha256Of(text) }
     const backup: Backup = { text: first?.before ?? null, existed: found !== undefined }
-    const annotations = { [annotationOf(target)]: JSON.stringify(whole) }
+    const annotations = {
+      [annotationOf(target)]: JSON.stringify(whole),
+      ...(target.seesBudget === true && { [budgetAnnotation(target.prefix)]: 'seen' }),
+    }
     const data = { [key]: text, ...(isFirst && { [BACKUP_KEY]: JSON.stringify(backup) }) }
     return changeConfigMap(client, { namespace, name }, found, { annotations, data }, limits)
   })

@@ -7,8 +7,20 @@ const MINUTE_MS = 60_000
 const WINDOW =
   /^(sun|mon|tue|wed|thu|fri|sat)(?:-(sun|mon|tue|wed|thu|fri|sat))? ([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]|24):([0-5]\d)$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)$/
-const KEY = /^(freeze|windows|by|reason)(?:\.([a-z0-9]([-a-z0-9]*[a-z0-9])?))?$/
+const KEYS =
+  'freeze, windows, experiments, experimentsPerHour, prometheus, query, above, below, temporaryFaults, by or reason'
+const KEY = new RegExp(`^(${KEYS.replace(/, | or /g, '|')})(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`)
 const MOST_WINDOWS = 64
+const COUNT = /^\d{1,6}$/
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/
+/** The forms of values that no other function parses. */
+const FORMS = [
+  ['experiments', COUNT, 'a number such as 2'],
+  ['experimentsPerHour', COUNT, 'a number such as 6'],
+  ['above', NUMBER, 'a number such as 0.5'],
+  ['below', NUMBER, 'a number such as 0.01'],
+  ['temporaryFaults', /^(?:true|false)$/, 'true or false'],
+] as const
 
 /** New chaos: where, and at which time of the API server. */
 export interface NewChaos {
@@ -24,60 +36,89 @@ interface Window {
   readonly to: number
 }
 
+/** The keys of a budget with one suffix, as new chaos meets them. */
+export interface BudgetScope {
+  readonly chaos: NewChaos
+  readonly suffix: string
+  /** Returns the value of a key; empty values count as none. */
+  readonly get: (name: string) => string | undefined
+  /** Returns the reason, and who set a key, as the end of a message. */
+  readonly author: (name: string) => string
+}
+
+/** Returns the keys for the namespace alone, and those for the cluster. */
+export function scopesOf(budget: Fields, chaos: NewChaos): readonly [BudgetScope, BudgetScope] {
+  const data = textsOf(budget['data'])
+  const scope = (suffix: string): BudgetScope => {
+    const get = (name: string): string | undefined => data[`${name}${suffix}`]?.trim()
+    const author = (name: string): string => {
+      const [reason, by] = [get('reason'), get('by')]
+      const set = by ? `by ${foreign(by)}` : lastChange(budget, `${name}${suffix}`, chaos.prefix)
+      return `${reason ? `: ${foreign(reason)}` : ''}; set ${set}`
+    }
+    return { chaos, suffix, get, author }
+  }
+  return [scope(`.${chaos.namespace}`), scope('')]
+}
+
 /**
- * Decides whether new chaos may begin; returns why not, with who set that and until when. A budget
- * that cannot be understood allows nothing.
+ * Decides whether new chaos may begin by the clock; returns why not, with who set that and until
+ * when. A budget that cannot be understood allows nothing.
  */
 export function decideBudget(budget: Fields, chaos: NewChaos): string | undefined {
-  const data = textsOf(budget['data'])
-  const unknown = Object.keys(data).find((key) => !KEY.test(key))
+  const unknown = Object.keys(textsOf(budget['data'])).find((key) => !KEY.test(key))
   if (unknown !== undefined) {
-    return `its key ${foreign(unknown)} is not freeze, windows, by or reason, with a namespace as in freeze.shop`
+    return `its key ${foreign(unknown)} is not ${KEYS}, with a namespace as in freeze.shop`
   }
-  const { namespace } = chaos
-  for (const scope of [`.${namespace}`, '']) {
-    const denial = decideFreeze(data, scope, budget, chaos)
+  const [own, cluster] = scopesOf(budget, chaos)
+  for (const scope of [own, cluster]) {
+    const denial = misformed(scope) ?? decideFreeze(scope)
     if (denial !== undefined) return denial
   }
   // The windows of a namespace replace those of the cluster.
-  return decideWindows(data, `windows.${namespace}` in data ? `.${namespace}` : '', budget, chaos)
+  return decideWindows(own.get('windows') === undefined ? cluster : own)
 }
 
-function decideFreeze(
-  data: Readonly<Record<string, string>>,
-  scope: string,
-  budget: Fields,
-  { now, prefix }: NewChaos,
-): string | undefined {
-  const key = `freeze${scope}`
-  const text = data[key]?.trim()
-  if (text === undefined || text === '' || text === 'false') return undefined
+/** Decides whether the sidecars of new pods may take temporary faults; returns why not. */
+export function decideTemporaryFaults(budget: Fields, chaos: NewChaos): string | undefined {
+  const [own, cluster] = scopesOf(budget, chaos)
+  const name = 'temporaryFaults'
+  const { get, suffix, author } = own.get(name) ? own : cluster
+  if (get(name) === 'true') return undefined
+  return `sidecars take no temporary faults unless ${name}${suffix} was true when their pod was created${author(name)}`
+}
+
+function misformed({ get, suffix }: BudgetScope): string | undefined {
+  const found = FORMS.find(([name, form]) => get(name) && !form.test(get(name) ?? ''))
+  if (found === undefined) return undefined
+  const [name, , wanted] = found
+  return `its ${name}${suffix} ${quoted(get(name) ?? '')} is not ${wanted}`
+}
+
+function decideFreeze({ chaos: { now }, suffix, get, author }: BudgetScope): string | undefined {
+  const key = `freeze${suffix}`
+  const text = get('freeze')
+  if (!text || text === 'false') return undefined
   const until = INSTANT.test(text) ? Date.parse(text) : NaN
   if (text !== 'true' && Number.isNaN(until)) {
     return `its ${key} ${quoted(text)} is not true, false or a time such as 2026-12-24T00:00:00Z`
   }
   if (until <= now) return undefined
   const end = text === 'true' ? `until ${key} is removed` : `until ${instantText(until)}`
-  return `frozen ${end}${authorText(data, scope, budget, key, prefix)}`
+  return `frozen ${end}${author('freeze')}`
 }
 
-function decideWindows(
-  data: Readonly<Record<string, string>>,
-  scope: string,
-  budget: Fields,
-  { now, prefix }: NewChaos,
-): string | undefined {
-  const key = `windows${scope}`
-  const text = data[key]?.trim()
-  if (text === undefined || text === '') return undefined
+function decideWindows({ chaos: { now }, suffix, get, author }: BudgetScope): string | undefined {
+  const text = get('windows')
+  if (!text) return undefined
   const windows = text.split(',').map((each) => parseWindow(each.trim()))
   if (windows.length > MOST_WINDOWS || windows.includes(undefined)) {
-    return `its ${key} ${quoted(text)} is not a list such as mon-fri 09:00-16:00, sat 10:00-24:00, each within a day of UTC`
+    return `its windows${suffix} ${quoted(text)} is not a list such as mon-fri 09:00-16:00, sat 10:00-24:00, each within a day of UTC`
   }
   const opens = nextOpening(windows as readonly Window[], now)
   if (opens <= now) return undefined
   const end = opens === Infinity ? 'always' : `until ${instantText(opens)}`
-  return `closed ${end}, outside of the windows ${foreign(text)} UTC${authorText(data, scope, budget, key, prefix)}`
+  return `closed ${end}, outside of the windows ${foreign(text)} UTC${author('windows')}`
 }
 
 function parseWindow(text: string): Window | undefined {
@@ -105,17 +146,4 @@ function nextOpening(windows: readonly Window[], now: number): number {
     }
   }
   return next
-}
-
-function authorText(
-  data: Readonly<Record<string, string>>,
-  scope: string,
-  budget: Fields,
-  key: string,
-  prefix: string,
-): string {
-  const reason = data[`reason${scope}`]
-  const by = data[`by${scope}`]
-  const set = by === undefined ? lastChange(budget, key, prefix) : `by ${foreign(by)}`
-  return `${reason === undefined ? '' : `: ${foreign(reason)}`}; set ${set}`
 }

@@ -33,7 +33,10 @@ export interface DecideParts {
   /** Kubernetes 1.`minor`, when it is known. */
   readonly minor: () => number | undefined
   /** Returns why no new chaos may begin; undefined where no budget is read. */
-  readonly budget?: ((namespace: string) => Promise<string | undefined>) | undefined
+  readonly budget?:
+    ((namespace: string, wasSeen: boolean) => Promise<string | undefined>) | undefined
+  /** Returns why new pods take no temporary faults; undefined where no budget is read. */
+  readonly temporaryFaults?: ((namespace: string) => Promise<string | undefined>) | undefined
   /** Undefined without a policy. */
   readonly policy?: RulesPolicy | undefined
 }
@@ -106,14 +109,20 @@ export async function injectionOf(
   pod: Pod,
   owner: string,
   namespace: string,
-  { settings, podEnvironment, minor: known }: DecideParts,
+  { settings, podEnvironment, minor: known, temporaryFaults }: DecideParts,
   asks: boolean,
 ): Promise<Injection> {
   const facts = asks ? podEnvironment : NO_POD_ENVIRONMENT
   const minor = known()
+  const [temporaryDenial, ...read] = await Promise.all([
+    asks ? temporaryFaults?.(namespace) : undefined,
+    facts.namespace(namespace),
+    facts.services(namespace),
+  ])
   return injectPod(pod, {
-    namespace: await facts.namespace(namespace),
-    services: await facts.services(namespace),
+    namespace: read[0],
+    services: read[1],
+    temporaryDenial,
     cluster: minor === undefined ? undefined : { minor },
     settings,
     owner,

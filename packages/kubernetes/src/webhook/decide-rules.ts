@@ -1,6 +1,7 @@
 import { type Fields, instantText, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
+import { sawBudget } from '../kube/budget.ts'
 import { BACKUP_KEY, isBackup } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
@@ -44,7 +45,8 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     }
     if (!checked.canAct) return accepted('valid')
     const begins = !keeps || changed.some((rules) => !isRestored(rules, object, oldObject))
-    const denial = begins ? await parts.budget?.(review.namespace) : undefined
+    const wasSeen = sawBudget(object, parts.settings.prefix)
+    const denial = begins ? await parts.budget?.(review.namespace, wasSeen) : undefined
     if (denial !== undefined) return denied('budget', denial)
     // Rules that were there before are not new, unless a stop of them ends.
     const before = begins && isSame && keeps ? oldObject : undefined

@@ -1,8 +1,13 @@
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
-import { askBudget } from '../kube/budget.ts'
+import { askBudget, type AskedChaos } from '../kube/budget.ts'
 import { NAMESPACES, metadataOf } from '../kube/resources.ts'
-import { DecideError, NO_POD_ENVIRONMENT, type PodEnvironment } from './decide-pod.ts'
+import {
+  DecideError,
+  type DecideParts,
+  NO_POD_ENVIRONMENT,
+  type PodEnvironment,
+} from './decide-pod.ts'
 
 /** Below the five seconds that an API server waits for a webhook. */
 const TIMEOUT_MS = 2_500
@@ -42,23 +47,34 @@ export interface WebhookBudget {
   readonly systemNamespace?: string | undefined
 }
 
-/** Asks the budget at each review; once it was there, an unreadable one allows nothing. */
+/**
+ * Asks the budget at each review of rules, and for each namespace of new pods; once it was there, an
+ * unreadable one allows nothing.
+ */
 export function readBudget(
   client: KubeClient,
   options: {
     readonly budget?: WebhookBudget | undefined
     readonly settings: { readonly prefix: string }
   },
-): ((namespace: string) => Promise<string | undefined>) | undefined {
-  if (options.budget === undefined) return undefined
+  now: () => number,
+): Pick<DecideParts, 'budget' | 'temporaryFaults'> {
+  if (options.budget === undefined) return {}
   const { requireBudget, systemNamespace = client.namespace } = options.budget
   const { prefix } = options.settings
   const budget = { systemNamespace, requireBudget }
-  let wasSeen = false
-  return async (namespace) => {
-    const decision = await askBudget(client, budget, { namespace, prefix, wasSeen }, {})
-    wasSeen ||= decision.isThere
-    return decision.denial
+  let isSeen = false
+  const ask = async (asked: Pick<AskedChaos, 'namespace' | 'wasSeen' | 'of'>) => {
+    const wasSeen = isSeen || asked.wasSeen
+    const { denial, isThere } = await askBudget(client, budget, { ...asked, prefix, wasSeen }, {})
+    isSeen ||= isThere
+    return denial
+  }
+  const cache = new AgedCache<string | undefined>(now)
+  return {
+    budget: (namespace, wasSeen) => ask({ namespace, wasSeen }),
+    temporaryFaults: (namespace) =>
+      cache.get(namespace, () => ask({ namespace, wasSeen: false, of: 'temporaryFaults' })),
   }
 }
 

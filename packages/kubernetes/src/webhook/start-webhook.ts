@@ -177,7 +177,7 @@ export async function startWebhook(
           {
             settings: options.settings,
             minor: () => known.minor,
-            ...(await openLimits(kube, options, logger)),
+            ...(await openLimits(kube, { ...options, now }, logger)),
             podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
           },
           options.reviewTimeoutMs,
@@ -216,11 +216,15 @@ export async function startWebhook(
 }
 
 /** Opens what new rules obey. */
-async function openLimits(kube: KubeClient | undefined, options: WebhookOptions, logger: Logger) {
-  const budget = kube && readBudget(kube, options)
-  if (options.policyFile === undefined) return { budget }
+async function openLimits(
+  kube: KubeClient | undefined,
+  options: WebhookOptions & { readonly now: () => number },
+  logger: Logger,
+) {
+  const budget = kube && readBudget(kube, options, options.now)
+  if (options.policyFile === undefined) return budget
   const { openPolicy } = await import('./rules-policy.ts')
-  return { budget, policy: await openPolicy(options.policyFile, logger) }
+  return { ...budget, policy: await openPolicy(options.policyFile, logger) }
 }
 
 function readsCluster(options: WebhookOptions): boolean {

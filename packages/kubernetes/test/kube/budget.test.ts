@@ -3,8 +3,17 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { judge, type Shop, startCluster, type Verdict } from '../../../../test/support/cluster.ts'
-import { startSquall } from '../../../../test/support/commands.ts'
+import {
+  ASK,
+  judge,
+  patched,
+  podOf,
+  type Shop,
+  type StagedWebhook,
+  startCluster,
+  type Verdict,
+} from '../../../../test/support/cluster.ts'
+import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { decideBudget } from '../../src/kube/decide-budget.ts'
 
 const opened = closers()
@@ -65,10 +74,14 @@ describe('a budget', () => {
     { freeze: '2026-99-99T00:00:00Z' },
     { windows: 'every day' },
     { windows: 'mon 16:00-09:00' },
+    { experiments: 'a few' },
+    { 'experimentsPerHour.shop': '-1' },
+    { above: '50%' },
+    { temporaryFaults: 'yes' },
     { windows: Array.from({ length: 65 }, () => 'mon 00:00-24:00').join() },
   ])('that cannot be understood allows nothing: %j', (data) => {
     expect(decided(data as Record<string, string>, '2026-11-30T01:00:00Z')).toMatch(
-      /^its (key|freeze|windows)/,
+      /^its [a-zA-Z.]+ /,
     )
   })
 })
@@ -84,6 +97,15 @@ async function start(): Promise<{
     return path
   }
   return { shop, file }
+}
+
+interface Container {
+  readonly env?: readonly { readonly name: string; readonly value?: string }[]
+}
+
+function startWebhook({ client }: Shop): Promise<StagedWebhook> {
+  const budget = { requireBudget: false, systemNamespace: 'squall-system' }
+  return startSquall({ webhook: { budget }, client })
 }
 
 const FROZEN = { data: { freeze: 'true', by: 'sre' } }
@@ -126,12 +148,7 @@ test('an unreadable budget allows nothing where one was seen, or is required', a
 
 test('the webhook denies new rules in a freeze, and lets a stop and a restored backup pass', async () => {
   const { shop } = await start()
-  const staged = opened(
-    await startSquall({
-      webhook: { budget: { requireBudget: false, systemNamespace: 'squall-system' } },
-      client: shop.client,
-    }),
-  )
+  const staged = opened(await startWebhook(shop))
   const map = (data: object): object => ({
     metadata: { name: 'squall-rules', labels: { 'squall.dev/rules': 'true' } },
     data,
@@ -164,6 +181,85 @@ test('the webhook denies new rules in a freeze, and lets a stop and a restored b
   const running = { 'rules.yaml': two, 'squall-experiment-backup': backup }
   expect(await ask({ 'rules.yaml': one }, running)).toMatchObject({ allowed: true })
   expect(await ask({ 'rules.yaml': failing('three') }, running)).toMatchObject({ allowed: false })
+})
+
+test('resume and attach allow nothing where the rules note a budget that cannot be read', async () => {
+  const { shop, file } = await start()
+  shop.api.put(BUDGET, { data: { freeze: 'false' } })
+  expect(await shop.apply('-f', await file('one'))).toMatchObject({ code: 0 })
+  expect(await shop.stop('-n', 'shop')).toMatchObject({ code: 0 })
+  const { before } = shop.api
+  shop.api.before = (seen) => (seen.path === BUDGET ? 403 : before(seen))
+  const resumed = await shop.resume('-n', 'shop')
+  expect(resumed.code).toBe(2)
+  expect(resumed.err).toContain('no new chaos in shop')
+  const attach = ['attach', 'a-pod', '-n', 'shop', '-f', await file('two'), '--for', '1m']
+  const flags = ['--kubeconfig', shop.kubeconfig]
+  const attached = await startProgram([...attach, ...flags], {}, { here: true })
+  expect(attached.code).toBe(2)
+  expect(attached.stderr).toContain('no new chaos in shop')
+})
+
+test.each<[string, () => number | Promise<number>]>([
+  ['does not respond', () => new Promise(() => undefined)],
+  ['is overloaded', () => 503],
+])(
+  'an API server that %s for the budget allows nothing where it is required',
+  async (_, status) => {
+    const { shop, file } = await start()
+    const { before } = shop.api
+    shop.api.before = (seen) => (seen.path === BUDGET ? status() : before(seen))
+    const { code, err } = await shop.apply(
+      '-f',
+      await file('one'),
+      '--require-budget',
+      '--timeout',
+      '2s',
+    )
+    expect(code).toBe(2)
+    expect(err).toContain('no new chaos in shop, by the ConfigMap squall-budget in squall-system: ')
+    const other = await shop.apply('-f', await file('two'), '--timeout', '2s')
+    expect(other).toMatchObject({ code: 0 })
+  },
+)
+
+test('the webhook takes the note of a budget on a ConfigMap for an unreadable one', async () => {
+  const { shop } = await start()
+  const { before } = shop.api
+  shop.api.before = (seen) => (seen.path === BUDGET ? 403 : before(seen))
+  const staged = opened(await startWebhook(shop))
+  const ask = (annotations: object): Promise<Verdict> =>
+    judge(
+      staged.port,
+      {
+        metadata: { name: 'squall-rules', labels: { 'squall.dev/rules': 'true' }, annotations },
+        data: { 'rules.yaml': failing('one') },
+      },
+      { resource: { group: '', version: 'v1', resource: 'configmaps' }, namespace: 'shop' },
+      '/validate-rules?timeout=5s',
+    )
+  expect(await ask({})).toMatchObject({ allowed: true })
+  const denied = await ask({ 'squall.dev/budget': 'seen' })
+  expect(denied).toMatchObject({ allowed: false })
+  expect(denied.status?.message).toContain('no new chaos in shop')
+})
+
+test.each([
+  [undefined, undefined],
+  [{ 'temporaryFaults.shop': 'true' }, undefined],
+  [{ temporaryFaults: 'true', 'temporaryFaults.shop': 'false' }, 'temporaryFaults.shop was true'],
+  [{ by: 'sre $(POD_IP)' }, 'temporaryFaults was true when their pod was created; set by sre $$('],
+])('with the budget %j, a new pod takes temporary faults unless: %s', async (data, why) => {
+  const { shop } = await start()
+  if (data !== undefined) shop.api.put(BUDGET, { data })
+  const staged = opened(await startWebhook(shop))
+  const verdict = await judge(staged.port, podOf(ASK), { namespace: 'shop' })
+  expect(verdict.allowed).toBe(true)
+  const { spec } = patched(podOf(ASK), verdict.patch!) as { spec: { initContainers: Container[] } }
+  const env = spec.initContainers.flatMap((each) => each.env ?? [])
+  const denial = env.find(({ name }) => name === 'SQUALL_DENY_TEMPORARY_FAULTS')?.value
+  if (why === undefined) expect(denial).toBeUndefined()
+  else expect(denial).toContain(why)
 })
 
 test('resume obeys a freeze, and stop does not', async () => {

@@ -18,6 +18,8 @@ export interface InCluster {
   readonly args: readonly string[]
   /** The prefix of the injector's annotations. */
   readonly prefix: string
+  /** The variables of the budget of the cluster, as this command has them. */
+  readonly budgetEnv: readonly Fields[]
   readonly stop: AbortSignal
   /** Shows a line of the log, or of what the pod waits for. */
   readonly onLine: (line: string) => void
@@ -83,10 +85,11 @@ export function planConfigMap({ name, namespace, files }: JobOptions): Fields {
 
 /** Returns the Job. It runs once: a second run would inject faults that nobody asked for. */
 export function experimentJob(options: JobOptions): Fields {
-  const { name, namespace, serviceAccount, sidecar, files, args, prefix } = options
+  const { name, namespace, serviceAccount, sidecar, files, args, prefix, budgetEnv } = options
   const labels = labelsOf(name)
   const container = {
     ...sidecar.more,
+    env: [...listOf(sidecar.more['env']), ...budgetEnv],
     name: RUNNER,
     image: sidecar.image,
     args: [

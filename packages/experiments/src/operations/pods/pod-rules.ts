@@ -3,6 +3,7 @@ import { AdminError } from '#admin-api'
 import {
   asKubeError,
   ClaimLostError,
+  type CountedExperiment,
   configMapKeys,
   findConfigMap,
   isHopeless,
@@ -28,11 +29,46 @@ const RESTORE_MS = 30_000
 const REPEATS = 6
 const PAUSE_MS = 500
 
+interface PodRun {
+  readonly id: string
+  readonly by: string
+  readonly expiryMs: number
+  readonly seesBudget: () => boolean
+}
+
+/**
+ * Asks the budget before each write, because a freeze may begin while the experiment runs, and
+ * gives its place back at the end.
+ */
+export function withinBudget(
+  rules: ReplacedRules,
+  client: KubeClient,
+  { id, by, expiryMs, seesBudget }: PodRun,
+  ask: (experiment: CountedExperiment) => Promise<void>,
+): ReplacedRules {
+  let isRunning = false
+  return {
+    ...rules,
+    write: async (...written) => {
+      await ask({ id, by, until: client.now() + expiryMs, isRunning })
+      isRunning = true
+      await rules.write(...written)
+    },
+    restore: async () => {
+      const isRestored = await rules.restore()
+      const ended = { id, by, until: client.now(), isRunning: true }
+      // Else its place is free when its claim would have expired.
+      if (isRunning && seesBudget()) await ask(ended).catch(() => undefined)
+      return isRestored
+    },
+  }
+}
+
 /** Replaces the rules of pods during an experiment; `pods` returns those of the last look. */
 export function podRules(
   client: KubeClient,
   { target, labels, configMap: before, versions }: Begin,
-  { id, by, expiryMs }: { readonly id: string; readonly by: string; readonly expiryMs: number },
+  { id, by, expiryMs, seesBudget }: PodRun,
   pods: () => readonly WatchedPod[],
   onWrite: (appliedAt: number) => void,
 ): ReplacedRules {
@@ -49,7 +85,8 @@ export function podRules(
       try {
         const first = isClaimed ? undefined : { before: textBefore(before, target.key) }
         const written = { claim: { id, by, until }, text: targeted.text, first }
-        const write = (): Promise<Fields> => writeClaimed(client, target, written, {})
+        const write = (): Promise<Fields> =>
+          writeClaimed(client, { ...target, seesBudget: seesBudget() }, written, {})
         versions.keep(configMapKeys(await served(write, expiryMs / REPEATS)))
         isClaimed = true
         const trouble = await served(touch, expiryMs / REPEATS)

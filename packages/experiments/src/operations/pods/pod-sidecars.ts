@@ -7,6 +7,7 @@ import {
   type ClaimedKey,
   claimOf,
   configMapKeys,
+  type CountedExperiment,
   findConfigMap,
   type InjectedPod,
   inParallel,
@@ -37,7 +38,7 @@ import { type Begin, openRejections, runningRejection } from './open-rejections.
 import { PodCounts } from './pod-counts.ts'
 import { podKilling } from './pod-killing.ts'
 import { podLabels, selectorText } from './pod-labels.ts'
-import { podRules } from './pod-rules.ts'
+import { podRules, withinBudget } from './pod-rules.ts'
 import { BEFORE, MAX_VERSIONS, RulesVersions } from './rules-versions.ts'
 
 /**
@@ -66,6 +67,7 @@ export class PodSidecars implements Sidecars {
   readonly #readToken: string | undefined
   readonly #budget: BudgetOptions
   readonly #counts = new PodCounts()
+  #seesBudget = false
   #begun: Promise<Begin> | undefined
   #pods: readonly WatchedPod[] = []
   #lookedAt = -Infinity
@@ -185,32 +187,34 @@ export class PodSidecars implements Sidecars {
     const begin = await this.#begin().catch(rejectUnreachable)
     const claim = claimOf(begin.configMap, this.#target.prefix)
     const pods = await this.#look().catch(() => [])
+    const client = this.#client
+    const by = (await userName(client, {})) ?? `a user of ${hostname()}`
+    const asks = { id, by, until: undefined, isRunning: false }
     const rejections = [
       ...(claim === undefined ? [] : [runningRejection(claim)]),
       ...openRejections(begin, pods),
-      ...(await this.#budgetRejections(begin)),
+      ...(await this.#budgetRejections(begin, asks)),
     ]
     if (rejections.length > 0) throw new RejectedError(...rejections)
-    const client = this.#client
-    const by = (await userName(client, {})) ?? `a user of ${hostname()}`
-    const run = { id, by, expiryMs: this.#spec.expiryMs }
+    const seesBudget = (): boolean => this.#seesBudget
+    const run = { id, by, expiryMs: this.#spec.expiryMs, seesBudget }
     const onWrite = (appliedAt: number): void => this.#counts.begin(appliedAt)
     const rules = podRules(client, begin, run, () => this.#pods, onWrite)
-    return {
-      ...rules,
-      // A freeze may begin while the experiment runs.
-      write: async (...written) => {
-        const denials = await this.#budgetRejections(begin)
-        if (denials.length > 0) throw new RejectedError(...denials)
-        await rules.write(...written)
-      },
-    }
+    return withinBudget(rules, client, run, async (experiment) => {
+      const denials = await this.#budgetRejections(begin, experiment)
+      if (denials.length > 0) throw new RejectedError(...denials)
+    })
   }
 
-  async #budgetRejections({ configMap, target }: Begin): Promise<readonly Rejection[]> {
+  async #budgetRejections(
+    { configMap, target }: Begin,
+    experiment: CountedExperiment,
+  ): Promise<readonly Rejection[]> {
     const { namespace, prefix } = target
-    const chaos = { namespace, prefix, wasSeen: sawBudget(configMap, prefix) }
-    const { denial } = await askBudget(this.#client, this.#budget, chaos, {})
+    const wasSeen = this.#seesBudget || sawBudget(configMap, prefix)
+    const chaos = { namespace, prefix, wasSeen, of: experiment }
+    const { denial, isThere } = await askBudget(this.#client, this.#budget, chaos, {})
+    this.#seesBudget ||= isThere
     if (denial === undefined) return []
     return [{ code: 'OVER_BUDGET', wrong: denial, fix: 'wait, or ask who set it' }]
   }

@@ -1,0 +1,83 @@
+import { request } from 'undici'
+import { type Fields, fieldsOf, listOf, readUpTo } from '#base'
+import { type BudgetScope, type NewChaos, scopesOf } from './decide-budget.ts'
+import { jsonOf } from './kube-error.ts'
+
+/** The time limit of each request for a budget: two of them are less than that of a review. */
+export const BUDGET_TIMEOUT_MS = 1_500
+const MAX_BYTES = 64 * 1024
+
+/**
+ * Asks Prometheus for the values that a budget limits; returns why no new chaos may begin. A value
+ * that cannot be read allows nothing. No message has the address, or text of the response.
+ */
+export async function decideQueries(
+  budget: Fields,
+  chaos: NewChaos,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const scopes = scopesOf(budget, chaos)
+  for (const scope of scopes) {
+    const denial = await decideQuery(scope, scopes[1], signal)
+    if (denial !== undefined) return denial
+  }
+  return undefined
+}
+
+async function decideQuery(
+  { get, suffix, author }: BudgetScope,
+  cluster: BudgetScope,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const key = `query${suffix}`
+  const query = get('query')
+  const limits = (['above', 'below'] as const).filter((name) => get(name))
+  if (!query) return limits.length > 0 ? `its ${limits[0]}${suffix} needs ${key}` : undefined
+  if (limits.length === 0) return `its ${key} needs above${suffix} or below${suffix}, a number`
+  const text = get('prometheus') || cluster.get('prometheus') || ''
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    return `its ${key} needs prometheus, an address such as http://prometheus.monitoring:9090, without a user`
+  }
+  const value = await queryValue(url, query, signal)
+  const isWithin = (name: 'above' | 'below'): boolean =>
+    name === 'above' ? Number(value) > Number(get(name)) : Number(value) < Number(get(name))
+  if (typeof value === 'number' && limits.every(isWithin)) return undefined
+  const wanted = limits.map((name) => `${name} ${get(name)}`).join(' and ')
+  return `closed until the value of its ${key} is ${wanted}, now ${value}${author('query')}`
+}
+
+/** Returns the single value of a query, or why there is none. Redirects are not followed. */
+async function queryValue(
+  base: URL,
+  query: string,
+  signal: AbortSignal | undefined,
+): Promise<number | string> {
+  const url = new URL(base)
+  url.pathname = `${base.pathname.replace(/\/+$/, '')}/api/v1/query`
+  url.search = new URLSearchParams({ query }).toString()
+  const limit = AbortSignal.timeout(BUDGET_TIMEOUT_MS)
+  try {
+    const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
+    const { statusCode, body } = await request(url, { signal: either })
+    const bytes = await readUpTo(body, MAX_BYTES)
+    if (statusCode !== 200) return `unknown, status ${statusCode}`
+    if (bytes.length > MAX_BYTES) return `unknown, more than ${MAX_BYTES} bytes`
+    return valueOf(fieldsOf(fieldsOf(jsonOf(bytes))['data']))
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    if (limit.aborted) return `unknown, no response within ${BUDGET_TIMEOUT_MS / 1000} s`
+    const { code } = error as { readonly code?: unknown }
+    return `unknown, ${typeof code === 'string' ? code : 'no valid response'}`
+  }
+}
+
+function valueOf({ resultType, result }: Fields): number | string {
+  const rows = resultType === 'scalar' ? [{ value: result }] : listOf(result)
+  if (resultType !== 'scalar' && resultType !== 'vector') return 'unknown, not a value'
+  if (rows.length !== 1) return `unknown, ${rows.length} series instead of one`
+  const value = rows[0]?.['value']
+  const text: unknown = Array.isArray(value) ? value[1] : undefined
+  const number = typeof text === 'string' && text !== '' ? Number(text) : NaN
+  return Number.isFinite(number) ? number : 'unknown, not a number'
+}
