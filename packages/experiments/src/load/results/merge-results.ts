@@ -85,7 +85,7 @@ function sumOf<Counts extends Arrivals | HeldStreams>(parts: readonly Counts[]):
   const sum: Record<string, number> = {}
   for (const part of parts) {
     for (const [name, count] of Object.entries(part)) {
-      sum[name] = (sum[name] ?? 0) + (count as number)
+      sum[name] = (sum[name] ?? 0) + count
     }
   }
   return sum as unknown as Counts
