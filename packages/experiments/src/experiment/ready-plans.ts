@@ -1,12 +1,5 @@
 import { readFileSync } from 'node:fs'
 
-/** A plan that runs once its addresses and tools are adapted. */
-export interface ReadyPlan {
-  readonly name: string
-  readonly about: string
-  readonly text: string
-}
-
 /** What happens in each plan; the plans are files in `plans`. */
 const ABOUT: Readonly<Record<string, string>> = {
   latency: 'a tool becomes slow',
@@ -22,8 +15,8 @@ const ABOUT: Readonly<Record<string, string>> = {
   'retry-storm': 'failures are retried on every layer',
 }
 
-/** Lists the ready plans. */
-export const READY_PLANS: readonly ReadyPlan[] = Object.entries(ABOUT).map(([name, about]) => {
+/** Lists the plans that run once their addresses and tools are adapted. */
+export const READY_PLANS = Object.entries(ABOUT).map(([name, about]) => {
   // The same below src and below dist.
   const file = new URL(`../experiment/plans/${name}.yaml`, import.meta.url)
   return { name, about, text: readFileSync(file, 'utf8') }
