@@ -59,9 +59,10 @@ await ownDirectory(`${ROOT}build/`, async (own) => {
   await compileSchemas(own)
   await bundle(own)
   await cp(`${ROOT}src/admin/page`, `${own}dist/admin/page`, { recursive: true })
-  await cp(`${ROOT}packages/experiments/src/report/page`, `${own}dist/report/page`, {
-    recursive: true,
-  })
+  for (const directory of ['report/page', 'experiment/plans']) {
+    const from = `${ROOT}packages/experiments/src/${directory}`
+    await cp(from, `${own}dist/${directory}`, { recursive: true })
+  }
   if (withTypes) {
     await cp(`${own}js/src/sidecar/create-squall.d.ts`, `${own}dist/library/index.d.ts`)
     await writeManPage(own, manifest)

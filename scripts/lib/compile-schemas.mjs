@@ -41,7 +41,7 @@ export async function compileSchemas(own) {
   const { BASELINE_SCHEMA, CALLS_SCHEMA } = await built(
     'packages/experiments/src/load/file-schemas.js',
   )
-  const { RESULT_SCHEMA } = await built('packages/experiments/src/load/results/result-schema.js')
+  const { RESULT_SCHEMA } = await built('packages/experiments/src/load/results/result.js')
   const { HISTORY_SCHEMA, STORED_SCHEMA } = await built(
     'packages/experiments/src/experiment/experiment-result.js',
   )

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { parsedJson } from './json/json-in-text.ts'
 
 /** A pipe that is silent for this long fails, in milliseconds. */
 const PIPE_PATIENCE = 60_000
@@ -23,6 +24,11 @@ export async function readBounded(path: string, most: number): Promise<Uint8Arra
   } finally {
     await handle.close()
   }
+}
+
+/** Reads an own JSON file; undefined when it is missing, or is not JSON. */
+export async function readJsonFile(path: string): Promise<unknown> {
+  return parsedJson(await readFile(path, 'utf8').catch(() => ''))
 }
 
 function whyNoFile(stats: Stats): string | undefined {

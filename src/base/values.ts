@@ -23,11 +23,8 @@ export function textOf(value: unknown): string | undefined {
 
 /** Returns the strings among an object's values. */
 export function textsOf(value: unknown): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(fieldsOf(value)).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string',
-    ),
-  )
+  const texts = Object.entries(fieldsOf(value)).filter(([, each]) => typeof each === 'string')
+  return Object.fromEntries(texts) as Readonly<Record<string, string>>
 }
 
 /** Returns a finite number; 0 for other values. */

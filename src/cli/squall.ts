@@ -31,11 +31,6 @@ const ALONE: Readonly<Record<string, () => Promise<Command>>> = {
     (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
 }
 
-/** The error of Node for a file that is not there, with the file that asked for it. */
-interface NotFound extends NodeJS.ErrnoException {
-  readonly requireStack?: readonly string[]
-}
-
 const THIS_FILE = fileURLToPath(import.meta.url)
 
 /** Returns the commands of a part of the program; none where its files are not installed. */
@@ -43,7 +38,10 @@ async function commandsOf(home: Home): Promise<readonly Command[]> {
   try {
     return await LOAD[home]()
   } catch (error) {
-    const { code, requireStack = [] } = error as NotFound
+    // With the file that asked for a missing one.
+    const { code, requireStack = [] } = error as NodeJS.ErrnoException & {
+      readonly requireStack?: readonly string[]
+    }
     // A package that lacks something itself is broken, and not left out.
     if (code !== 'MODULE_NOT_FOUND' || requireStack[0] !== THIS_FILE) throw error
     return []

@@ -16,12 +16,6 @@ import type { TrustedMarkers } from './trusted-markers.ts'
 import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { ServerTools } from '../agents/server-tools.ts'
 
-/** Watches the agents that call one server. */
-interface AgentsOfServer {
-  readonly watch: AgentWatch
-  readonly server: ServerTools
-}
-
 /** Bounds the table of open calls. */
 export interface InFlightOptions {
   readonly maxInFlight: number
@@ -39,7 +33,8 @@ interface InFlightContext {
   readonly sessions: Sessions
   readonly markers: TrustedMarkers
   readonly watch?: CallWatch | undefined
-  readonly agents?: AgentsOfServer | undefined
+  /** Watches the agents that call one server. */
+  readonly agents?: { readonly watch: AgentWatch; readonly server: ServerTools } | undefined
 }
 
 /**

@@ -1,10 +1,5 @@
 import type { Logger } from '../telemetry/log.ts'
 
-interface LastLine {
-  at: number
-  leftOut: number
-}
-
 const MAX_REASONS = 32
 
 /**
@@ -16,7 +11,7 @@ export class RareLog {
   readonly #logger: Logger
   readonly #now: () => number
   readonly #interval: number
-  readonly #last = new Map<string, LastLine>()
+  readonly #last = new Map<string, { at: number; leftOut: number }>()
 
   /** `interval` is in the unit of `now`. */
   constructor(logger: Logger, now: () => number, interval = 1_000) {

@@ -1,4 +1,5 @@
 import { asBuffer } from '../base/bytes.ts'
+import { parsedJson } from '../base/json/json-in-text.ts'
 import { fieldsOf, isRecord, listOf, textOf } from '../base/values.ts'
 import type { Message } from './json-rpc.ts'
 
@@ -64,12 +65,7 @@ function contentText(content: unknown): string | undefined {
 }
 
 function jsonMessage(text: string): string | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text)
   const fields = fieldsOf(Array.isArray(value) ? value[0] : value)
   const inner = fieldsOf(fields['error'])
   const found = [inner, fields].flatMap((each) => MESSAGE_KEYS.map((key) => textOf(each[key])))

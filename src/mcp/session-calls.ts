@@ -3,16 +3,12 @@ import type { JsonRpcId } from './call.ts'
 /** With more entries a Map is faster than a list. */
 const FEW = 16
 
-interface Identified {
-  readonly id: JsonRpcId
-}
-
 /**
  * Holds the open calls of one session by id; `1` and `"1"` are different ids. A session mostly has
  * few calls, and filling and emptying a Map for every call costs more than the rest of its
  * bookkeeping.
  */
-export class SessionCalls<E extends Identified> {
+export class SessionCalls<E extends { readonly id: JsonRpcId }> {
   readonly session: string
   /** True while the empty session waits for removal. */
   idle = false

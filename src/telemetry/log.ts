@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { parsedJson } from '../base/json/json-in-text.ts'
 import { plain, plainJson } from '../base/text/foreign-text.ts'
 import { type DestinationStream, type Logger as Pino, pino } from 'pino'
 import { redact } from './log-redact.ts'
@@ -10,12 +11,7 @@ const HIDDEN = new Set(['level', 'time', 'msg'])
  * texts of a list follow, each on a line.
  */
 export function formatPretty(line: string): string {
-  let entry: unknown
-  try {
-    entry = JSON.parse(line)
-  } catch {
-    return line
-  }
+  const entry = parsedJson(line)
   if (typeof entry !== 'object' || entry === null) return line
   const fields = entry as Readonly<Record<string, unknown>>
   const head = `${timeOfDay(fields['time'])} ${levelOf(fields['level'])} ${text(fields['msg'])}`

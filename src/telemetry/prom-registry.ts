@@ -79,12 +79,10 @@ async function collectNodeMetrics(): Promise<Registry> {
 /** Limits how old the numbers of Node are: reading them holds calls up for a millisecond. */
 const KEPT_MS = 250
 
-interface NodeTexts {
-  readonly at: number
-  readonly texts: Promise<readonly string[]>
-}
-
-const kept = new Map<TextFormat, NodeTexts>()
+const kept = new Map<
+  TextFormat,
+  { readonly at: number; readonly texts: Promise<readonly string[]> }
+>()
 
 /** Writes the metrics of Node and of the process; scrapes that meet get the same numbers. */
 export function nodeTexts(format: TextFormat): Promise<readonly string[]> {

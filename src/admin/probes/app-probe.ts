@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { parsedJson } from '../../base/json/json-in-text.ts'
 import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 
@@ -69,12 +70,8 @@ const HOST = /^[A-Za-z0-9_.:-]{1,253}$/
 /** Reads probes from JSON: `{"container/readyz": {"httpGet": …}}`. Throws `AppProbesError`. */
 export function parseAppProbesJson(text: string, appHost: string): AppProbes {
   if (text.length > MAX_TEXT) throw new AppProbesError(`longer than ${MAX_TEXT} characters`)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new AppProbesError('not JSON')
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw new AppProbesError('not JSON')
   const entries = Object.entries(object(value, 'the whole'))
   if (entries.length > MAX_PROBES) throw new AppProbesError(`more than ${MAX_PROBES} probes`)
   return entries.map(([key, handler]) => parseProbe(key, object(handler, key), appHost))

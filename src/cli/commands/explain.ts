@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { parsedJson } from '../../base/json/json-in-text.ts'
 import { isRecord } from '../../base/values.ts'
 import { parseDestination } from '../../http/destination.ts'
 import { isHeaderName, isToken } from '../../http/header-text.ts'
@@ -219,12 +220,7 @@ function headerOf({ text }: FlagInput): string[] {
 }
 
 function parseArgs({ text }: FlagInput): Readonly<Record<string, unknown>> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
-  }
+  const value = parsedJson(text)
   if (isRecord(value)) return value
   throw invalidOption('--args', 'not a JSON object', `write '{"city":"Bern"}'`)
 }

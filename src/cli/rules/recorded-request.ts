@@ -1,4 +1,5 @@
 import { isHeaderName, isToken } from '../../http/header-text.ts'
+import { parsedJson } from '../../base/json/json-in-text.ts'
 import { isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
@@ -60,12 +61,8 @@ export function parseRecordedRequest(text: string): RecordedHttp {
   const start = text.trimStart()
   if (start === '') throw wrong('it is empty')
   if (!start.startsWith('{') && !start.startsWith('[')) return httpOf(start)
-  let value: unknown
-  try {
-    value = JSON.parse(start)
-  } catch {
-    throw wrong('it is not JSON')
-  }
+  const value = parsedJson(start)
+  if (value === undefined) throw wrong('it is not JSON')
   if (isHar(value)) {
     const found = harRequest(value)
     if (typeof found === 'string') throw wrong(found)

@@ -17,11 +17,6 @@ export interface Link {
   readonly chunk: number | undefined
 }
 
-interface Arrival {
-  readonly bytes: Uint8Array
-  readonly at: number
-}
-
 /**
  * The bytes as they come over a slow link. Each piece is due at a time that follows from all that
  * went before it, so that waits which end late do not add up.
@@ -67,6 +62,6 @@ function waited(ctx: FaultContext, ms: number): Promise<boolean> {
 async function* stamped(
   body: AsyncIterable<Uint8Array>,
   now: () => number,
-): AsyncGenerator<Arrival, void> {
+): AsyncGenerator<{ readonly bytes: Uint8Array; readonly at: number }, void> {
   for await (const bytes of body) yield { bytes, at: now() }
 }

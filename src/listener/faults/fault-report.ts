@@ -197,19 +197,12 @@ class ExchangeReport implements FaultListener {
 const MAX_FRAMES = 8
 const MAX_NAME = 64
 
-/** The parts of an error that the log may contain. */
-export interface ShownError {
-  readonly type: string
-  readonly code?: string
-  /** The stack frames, innermost first. */
-  readonly frames?: readonly string[]
-}
-
 /**
- * Removes the message of an error: parsers quote their input there, which is a client's arguments
- * or an upstream's results.
+ * Returns the parts of an error that the log may contain, its frames innermost first. Leaves the
+ * message out: parsers quote their input there, which is a client's arguments or an upstream's
+ * results.
  */
-export function shownError(error: unknown): ShownError {
+export function shownError(error: unknown) {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack } = error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined

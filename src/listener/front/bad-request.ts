@@ -2,14 +2,10 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ERROR_HEADER, rejectionBody, type Rejection } from '../rejection.ts'
 
-/** Declares the response that node:http is writing on a socket. */
-interface Busy {
-  readonly _httpMessage?: ServerResponse | null
-}
-
 /** Sends an error on a connection without a valid request, and ends the connection. */
 export function rejectBadRequest(socket: Socket, rejection: Rejection): void {
-  const busy = (socket as Busy)._httpMessage
+  // The response that node:http is writing.
+  const busy = (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage
   if (!socket.writable || (busy?.headersSent ?? false)) {
     // Bytes in the middle of another response would be read as part of it.
     socket.destroy()

@@ -1,11 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Cut } from '../exchange.ts'
 
-/** Declares the TCP socket below a TLS socket: only that one can be reset. */
-interface Layered {
-  readonly _parent?: Socket | null
-}
-
 /** Ends a client's connection by RST, or by FIN after the written bytes. */
 export function cutSocket(socket: Socket, how: Cut): void {
   // node:http corks the socket for a tick: bytes written before the cut must be sent.
@@ -14,7 +9,8 @@ export function cutSocket(socket: Socket, how: Cut): void {
     socket.destroySoon()
     return
   }
-  const lowest = (socket as Layered)._parent ?? socket
+  // Only the TCP socket below a TLS socket can be reset.
+  const lowest = (socket as { readonly _parent?: Socket | null })._parent ?? socket
   try {
     lowest.resetAndDestroy()
   } catch {

@@ -5,19 +5,13 @@ import type { RulesFile } from './schema.ts'
 const PLAIN = /^[A-Za-z][-A-Za-z0-9_./]*$/
 const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
-interface Splice {
-  readonly at: number
-  readonly end: number
-  readonly text: string
-}
-
 /** Adds keys to the text of a rules file. The rest of the text stays unchanged. */
 export class RulesTextEdit {
   readonly root: YAMLMap
   readonly rules: readonly YAMLMap[]
   readonly #text: string
   readonly #document: ReturnType<typeof parseDocument>
-  readonly #splices: Splice[] = []
+  readonly #splices: { readonly at: number; readonly end: number; readonly text: string }[] = []
 
   /** Throws unless the rules are written as a map with a list of maps. */
   constructor(text: string) {

@@ -12,11 +12,6 @@ export interface GuardConfig {
   readonly minCalls: number
 }
 
-export interface GuardFigures {
-  readonly calls: number
-  readonly errors: number
-}
-
 const BUCKETS = 30
 
 /**
@@ -65,7 +60,7 @@ export class Guard {
     if (counted * 100 > errorPercent * calls && this.#arming.armed) this.#trip()
   }
 
-  figures(now: number): GuardFigures {
+  figures(now: number) {
     this.#counts.advance(now)
     return { calls: this.#counts.calls, errors: this.#counts.counted }
   }

@@ -1,4 +1,5 @@
-import { isRecord } from '../../base/values.ts'
+import { parsedJson } from '../../base/json/json-in-text.ts'
+import { fieldsOf, isRecord } from '../../base/values.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../match/label-selector.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
@@ -26,13 +27,7 @@ const MAX_STOPS = 100
  */
 export function parseStops(text: string): readonly Stop[] | undefined {
   if (text.trim() === '') return [{}]
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const stops = (json as { readonly stops?: unknown } | null)?.stops
+  const { stops } = fieldsOf(parsedJson(text))
   if (!Array.isArray(stops) || stops.length > MAX_STOPS || !stops.every(isStop)) return undefined
   return stops
 }

@@ -125,7 +125,9 @@ class MethodIndex {
     isMeant: (rule: CompiledRule, method: string | undefined) => boolean = () => true,
   ) {
     this.#after = after
-    const reachedBy = (method: string | undefined): Reached[] =>
+    const reachedBy = (
+      method: string | undefined,
+    ): { readonly rule: CompiledRule; readonly reach: Reach }[] =>
       rules
         .map((rule) => ({ rule, reach: isMeant(rule, method) && rule.match.reach(method) }))
         .filter(({ reach }) => reach !== false)
@@ -163,11 +165,6 @@ class MethodIndex {
   named(): readonly string[] {
     return [...this.#methods.keys(), ...(this.#after?.named() ?? [])]
   }
-}
-
-interface Reached {
-  readonly rule: CompiledRule
-  readonly reach: Reach
 }
 
 function isAboutResponse({ direction }: CompiledRule, method: string | undefined): boolean {

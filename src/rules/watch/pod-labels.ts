@@ -1,3 +1,4 @@
+import { parsedJson } from '../../base/json/json-in-text.ts'
 import { type SmallFile, watchSmallFile } from '../../base/watch/small-file-watcher.ts'
 import type { WatchedFiles } from '../../base/watch/watched-files.ts'
 
@@ -11,12 +12,9 @@ function parsePodLabels(text: string): PodLabels | undefined {
   for (const line of text.split('\n')) {
     if (line === '') continue
     const [, key, quoted] = LINE.exec(line) ?? []
-    if (key === undefined || quoted === undefined) return undefined
-    try {
-      labels[key] = JSON.parse(quoted) as string
-    } catch {
-      return undefined
-    }
+    const value = parsedJson(quoted ?? '') as string | undefined
+    if (key === undefined || value === undefined) return undefined
+    labels[key] = value
   }
   return { ...labels }
 }

@@ -1,4 +1,4 @@
-import { fieldsOf, plain } from '#base'
+import { fieldsOf, parsedJson, plain } from '#base'
 import type { RequestOf } from '../commands/operation.ts'
 import type { MCP_HOOK } from '../commands/policy.ts'
 import { freezePolicy } from '../policy/frozen-policy.ts'
@@ -61,11 +61,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = parsedJson(text)
+  return value === undefined ? text : value
 }
 
 function noEvent(why: string): UsageError {

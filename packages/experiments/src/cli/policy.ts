@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { isRecord, plain, quoted, ownCommand } from '#base'
+import { isRecord, parsedJson, plain, quoted, ownCommand } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
 import type { RequestOf } from '../commands/operation.ts'
 import type {
@@ -79,11 +79,9 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
 }
 
 function settingsIn(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw invalidFile(`${quoted(path)} is not valid JSON`, 'remove comments, and run this again')
-  }
+  const settings = parsedJson(text)
+  if (settings !== undefined) return settings
+  throw invalidFile(`${quoted(path)} is not valid JSON`, 'remove comments, and run this again')
 }
 
 /** Writes a file unless it exists; returns true when it was written. */

@@ -1,5 +1,4 @@
-import type { LoadResult, SloVerdict } from '../load/results/result.ts'
-import { RESULT_SCHEMA } from '../load/results/result-schema.ts'
+import { type LoadResult, RESULT_SCHEMA, type SloVerdict } from '../load/results/result.ts'
 import type { FailedGate, Measured } from './gate.ts'
 import type { Verdict } from './verdicts.ts'
 

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCheck as makeStoredCheck } from '#checks/experiment'
 import { makeCheck } from '#checks/history'
-import { plain, quoted, readBounded } from '#base'
+import { parsedJson, plain, quoted, readBounded } from '#base'
 import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
 
 export type { HistoryEntry } from './experiment-result.ts'
@@ -36,7 +36,7 @@ export async function readHistory(directory: string): Promise<readonly HistoryEn
 const fits = makeCheck(() => ({}))
 
 function entryOf(line: string): HistoryEntry | undefined {
-  const value = parsed(line)
+  const value = parsedJson(line)
   return fits(value) ? (value as HistoryEntry) : undefined
 }
 
@@ -107,19 +107,11 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
 
 /** Parses the result of a run; undefined when the text is none. */
 export function parsePastResult(text: string): ExperimentResult | undefined {
-  const value = parsed(text)
+  const value = parsedJson(text)
   if (!fitsResult(value)) return undefined
   // Earlier builds did not store these members.
   const unknown = { server: null, gates: [], facts: [], proposals: [], alerts: [] }
   return { ...unknown, ...(value as ExperimentResult) }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The runs to list; all without a choice. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { replaceText, sha256Of, shownUrl } from '#base'
-import { link, mkdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { fieldsOf, readJsonFile, replaceText, sha256Of, shownUrl } from '#base'
+import { link, mkdir, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -127,14 +127,10 @@ function lockAt(path: string, own: LockHolder, dead: LockHolder | undefined): Lo
 }
 
 async function readHolder(path: string): Promise<LockHolder | undefined> {
-  try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<LockHolder>
-    const { pid, id } = value
-    if (!Number.isSafeInteger(pid) || (pid ?? 0) < 1 || typeof id !== 'string') return undefined
-    return value as LockHolder
-  } catch {
-    return undefined
-  }
+  const value = fieldsOf(await readJsonFile(path))
+  const { pid, id } = value
+  const isHolder = Number.isSafeInteger(pid) && Number(pid) >= 1 && typeof id === 'string'
+  return isHolder ? (value as unknown as LockHolder) : undefined
 }
 
 function keyOf({ protocol, host, pathname }: URL): string {

@@ -9,18 +9,12 @@ const PAUSE_MS = 200
 const TIMEOUT_MS = 10_000
 const WINDOW_MS = 5000
 
-interface ProbeSample {
-  readonly at: number
-  readonly ok: boolean
-  readonly ms: number
-}
-
 /** Requests the list of tools periodically during the load. */
 export class Probe {
   readonly #wire: LeanWire
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
-  #samples: ProbeSample[] = []
+  #samples: { readonly at: number; readonly ok: boolean; readonly ms: number }[] = []
   #since: number | undefined
 
   constructor(target: LoadTarget, version: string) {

@@ -1,4 +1,4 @@
-import { canonicalJson, isRecord, jsonInText, sha256Of } from '#base'
+import { canonicalJson, isRecord, jsonInText, parsedJson, sha256Of } from '#base'
 import { makeCheck } from '#checks/baseline'
 import { BASELINE_FORMAT } from './file-schemas.ts'
 import { LoadError } from './load-error.ts'
@@ -44,12 +44,8 @@ export function asInBaseline(baseline: Baseline, key: string, result: unknown): 
 
 /** Parses a baseline file. Throws a `LoadError`. */
 export function parseBaseline(text: string): Baseline {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw invalid('is not JSON')
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw invalid('is not JSON')
   if (fits(value)) return value as Baseline
   throw invalid(`does not have the format ${BASELINE_FORMAT}`)
 }

@@ -1,4 +1,4 @@
-import { parsePointer, pointedAt, sameJson } from '#base'
+import { parsedJson, parsePointer, pointedAt, sameJson } from '#base'
 import { LoadError } from './load-error.ts'
 
 /** A condition that a usable tool result meets. */
@@ -74,11 +74,8 @@ function expressionOf(text: string, source: string): RegExp {
 }
 
 function valueOf(operand: string): unknown {
-  try {
-    return JSON.parse(operand)
-  } catch {
-    return operand
-  }
+  const value = parsedJson(operand)
+  return value === undefined ? operand : value
 }
 
 function invalid(text: string, why: string): LoadError {

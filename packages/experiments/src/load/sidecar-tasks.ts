@@ -10,12 +10,8 @@ import {
   type Tasks,
 } from '#admin-api'
 import { LoadError } from './load-error.ts'
-import {
-  type AgentResult,
-  agentsBetween,
-  mergedFindings,
-  type SentCounts,
-} from './results/agent-result.ts'
+import { agentsBetween, mergedFindings, type SentCounts } from './results/agent-result.ts'
+import type { AgentResult } from './results/result.ts'
 import type { SloGate } from './results/slo.ts'
 
 const POLL_MS = 500

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, unlink } from 'node:fs/promises'
+import { mkdir, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord, replaceText } from '#base'
+import { isRecord, readJsonFile, replaceText } from '#base'
 import { DeniedError } from '../policy/denied-error.ts'
 
 /** Everything that a search depends on. */
@@ -120,12 +120,8 @@ export class Proposals {
   }
 
   async #read<T>(name: string): Promise<T | undefined> {
-    try {
-      const value: unknown = JSON.parse(await readFile(join(this.#directory, name), 'utf8'))
-      return isRecord(value) ? (value as T) : undefined
-    } catch {
-      return undefined
-    }
+    const value = await readJsonFile(join(this.#directory, name))
+    return isRecord(value) ? (value as T) : undefined
   }
 
   async #write(name: string, value: object): Promise<void> {

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fieldsOf, readBounded, replaceText } from '#base'
+import { fieldsOf, parsedJson, readBounded, replaceText } from '#base'
 import type { Behaviour } from './rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
@@ -102,13 +102,7 @@ async function readAll(path: string): Promise<ReadonlyMap<string, Learned>> {
   }
   const wrong = new BaselinesError(`it is not a file of baselines (${SCHEMA})`)
   if (bytes.length > MAX_BYTES) throw wrong
-  let value: unknown
-  try {
-    value = JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    throw wrong
-  }
-  const { schema, targets } = fieldsOf(value)
+  const { schema, targets } = fieldsOf(parsedJson(new TextDecoder().decode(bytes)))
   if (schema !== SCHEMA) throw wrong
   const all = new Map<string, Learned>()
   for (const [target, learned] of Object.entries(fieldsOf(targets))) {

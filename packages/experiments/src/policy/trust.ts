@@ -1,6 +1,6 @@
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fieldsOf, sha256Of } from '#base'
+import { fieldsOf, readJsonFile, sha256Of } from '#base'
 
 /** Returns the digest by which a policy is trusted. */
 export function policyDigest(text: string): string {
@@ -10,13 +10,9 @@ export function policyDigest(text: string): string {
 /** Returns the digest of the policy at a path that a person trusts; undefined without one. */
 export async function trustedDigest(directory: string, path: string): Promise<string | undefined> {
   const real = await realPath(path)
-  try {
-    const kept = fieldsOf(JSON.parse(await readFile(trustFile(directory, real), 'utf8')))
-    const { digest } = kept
-    return kept['path'] === real && typeof digest === 'string' ? digest : undefined
-  } catch {
-    return undefined
-  }
+  const kept = fieldsOf(await readJsonFile(trustFile(directory, real)))
+  const { digest } = kept
+  return kept['path'] === real && typeof digest === 'string' ? digest : undefined
 }
 
 /** Writes that a person trusts a policy. Each path has one trusted digest. */

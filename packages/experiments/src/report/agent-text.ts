@@ -1,5 +1,6 @@
 import { foreign, integerText, percentage, plainNumber } from '#base'
-import { type AgentResult, differences } from '../load/results/agent-result.ts'
+import { differences } from '../load/results/agent-result.ts'
+import type { AgentResult } from '../load/results/result.ts'
 
 /** Returns a share of the tasks of agents; null without tasks. */
 export function perTask({ tasks }: AgentResult, count: number): number | null {

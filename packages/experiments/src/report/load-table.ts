@@ -5,14 +5,13 @@ import {
   latency,
   oneLine,
   paint as painted,
-  percentage,
-  plainNumber,
   type Tone,
 } from '#base'
 import { comparedText, duplicatesText, tasksText, verdictsText } from './agent-text.ts'
 import { failedFirst, errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
+import { INDICATOR_ROWS, indicatorParts, shownIndicator } from './indicator-rows.ts'
 import { beyondText, marginText } from './margin-text.ts'
 
 type Paint = (tone: Tone, text: string) => string
@@ -79,30 +78,11 @@ function headLines(
   return lines
 }
 
-function indicatorLines({ indicators: i }: LoadResult): string[] {
-  const rows: [string, string][] = [
-    ['Tool-call success (TCSR)', percentage(i.tcsr)],
-    [
-      'Effective availability (ETA)',
-      `${percentage(i.eta)} = ${percentage(i.etaResponded)} responded x ${percentage(i.etaUsable)} usable`,
-    ],
-    ['Schema conformance (SCR)', percentage(i.scr)],
-    ['Deadline adherence', percentage(i.deadlineAdherence)],
-    [
-      'Calls per task (TCAF)',
-      `${plainNumber(i.tcaf)}, and ${plainNumber(i.retriesPerTask)} retries`,
-    ],
-    [
-      'Blast radius',
-      `${percentage(i.blastRadius)} of tasks (predicted ${percentage(i.blastRadiusPredicted)})`,
-    ],
-    ['Degraded tasks', percentage(i.degraded)],
-    [
-      'Silent failures',
-      `${percentage(i.silentFailures)} of tasks, against ${percentage(i.safeFailures)} safe ones`,
-    ],
-  ]
-  return rows.map(([name, value]) => `${name.padEnd(30)} ${value}`)
+function indicatorLines(result: LoadResult): string[] {
+  return INDICATOR_ROWS.map((row) => {
+    const value = shownIndicator(row, result).padStart(8)
+    return `${row.name.padEnd(34)}${value}  ${indicatorParts(row, result)}`.trimEnd()
+  })
 }
 
 function toolLines({ tools }: LoadResult, paint: Paint): string[] {

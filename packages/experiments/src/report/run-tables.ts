@@ -124,13 +124,10 @@ export function errorWords({ kind, code }: Pick<ErrorCount, 'kind' | 'code'>): s
   return `${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`
 }
 
-/** An error of a tool. */
-export interface ToolError extends ErrorCount {
-  readonly tool: string
-}
-
 /** Returns the errors of all tools, the most frequent first. */
-export function toolErrors({ tools }: LoadResult): readonly ToolError[] {
+export function toolErrors({
+  tools,
+}: LoadResult): readonly (ErrorCount & { readonly tool: string })[] {
   return tools
     .flatMap(({ tool, errors }) => errors.map((error) => ({ tool, ...error })))
     .sort((a, b) => b.count - a.count)

@@ -12,27 +12,21 @@ import { retryAfter } from '../load/clients/read-response.ts'
 /** The moment at which a fault is asked. */
 export type Hook = 'request' | 'response'
 
-/** Describes the effect of a fault on a call. */
-export interface Effect {
-  readonly verdict: Verdict
-  /** Milliseconds. */
-  readonly slept: number
-  /** True when the fault acts: `end` of its rule is to be called. */
-  readonly acts: boolean
-}
-
 const OVER_LIMIT = new Error('too many faults are in progress')
 const BODY: Frame = { kind: 'body', raw: new Uint8Array(0), message: undefined, last: true }
 const NEVER = new AbortController().signal
 
-/** Asks a fault of a matched rule about a call. Its sleep takes no time, and is returned. */
+/**
+ * Asks a fault of a matched rule about a call. Its sleep takes no time, and is returned in
+ * milliseconds, with whether the fault acts: `end` of its rule is to be called.
+ */
 export async function askFault(
   match: MatchedRule,
   index: number,
   hook: Hook,
   { call }: CallFacts,
   now: number,
-): Promise<Effect> {
+) {
   const fault = match.rule.faults[index]!
   let slept = 0
   let acts = false

@@ -1,6 +1,6 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, listOf, replaceText } from '#base'
+import { fieldsOf, listOf, readJsonFile, replaceText } from '#base'
 import { shareInterval } from '../slo/share-interval.ts'
 import type { CallMatch } from './cells.ts'
 import type { FaultName } from './faults.ts'
@@ -129,12 +129,8 @@ export async function openSweep(directory: string): Promise<void> {
 
 /** Reads a stored sweep; undefined when there is none, or when it is invalid. */
 export async function readSweep(directory: string): Promise<SweepResult | undefined> {
-  try {
-    const value: unknown = JSON.parse(await readFile(join(directory, FILE), 'utf8'))
-    return isSweep(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = await readJsonFile(join(directory, FILE))
+  return isSweep(value) ? value : undefined
 }
 
 function isSweep(value: unknown): value is SweepResult {

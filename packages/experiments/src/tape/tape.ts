@@ -1,5 +1,5 @@
 import { type FileHandle, open as openFile } from 'node:fs/promises'
-import { canonicalJson, fieldsOf, isRecord, quoted, sha256Of } from '#base'
+import { canonicalJson, fieldsOf, isRecord, parsedJson, quoted, sha256Of } from '#base'
 import {
   pathsOf,
   redactMessage,
@@ -228,12 +228,8 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
     if (at < 0) return 'it is longer than 16 MiB, and its result is not its last member'
     text = `${text.slice(0, at)},"result":null}`
   }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'it is not valid JSON'
-  }
+  const value = parsedJson(text)
+  if (value === undefined) return 'it is not valid JSON'
   if (!isRecord(value)) return 'it is not an object'
   const { at, exchange, from, status = 200, retryAfter = '', error } = value
   if (typeof at !== 'number' || typeof exchange !== 'number')
@@ -391,12 +387,8 @@ function openKey(place: number | string, id: unknown): string {
 
 function headerOf({ bytes, isLong }: RawLine): TapeHeader {
   const text = isLong ? '' : bytes.toString()
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new TapeError('not a tape: its first line is not JSON')
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw new TapeError('not a tape: its first line is not JSON')
   const { tape, secrets, redact = [] } = fieldsOf(value)
   if (typeof tape !== 'number') throw new TapeError('not a tape: its first line has no key "tape"')
   if (tape !== TAPE_VERSION) {

@@ -129,7 +129,7 @@ test('elsewhere a table is printed without colours, and a passed gate is exit co
     { here: true },
   )
   expect(code).toBe(0)
-  expect(stdout).toMatch(/Blast radius +25\.0 % of tasks/)
+  expect(stdout).toMatch(/^Blast radius +25\.0 % {2}1 \/ 4$/m)
   expect(stdout).toMatch(/^work +4 +3 +1 +0 +0 /m)
   expect(stdout).toMatch(/^r\/abort +1 +1 +0$/m)
   expect(stdout).toMatch(/^passed +blast<=25%/m)

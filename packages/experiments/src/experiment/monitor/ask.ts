@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { oneLine, readUpTo } from '#base'
+import { oneLine, parsedJson, readUpTo } from '#base'
 
 /** Reports that a monitoring system could not be read. */
 export class MonitorError extends Error {
@@ -54,9 +54,7 @@ export async function askJson(
   const { status, text } = await ask(url, { ...options, most: MAX_JSON })
   if (status !== 200) throw new MonitorError(`${path} responds with status ${status}`)
   if (Buffer.byteLength(text) > MAX_JSON) throw new MonitorError(`${path} sends more than 4 MiB`)
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new MonitorError(`${path} does not send JSON`)
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw new MonitorError(`${path} does not send JSON`)
+  return value
 }

@@ -9,11 +9,6 @@ import { toolResponse } from './read-response.ts'
 import { LoadError } from '../load-error.ts'
 import type { ClientKind } from '../results/result.ts'
 
-interface SdkTransport {
-  readonly sessionId?: string | undefined
-  terminateSession(): Promise<void>
-}
-
 interface CallLimits {
   readonly signal: AbortSignal
   /** Longer than the limit of the attempt. */
@@ -56,7 +51,9 @@ export async function loadSdkV2(
   }
 }
 
-async function openSdkClient<Transport extends SdkTransport>(
+async function openSdkClient<
+  Transport extends { readonly sessionId?: string | undefined; terminateSession(): Promise<void> },
+>(
   { url, headers }: LoadTarget,
   client: { connect(transport: NoInfer<Transport>): Promise<void>; close(): Promise<void> },
   Transport: new (

@@ -1,44 +1,9 @@
 import type { Agents, Tasks } from '#admin-api'
-
-export const SENT_NAMES = ['tasks', 'calls', 'retries'] as const
-export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted', 'silent'] as const
-
-/**
- * The requests of a load that were sent, or that sidecars counted: tasks, calls without retries,
- * and retries.
- */
-export type SentCounts = Readonly<Record<(typeof SENT_NAMES)[number], number>>
-
-/** Tasks of all clients with their results so far; `wasted` and `silent` as in `/api/tasks`. */
-export type AgentTasks = Readonly<Record<(typeof TASK_NAMES)[number], number>>
-
-/** Reports what sidecars counted during a run, about all of their clients. */
-export interface AgentResult {
-  readonly tasks: AgentTasks
-  /** The faults and errors by verdict. */
-  readonly totals: Readonly<Record<string, number>>
-  /** Faults and errors without a verdict at the end. */
-  readonly waiting: number
-  /** The verdicts by tool and fault, the most frequent first. */
-  readonly after: Tasks['after']
-  /** The calls that were executed twice, by tool. */
-  readonly duplicates: Tasks['duplicates']
-  /** The results with false values, and the calls that used one; absent in older results. */
-  readonly falsified?: Tasks['falsified']
-  readonly falseUses?: Tasks['falseUses']
-  /** The findings about agents; absent without any. */
-  readonly findings?: Agents['findings']
-  /** Both counts of the requests of this load; absent where they cannot be compared. */
-  readonly compared?: Compared
-  /** The reason for which counts are missing; absent when they are complete. */
-  readonly problem?: string
-}
+import { type AgentResult, SENT_NAMES, TASK_NAMES } from './result.ts'
 
 /** The requests of a load by its own counts and by those of the sidecars. */
-export interface Compared {
-  readonly load: SentCounts
-  readonly sidecar: SentCounts
-}
+export type Compared = NonNullable<AgentResult['compared']>
+export type SentCounts = Compared['load']
 
 /** Returns the counts of sidecars between two times. */
 export function agentsBetween(before: readonly Tasks[], after: readonly Tasks[]): AgentResult {
@@ -98,7 +63,7 @@ export function mergedFindings(findings: readonly Found[]): readonly Found[] {
   return all.slice(0, MAX_FINDINGS)
 }
 
-function noTasks(): Record<keyof AgentTasks, number> {
+function noTasks(): Record<(typeof TASK_NAMES)[number], number> {
   return { tasks: 0, calls: 0, retries: 0, ok: 0, recovered: 0, failed: 0, wasted: 0, silent: 0 }
 }
 

@@ -1,10 +1,10 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '#base'
-import type { AgentResult } from './agent-result.ts'
 import type { Endpoint } from '../clients/load-client.ts'
 import type { LoadOptions } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
+  type AgentResult,
   type HeldStreams,
   type LeftOutTool,
   LOAD_SCHEMA,

@@ -15,7 +15,7 @@ import {
 import { evaluateSlo, parseSlo } from './slo.ts'
 import { mergeTimelines } from './timeline-recorder.ts'
 import { makeCheck } from '#checks/result'
-import { isRecord } from '#base'
+import { isRecord, parsedJson } from '#base'
 
 /** Merges the results of shards. Latencies are merged by bucket, not averaged. */
 export function mergeResults(results: readonly LoadResult[]): LoadResult {
@@ -85,7 +85,7 @@ function sumOf<Counts extends Arrivals | HeldStreams>(parts: readonly Counts[]):
   const sum: Record<string, number> = {}
   for (const part of parts) {
     for (const [name, count] of Object.entries(part)) {
-      sum[name] = (sum[name] ?? 0) + (count as number)
+      sum[name] = (sum[name] ?? 0) + count
     }
   }
   return sum as unknown as Counts
@@ -95,12 +95,8 @@ const fits = makeCheck(() => ({}))
 
 /** Parses a result file. Throws a `LoadError`. */
 export function parseResult(source: string, file: string): LoadResult {
-  let value: unknown
-  try {
-    value = JSON.parse(source)
-  } catch {
-    throw invalid(file, 'is not JSON')
-  }
+  const value = parsedJson(source)
+  if (value === undefined) throw invalid(file, 'is not JSON')
   const schema = isRecord(value) ? value['schema'] : undefined
   if (typeof schema === 'string' && schema !== LOAD_SCHEMA) {
     throw invalid(file, `has the schema ${schema.slice(0, 40)} instead of ${LOAD_SCHEMA}`)

@@ -1,10 +1,10 @@
 import { type GrowingCounts, noCounts } from '../../indicators/indicators.ts'
-import { type CallOutcome, CHECKS, ToolRecorder } from './tool-recorder.ts'
+import { type CallOutcome, ToolRecorder } from './tool-recorder.ts'
 import { ErrorCounts } from './error-counts.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'
-import { type Arrivals, noErrors } from './result.ts'
+import { type Arrivals, CHECKS, noErrors } from './result.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
 
 /** The delay from which a call counts as late. */

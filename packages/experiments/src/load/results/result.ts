@@ -1,6 +1,13 @@
-import type { IndicatorCounts, Indicators } from '../../indicators/indicators.ts'
-import type { AgentResult } from './agent-result.ts'
-import type { SloMargin } from './slo-margin.ts'
+import type { Static, TObject, TProperties, TSchema } from 'typebox'
+import * as Type from 'typebox'
+import type { Agents, Tasks } from '#admin-api'
+import {
+  COUNT_NAMES,
+  type IndicatorCounts,
+  type Indicators,
+  indicatorsOf,
+  noCounts,
+} from '../../indicators/indicators.ts'
 
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const LOAD_SCHEMA = 'squall.load/1'
@@ -27,195 +34,284 @@ export function noErrors(): Record<Origin, number> {
   return { injected: 0, real: 0, unattributed: 0, squall: 0, client: 0 }
 }
 
-/** Latencies in log-linear buckets of microseconds, with a relative error of at most 1 %. */
-export interface HistogramData {
-  readonly unit: 'us'
-  /** The buckets per doubling of the value. */
-  readonly perOctave: 128
-  readonly count: number
-  readonly sum: number
-  readonly min: number
-  readonly max: number
-  /** Pairs of the distance to the previous bucket and the number of values. */
-  readonly buckets: readonly number[]
-}
-
-/** The quantiles in milliseconds; null for an empty histogram. */
-export type LatencySummary = Readonly<
-  Record<'mean' | 'min' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>
->
-
-export interface Latency {
-  /** In milliseconds; in the open model from the intended send time. */
-  readonly summary: LatencySummary
-  readonly histogram: HistogramData
-}
-
-export interface ErrorCount {
-  readonly kind: ErrorKind
-  readonly origin: Origin
-  /** The status of an `http` error, or the code of an `rpc` error; absent for others. */
-  readonly code?: number
-  readonly count: number
-  /** A few of the errors of a tool, with different messages, newest first. */
-  readonly samples?: readonly ErrorSample[]
-}
-
-export interface ErrorSample {
-  /** ISO 8601. */
-  readonly at: string
-  /** One line, without secrets. */
-  readonly message: string
-  /** The fault that injected the error: `rule/fault`. */
-  readonly by?: string
-  /** The id of the trace of the call. */
-  readonly trace?: string
-}
-
-export interface ToolResult {
-  readonly tool: string
-  readonly calls: number
-  /** Responded, correct and in time. */
-  readonly ok: number
-  readonly retries: number
-  readonly responded: number
-  readonly schemaOk: number
-  readonly usable: number
-  readonly correct: number
-  readonly inTime: number
-  /** Calls cut at the end of the run, counted nowhere else; absent without any. */
-  readonly abandoned?: number
-  /** The errors of failed calls, after their retries. */
-  readonly errors: readonly ErrorCount[]
-  readonly latency: Latency
-}
-
-/** The injections of one fault of one rule, counted by marker. */
-export interface FaultSeen {
-  readonly rule: string
-  readonly fault: string
-  /** Attempts whose response carried the marker. */
-  readonly seen: number
-  /** The attempts among them that ended in an error. */
-  readonly errors: number
-  /** The attempts among them with a wrong result and no error. */
-  readonly wrong: number
-  readonly tools: Readonly<Record<string, number>>
-  readonly latency: Latency
-}
-
-/** The counts of one interval. A call belongs to the interval in which it ended. */
-export interface TimePoint {
-  /** Start of the interval in milliseconds after the start of the run. */
-  readonly at: number
-  readonly calls: number
-  readonly ok: number
-  readonly retries: number
-  readonly errors: Readonly<Record<Origin, number>>
-  /** Arrivals that could not be started. */
-  readonly dropped: number
-  /** Calls in flight at the end of the interval. */
-  readonly inFlight: number
-  /** Milliseconds; null when no call ended. */
-  readonly p50: number | null
-  readonly p99: number | null
-  readonly histogram: HistogramData
-}
-
-export interface Timeline {
-  readonly intervalMs: number
-  readonly points: readonly TimePoint[]
-}
-
-/** Arrivals of the open model, in calls; in the closed model `planned` equals `started`. */
-export interface Arrivals {
-  readonly planned: number
-  readonly started: number
-  /** Not started because too many calls were in flight. */
-  readonly dropped: number
-  /** Started more than 50 ms late; the latency counts from the planned time. */
-  readonly late: number
-  /** Cut at the end of the run, counted nowhere else. */
-  readonly abandoned: number
-  /** Not sent because the task would have missed its deadline. */
-  readonly skipped: number
-}
-
-/** The result of a gate. */
-export interface SloVerdict {
-  /** The text as written, such as `p99<2s`. */
-  readonly gate: string
-  readonly limit: number
-  /** In the unit of the limit; null without a measurement. */
-  readonly measured: number | null
-  readonly ok: boolean
-  /** The distance from the limit; null without a measurement, and absent in older results. */
-  readonly margin?: SloMargin | null
-}
-
-/** The part of a load that one of several machines runs. */
-export interface Shard {
-  readonly index: number
-  readonly count: number
-}
-
-export interface RunInfo {
-  /** Without user, password and query. */
-  readonly target: string
-  readonly server: string
-  readonly protocolVersion: string
-  readonly client: ClientKind
-  /** ISO 8601. */
-  readonly startedAt: string
-  readonly durationMs: number
-  readonly seed: number
-  readonly model: 'open' | 'closed'
-  /** False when the run was ended early. */
-  readonly complete: boolean
-  readonly shard?: Shard
-  /** The number of merged results; absent for a single run. */
-  readonly mergedFrom?: number
-  /** The tools that were not called; absent without any. */
-  readonly leftOut?: readonly LeftOutTool[]
-  /** The number of faults that the sidecar dropped between two polls. */
-  readonly missedFaults?: number
-  /** The options, without secrets. */
-  readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
-}
-
-/** A tool that was not called because it was not named. */
-export interface LeftOutTool {
-  readonly tool: string
-  /** `no_hint`: the tool has no `readOnlyHint`, and consent was not given. */
-  readonly why: 'destructive' | 'not_read_only' | 'no_hint'
-}
-
 export const CLIENT_KINDS = ['lean', 'sdk-v1', 'sdk-v2'] as const
 
 export type ClientKind = (typeof CLIENT_KINDS)[number]
 
-export interface HeldStreams {
-  readonly asked: number
-  readonly opened: number
-  readonly refused: number
-  /** Ended by the server during the run. */
-  readonly lost: number
-}
+/** The requests of tasks that were sent, or that sidecars counted: calls are those without retries. */
+export const SENT_NAMES = ['tasks', 'calls', 'retries'] as const
+/** Tasks with their results so far; `wasted` and `silent` as in `/api/tasks`. */
+export const TASK_NAMES = [...SENT_NAMES, 'ok', 'recovered', 'failed', 'wasted', 'silent'] as const
+/** The properties of a call that are counted by tool and over the whole run. */
+export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] as const
+export const TOOL_COUNTS = ['calls', 'ok', 'retries', ...CHECKS] as const
 
-export interface LoadResult {
-  readonly schema: typeof LOAD_SCHEMA
-  readonly squall: string
-  readonly run: RunInfo
-  readonly counts: IndicatorCounts
-  readonly indicators: Indicators
-  readonly arrivals: Arrivals
-  readonly errors: readonly ErrorCount[]
-  readonly latency: Latency
-  readonly tools: readonly ToolResult[]
-  readonly faults: readonly FaultSeen[]
-  readonly timeline: Timeline
-  readonly held: HeldStreams
+/** Describes an object; members that are not named are copied unchecked. */
+const objectOf = <Members extends TProperties>(members: Members) =>
+  Type.Unsafe<Readonly<Static<TObject<Members>>>>(Type.Object(members))
+const listOf = <Item extends TSchema>(items: Item) =>
+  Type.Unsafe<readonly Static<Item>[]>(Type.Array(items))
+const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
+const count = Type.Number({ minimum: 0 })
+const number = Type.Number()
+const flag = Type.Boolean()
+const counts = <const Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
+const countBy = Type.Unsafe<Readonly<Record<string, number>>>({
+  type: 'object',
+  additionalProperties: count,
+})
+const text = Type.String()
+/** A name that a later version may have more of. */
+const word = <Word extends string>() => Type.Unsafe<Word>(text)
+/** A number, or null where nothing was measured. */
+const measured = Type.Unsafe<number | null>({ type: ['number', 'null'] })
+
+const histogram = objectOf({
+  unit: Type.Literal('us'),
+  /** The buckets per doubling of the value. */
+  perOctave: Type.Literal(128),
+  ...counts(['count', 'sum', 'min', 'max']),
+  /** Pairs of the distance to the previous bucket and the number of values. */
+  buckets: Type.Unsafe<readonly number[]>(
+    Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 10_000 }),
+  ),
+})
+
+type Quantile = 'mean' | 'min' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
+
+const latency = objectOf({
+  /** In milliseconds; in the open model from the intended send time. */
+  summary: Type.Unsafe<Readonly<Record<Quantile, number | null>>>({
+    type: 'object',
+    additionalProperties: measured,
+  }),
+  histogram,
+})
+
+const errors = listOf(
+  objectOf({
+    kind: word<ErrorKind>(),
+    origin: word<Origin>(),
+    /** The status of an `http` error, or the code of an `rpc` error; absent for others. */
+    code: maybe(number),
+    count,
+    /** A few of the errors of a tool, with different messages, newest first. */
+    samples: maybe(
+      listOf(
+        objectOf({
+          /** ISO 8601. */
+          at: text,
+          /** One line, without secrets. */
+          message: text,
+          /** The fault that injected the error: `rule/fault`. */
+          by: maybe(text),
+          /** The id of the trace of the call. */
+          trace: maybe(text),
+        }),
+      ),
+    ),
+  }),
+)
+
+const sent = objectOf(counts(SENT_NAMES))
+
+/** Describes what sidecars counted during a run, about all of their clients. */
+const agents = objectOf({
+  tasks: objectOf(counts(TASK_NAMES)),
+  /** The faults and errors by verdict. */
+  totals: countBy,
+  /** Faults and errors without a verdict at the end. */
+  waiting: count,
+  /** The verdicts by tool and fault, the most frequent first. */
+  after: listOf(objectOf({ tool: text, fault: text, verdict: text, count })),
+  /** The calls that were executed twice, by tool. */
+  duplicates: listOf(objectOf({ tool: text, idempotent: flag, count })),
+  /** The results with false values, and the calls that used one; absent in older results. */
+  falsified: maybe(
+    Type.Unsafe<Tasks['falsified']>(listOf(objectOf({ tool: text, verdict: text, count }))),
+  ),
+  falseUses: maybe(
+    Type.Unsafe<Tasks['falseUses']>(listOf(objectOf({ tool: text, hint: text, count }))),
+  ),
+  /** Both counts of the requests of this load; absent where they cannot be compared. */
+  compared: maybe(objectOf({ load: sent, sidecar: sent })),
+  /** The reason for which counts are missing; absent when they are complete. */
+  problem: maybe(text),
+  /** The findings about agents; absent without any. */
+  findings: maybe(
+    Type.Unsafe<Agents['findings']>(
+      listOf(objectOf({ severity: text, source: text, sentence: text, advice: text })),
+    ),
+  ),
+})
+
+/** The distance of a measured value from the limit of its gate. */
+const margin = objectOf({
+  /** In the unit of the limit; negative beyond the limit. */
+  distance: number,
+  /** The distance as a share of the limit; null when the limit is 0. */
+  ofLimit: measured,
+  /** The calls, tasks or verdicts that the gate counts; absent for numbers without a unit. */
+  counted: maybe(
+    objectOf({
+      unit: word<'calls' | 'tasks' | 'verdicts'>(),
+      total: count,
+      /** Failed, or slower than the limit. */
+      beyond: count,
+      /** The highest number beyond at which the gate passes; null when no number decides it. */
+      allowed: measured,
+    }),
+  ),
+})
+
+const run = objectOf({
+  /** Without user, password and query. */
+  target: text,
+  server: text,
+  protocolVersion: text,
+  client: word<ClientKind>(),
+  /** ISO 8601. */
+  startedAt: text,
+  durationMs: count,
+  seed: number,
+  model: word<'open' | 'closed'>(),
+  /** False when the run was ended early. */
+  complete: flag,
+  /** The part of a load that one of several machines runs. */
+  shard: maybe(objectOf({ index: number, count })),
+  /** The number of merged results; absent for a single run. */
+  mergedFrom: maybe(number),
+  /** The tools that were not called because they were not named; absent without any. */
+  leftOut: maybe(
+    listOf(
+      objectOf({
+        tool: text,
+        /** `no_hint`: the tool has no `readOnlyHint`, and consent was not given. */
+        why: word<'destructive' | 'not_read_only' | 'no_hint'>(),
+      }),
+    ),
+  ),
+  /** The number of faults that the sidecar dropped between two polls. */
+  missedFaults: maybe(number),
+  /** The options, without secrets. */
+  options: Type.Unsafe<Readonly<Record<string, string | number | boolean | readonly string[]>>>({
+    type: 'object',
+  }),
+})
+
+/** The result of a load. Merging and reports need what is described here. */
+export const RESULT_SCHEMA = objectOf({
+  schema: Type.Literal(LOAD_SCHEMA),
+  squall: text,
+  run,
+  counts: Type.Unsafe<IndicatorCounts>(objectOf(counts(COUNT_NAMES))),
+  indicators: Type.Unsafe<Indicators>({
+    type: 'object',
+    required: Object.keys(indicatorsOf(noCounts())),
+    additionalProperties: measured,
+  }),
+  /** Arrivals of the open model, in calls; in the closed model `planned` equals `started`. */
+  arrivals: objectOf({
+    planned: count,
+    started: count,
+    /** Not started because too many calls were in flight. */
+    dropped: count,
+    /** Started more than 50 ms late; the latency counts from the planned time. */
+    late: count,
+    /** Cut at the end of the run, counted nowhere else. */
+    abandoned: count,
+    /** Not sent because the task would have missed its deadline. */
+    skipped: count,
+  }),
+  errors,
+  latency,
+  tools: listOf(
+    objectOf({
+      tool: text,
+      /** `ok` is responded, correct and in time. */
+      ...counts(TOOL_COUNTS),
+      /** Calls cut at the end of the run, counted nowhere else; absent without any. */
+      abandoned: maybe(count),
+      /** The errors of failed calls, after their retries. */
+      errors,
+      latency,
+    }),
+  ),
+  /** The injections of each fault of each rule, counted by marker. */
+  faults: listOf(
+    objectOf({
+      rule: text,
+      fault: text,
+      /** Attempts whose response carried the marker. */
+      seen: count,
+      /** The attempts among them that ended in an error. */
+      errors: count,
+      /** The attempts among them with a wrong result and no error. */
+      wrong: count,
+      tools: countBy,
+      latency,
+    }),
+  ),
+  timeline: objectOf({
+    intervalMs: Type.Number({ minimum: 1000 }),
+    /** The counts of each interval. A call belongs to the interval in which it ended. */
+    points: listOf(
+      objectOf({
+        /** Start of the interval in milliseconds after the start of the run. */
+        at: count,
+        ...counts(['calls', 'ok', 'retries']),
+        errors: objectOf(counts(ORIGINS)),
+        /** Arrivals that could not be started. */
+        dropped: count,
+        /** Calls in flight at the end of the interval. */
+        inFlight: count,
+        /** Milliseconds; null when no call ended. */
+        p50: measured,
+        p99: measured,
+        histogram,
+      }),
+    ),
+  }),
+  /** Of these streams, `lost` ones were ended by the server during the run. */
+  held: objectOf(counts(['asked', 'opened', 'refused', 'lost'])),
   /** Absent without sidecars that group calls into tasks. */
-  readonly agents?: AgentResult
-  readonly slo: readonly SloVerdict[]
-}
+  agents: maybe(agents),
+  /** The results of the gates. */
+  slo: listOf(
+    objectOf({
+      /** The text as written, such as `p99<2s`. */
+      gate: text,
+      limit: number,
+      /** In the unit of the limit; null without a measurement. */
+      measured,
+      ok: flag,
+      /** Null without a measurement, and absent in older results. */
+      margin: maybe(
+        Type.Unsafe<Static<typeof margin> | null>({ ...margin, type: ['object', 'null'] }),
+      ),
+    }),
+  ),
+})
+
+export type LoadResult = Static<typeof RESULT_SCHEMA>
+
+export type RunInfo = LoadResult['run']
+export type Shard = NonNullable<RunInfo['shard']>
+export type LeftOutTool = NonNullable<RunInfo['leftOut']>[number]
+export type Arrivals = LoadResult['arrivals']
+export type ErrorCount = LoadResult['errors'][number]
+export type ErrorSample = NonNullable<ErrorCount['samples']>[number]
+export type Latency = LoadResult['latency']
+/** The quantiles in milliseconds; null for an empty histogram. */
+export type LatencySummary = Latency['summary']
+/** Latencies in log-linear buckets of microseconds, with a relative error of at most 1 %. */
+export type HistogramData = Latency['histogram']
+export type ToolResult = LoadResult['tools'][number]
+export type FaultSeen = LoadResult['faults'][number]
+export type Timeline = LoadResult['timeline']
+export type TimePoint = Timeline['points'][number]
+export type HeldStreams = LoadResult['held']
+export type AgentResult = NonNullable<LoadResult['agents']>
+export type SloVerdict = LoadResult['slo'][number]
+export type SloMargin = NonNullable<SloVerdict['margin']>

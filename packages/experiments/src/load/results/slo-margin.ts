@@ -1,26 +1,6 @@
 import type { Verdict } from '#sidecar'
 import type { IndicatorCounts } from '../../indicators/indicators.ts'
-import type { AgentResult } from './agent-result.ts'
-
-/** The calls, tasks or verdicts that a gate counts. */
-export interface CountedMargin {
-  readonly unit: 'calls' | 'tasks' | 'verdicts'
-  readonly total: number
-  /** Failed, or slower than the limit. */
-  readonly beyond: number
-  /** The highest number beyond at which the gate passes; null when no number decides the gate. */
-  readonly allowed: number | null
-}
-
-/** The distance of a measured value from the limit of its gate. */
-export interface SloMargin {
-  /** In the unit of the limit; negative beyond the limit. */
-  readonly distance: number
-  /** The distance as a share of the limit; null when the limit is 0. */
-  readonly ofLimit: number | null
-  /** Absent for numbers without a unit. */
-  readonly counted?: CountedMargin
-}
+import type { AgentResult, SloMargin } from './result.ts'
 
 /** The measurements of sidecars; undefined without them. */
 export interface Verdicts {
@@ -30,7 +10,7 @@ export interface Verdicts {
 /** Selects the failures that a rate counts, and all calls, tasks or verdicts. */
 export type RateCounts = (
   measured: { readonly counts: IndicatorCounts } & Verdicts,
-) => Omit<CountedMargin, 'allowed'>
+) => Omit<NonNullable<SloMargin['counted']>, 'allowed'>
 
 /** Counts failed calls by what the calls should have been. */
 export function failedCalls(good: keyof IndicatorCounts, of: 'calls' | 'responded'): RateCounts {

@@ -3,14 +3,13 @@ import type { Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Verdict } from '#sidecar'
-import type { LoadResult, SloVerdict } from './result.ts'
+import type { LoadResult, SloMargin, SloVerdict } from './result.ts'
 import {
   clearVerdicts,
   failedCalls,
   marginOf,
   mostAllowed,
   type RateCounts,
-  type SloMargin,
   tasksIn,
   type Verdicts,
   verdictsIn,

@@ -1,11 +1,7 @@
 import type { CallResponse } from '../clients/load-client.ts'
 import { Histogram } from './histogram.ts'
 import { ErrorCounts } from './error-counts.ts'
-import type { Origin, ToolResult } from './result.ts'
-
-/** The properties of a call that are counted by tool and over the whole run. */
-export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] as const
-export const TOOL_COUNTS = ['calls', 'ok', 'retries', ...CHECKS] as const
+import { CHECKS, type Origin, TOOL_COUNTS, type ToolResult } from './result.ts'
 
 /** The checks of a response. */
 export interface ResponseChecks {

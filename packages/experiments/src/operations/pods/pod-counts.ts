@@ -1,12 +1,6 @@
 import type { Rule } from '#admin-api'
 import { type Counts, type Totals, totalsOf } from '../../experiment/sidecars.ts'
 
-/** A process that counts, and the counts of its rules at the last look. */
-interface Counter {
-  readonly startedAt: number
-  readonly counts: Map<string, Totals>
-}
-
 /** Clocks are adjusted: starts that differ by less are those of one process. */
 const SAME_START_MS = 2_000
 
@@ -15,7 +9,11 @@ const SAME_START_MS = 2_000
  * restarted, stay in the sum.
  */
 export class PodCounts {
-  readonly #counters = new Map<string, Counter[]>()
+  /** The processes of each pod that count, with the counts of their rules at the last look. */
+  readonly #counters = new Map<
+    string,
+    { readonly startedAt: number; readonly counts: Map<string, Totals> }[]
+  >()
   #appliedAt: number | undefined
 
   /** Begins to count the rules that were applied at a time, and forgets all others. */

@@ -103,7 +103,7 @@ interface TitledTable extends Table {
   readonly more: (from: number) => string
 }
 
-function tablesOf(board: Board, { focus, sorting }: ScreenOptions, width: number): TablesOf {
+function tablesOf(board: Board, { focus, sorting }: ScreenOptions, width: number) {
   const one = board.sidecars[focus - 1]
   const shown = one === undefined ? board.sidecars : [one]
   const combined = sorted(combine(shown), sorting)
@@ -123,11 +123,6 @@ function tablesOf(board: Board, { focus, sorting }: ScreenOptions, width: number
       titled(faultLines(faults.slice(0, MAX_FAULTS), width), 'no fault has taken effect yet'),
     ],
   }
-}
-
-interface TablesOf {
-  readonly combined: Combined
-  readonly tables: readonly TitledTable[]
 }
 
 function bodyLines(
