@@ -13,8 +13,8 @@ type LuaFunction =
   | `lua_${'tostring' | 'getfield' | 'pop'}`
 type LuaFunctions = Record<LuaFunction, (...args: unknown[]) => unknown>
 type Lua = Record<'lua' | 'lauxlib' | 'lualib', LuaFunctions> & {
-  to_luastring(text: string): Uint8Array
-  to_jsstring(bytes: unknown): string
+  to_luastring(this: void, text: string): Uint8Array
+  to_jsstring(this: void, bytes: unknown): string
 }
 
 const fengari = createRequire(import.meta.url)('fengari') as Lua
@@ -91,12 +91,12 @@ function healthByLua(script: string, object: object): object {
   const { lua, lauxlib, lualib, to_luastring: bytes, to_jsstring: text } = fengari
   const state = lauxlib.luaL_newstate()
   lualib.luaL_openlibs(state)
-  const push = (value: unknown): void => {
-    if (typeof value !== 'object') return void lua.lua_pushstring(state, bytes(String(value)))
+  const push = (value: string | object): void => {
+    if (typeof value === 'string') return void lua.lua_pushstring(state, bytes(value))
     lua.lua_newtable(state)
     const entries = Array.isArray(value)
       ? value.map((each, i) => [i + 1, each] as const)
-      : Object.entries(value as object)
+      : Object.entries(value)
     for (const [key, each] of entries) {
       if (typeof key === 'number') lua.lua_pushinteger(state, key)
       else lua.lua_pushstring(state, bytes(key))

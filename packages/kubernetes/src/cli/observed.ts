@@ -40,7 +40,6 @@ async function annotate(
   const target = { kind: CONFIG_MAPS, ...ref }
   const limits = { signal, timeoutMs: TIMEOUT_MS, mayRepeat: false }
   const found = digest === undefined ? await client.find(target, limits) : undefined
-  if (digest === undefined && found === undefined) return
   const mount = [...progress.keys()].find(({ pod }) => pod.rules)?.pod.rules ?? WHOLE_MOUNT
   const counted = countedPods(progress)
   const observed = {
