@@ -18,7 +18,9 @@ const USER = {
 
 function impersonated(rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.flatMap((name, i) =>
-    i % 2 === 0 && /^impersonate-/i.test(name) ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`] : [],
+    i % 2 === 0 && /^impersonate-/i.test(name)
+      ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`]
+      : [],
   )
 }
 
@@ -38,7 +40,13 @@ test('a kubeconfig and the flags name the user to impersonate; the flags replace
   const kubeconfig = join(cluster.directory, 'as')
   await writeFile(kubeconfig, kubeconfigText(cluster.api, USER))
   const get = async (more: { as?: string; asGroups?: string[] }) => {
-    const client = connectKube({ kubeconfig, context: undefined, env: {}, version: 'test', ...more })
+    const client = connectKube({
+      kubeconfig,
+      context: undefined,
+      env: {},
+      version: 'test',
+      ...more,
+    })
     await client.get({ kind: NAMESPACES, name: 'shop' })
     await client.close()
     return impersonated(cluster.api.seen.at(-1)!.rawHeaders).map((each) =>
