@@ -274,10 +274,15 @@ export class KubeClient {
         const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it is reachable from here`
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
-      const why = connectionProblem(error as NodeJS.ErrnoException, server)
-      const by = this.#access.proxy === undefined ? '' : ` by the proxy ${this.#access.proxy.host}`
-      throw new KubeError('unreachable', `cannot ${what} (${name})${by}: ${why}`)
+      throw this.#unreachable(what, error as NodeJS.ErrnoException)
     }
+  }
+
+  #unreachable(what: string, error: NodeJS.ErrnoException): KubeError {
+    const { server, name, proxy } = this.#access
+    const by = proxy === undefined ? '' : ` by the proxy ${proxy.host}`
+    const why = connectionProblem(error, server)
+    return new KubeError('unreachable', `cannot ${what} (${name})${by}: ${why}`)
   }
 
   /** Shortens a time limit to what is left of the patience, if there was any. */

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import type { Fields } from '../../../../src/base/values.ts'
 import { applyCommand, type ApplyRequest } from '../../src/cli/apply.ts'
 import { inContexts } from '../../src/cli/contexts.ts'
 import { statusCommand, type StatusRequest } from '../../src/cli/status.ts'
@@ -22,9 +23,9 @@ async function stage() {
   await west.addPod('west-1')
   const config: Record<string, unknown[]> = { clusters: [], users: [], contexts: [] }
   const add = (name: string, shop: Shop, server = shop.api.url): void => {
-    const one = parse(kubeconfigText(shop.api, { token: TOKEN })) as Record<string, never[]>
+    const one = parse(kubeconfigText(shop.api, { token: TOKEN })) as Record<string, Fields[]>
     const [cluster, user] = [one['clusters']![0]!['cluster'], one['users']![0]!['user']]
-    config['clusters']!.push({ name, cluster: { ...(cluster as object), server } })
+    config['clusters']!.push({ name, cluster: { ...(cluster as Fields), server } })
     config['users']!.push({ name, user })
     config['contexts']!.push({ name, context: { cluster: name, user: name, namespace: 'shop' } })
   }
@@ -74,8 +75,13 @@ test('apply and status run in one cluster after the other, as text and as one do
   )
   const second = outputs()
   const status = asked(['status', '--json', ...args]) as StatusRequest
-  const run = (each: StatusRequest, { out }: typeof second.output) => statusCommand(each, out)
-  expect(await inContexts(status, run as never, {}, second.output)).toBe(1)
+  const code = await inContexts(
+    status,
+    (each, { out }) => statusCommand(each, out),
+    {},
+    second.output,
+  )
+  expect(code).toBe(1)
   const { ok, contexts } = JSON.parse(second.written.out) as { ok: boolean; contexts: object[] }
   expect(ok).toBe(false)
   expect(contexts).toMatchObject([

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,6 +12,7 @@ import {
   startCluster,
   TOKEN,
 } from '../../../../test/support/cluster.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
 /** A name that only the proxy resolves. */
@@ -22,9 +21,9 @@ const SERVER = 'https://api.example.test:6443'
 /** A proxy that tunnels to one port of loopback, whatever the name. */
 async function tunnel(port: number, refuses?: number) {
   const seen: { target: string; authorization: string | undefined }[] = []
-  const server = createServer()
+  const app = await startUpstream(() => undefined)
   const sockets = new Set<{ destroy(): unknown }>()
-  server.on('connect', (request, socket, head) => {
+  app.server.on('connect', (request, socket, head) => {
     const authorization = request.headers['proxy-authorization']
     seen.push({ target: request.url ?? '', authorization })
     sockets.add(socket)
@@ -38,14 +37,11 @@ async function tunnel(port: number, refuses?: number) {
     sockets.add(inside)
     inside.on('error', () => socket.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   const close = async (): Promise<void> => {
     for (const each of sockets) each.destroy()
-    server.close()
-    await once(server, 'close')
+    await app.close()
   }
-  return opened({ seen, host: `127.0.0.1:${(server.address() as AddressInfo).port}`, close })
+  return opened({ seen, host: `127.0.0.1:${app.port}`, close })
 }
 
 async function configOf(cluster: Cluster, more = ''): Promise<string> {
