@@ -28,7 +28,10 @@ async function tunnel(port: number, refuses?: number) {
     seen.push({ target: request.url ?? '', authorization })
     sockets.add(socket)
     socket.on('error', () => undefined)
-    if (refuses !== undefined) return void socket.end(`HTTP/1.1 ${refuses} No\r\n\r\n`)
+    if (refuses !== undefined) {
+      socket.end(`HTTP/1.1 ${refuses} No\r\n\r\n`)
+      return
+    }
     const inside = connect(port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       inside.write(head)
