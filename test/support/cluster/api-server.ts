@@ -15,6 +15,8 @@ export interface Seen {
   readonly path: string
   readonly query: URLSearchParams
   readonly token: string
+  /** Headers as pairs of names and values, as they were received. */
+  readonly rawHeaders: readonly string[]
   readonly body: Fields
   /** The number of the request on its connection. */
   readonly nth: number
@@ -129,7 +131,9 @@ async function handle(
   const nth = (state.requests.get(socket) ?? 0) + 1
   state.requests.set(socket, nth)
   const cut = (): void => void socket.destroy()
-  const one: Seen = { method, path: url.pathname, query: url.searchParams, token, body, nth, cut }
+  const { rawHeaders } = request
+  const { pathname: path, searchParams: query } = url
+  const one: Seen = { method, path, query, token, rawHeaders, body, nth, cut }
   seen.push(one)
   const status = await api.before(one)
   if (socket.destroyed) return

@@ -36,6 +36,7 @@ import {
   type RolloutRequest,
 } from './cluster-options.ts'
 import { openPodLines } from '../kube/progress-output.ts'
+import { writeObserved } from './observed.ts'
 import {
   confirmPods,
   FAILED,
@@ -135,6 +136,9 @@ async function apply(run: Run): Promise<Outcome> {
   }
   const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
   await confirmPods(run, progress, rulesCheck)
+  const { digest } = waitFor.find((each) => each.digest !== undefined) ?? {}
+  const ref = { namespace, name: configMap }
+  await writeObserved(run, [{ ref, state: 'applied', digest, progress }])
   return { target, targets, change, progress }
 }
 

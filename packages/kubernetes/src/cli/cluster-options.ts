@@ -1,4 +1,5 @@
 import { objectName } from '../injector/value-checks.ts'
+import type { ClusterChoice } from '../kube/connect.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { askBudget, type BudgetOptions, sawBudget, SYSTEM_NAMESPACE } from '../kube/budget.ts'
 import { isKubeError } from '../kube/kube-error.ts'
@@ -6,13 +7,14 @@ import {
   asText,
   type Context,
   duration,
-  type Environment,
+  elementsOf,
   type FlagInput,
   group,
   invalidCombination,
   invalidFile,
   invalidValue,
   type Kind,
+  many,
   one,
   percent,
   readTokenFlag,
@@ -29,15 +31,14 @@ import type { ProductionCheck } from '#rules'
 import { interruption } from '#base'
 
 /** Selects the cluster, and the pods in it. */
-export interface ClusterOptions {
+export interface ClusterOptions extends ClusterChoice {
   readonly namespace: string | undefined
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
+  /** The contexts of a command for several clusters. */
+  readonly contexts?: readonly string[] | undefined
   readonly selector: string | undefined
   readonly prefix: string
   /** The read token of the sidecars, where they require one. */
   readonly readToken: string | undefined
-  readonly env: Environment
 }
 
 /**
@@ -66,11 +67,26 @@ export function clusterOf(
     selector,
     annotationPrefix: prefix,
     adminReadTokenFile,
-  }: Omit<Values<typeof CLUSTER_FLAGS>, 'selector'> & { readonly selector?: string | undefined },
+    contexts,
+    as,
+    asGroup: asGroups,
+  }: Omit<Values<typeof CLUSTER_FLAGS>, 'selector'> &
+    Several & { readonly selector?: string | undefined },
   { env }: Context,
 ): ClusterOptions {
   const readToken = readTokenOf(adminReadTokenFile, env)
-  return { namespace, kubeconfig, context, selector, prefix, readToken, env }
+  return {
+    namespace,
+    kubeconfig,
+    context,
+    contexts,
+    as,
+    asGroups,
+    selector,
+    prefix,
+    readToken,
+    env,
+  }
 }
 
 function parseSelector({ text, source }: FlagInput): string {
@@ -102,13 +118,10 @@ export function parseMinor(given: FlagInput): number {
 }
 
 /** Connects to the cluster. Throws a `UsageError` for a kubeconfig that cannot be used. */
-export async function clientFor(
-  { kubeconfig, context, env }: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'env'>,
-  patienceMs?: number,
-): Promise<KubeClient> {
+export async function clientFor(choice: ClusterChoice, patienceMs?: number): Promise<KubeClient> {
   const { connectKube } = await import('../kube/connect.ts')
   try {
-    return connectKube({ kubeconfig, context, env, patienceMs, version: readVersion() })
+    return connectKube({ ...choice, patienceMs, version: readVersion() })
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
     const [wrong = '', ...fix] = (error as Error).message.split('; ')
@@ -193,6 +206,8 @@ export const CLUSTER_FLAGS = {
       asText,
     ),
     context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+    as: one('user', 'user to impersonate', asText),
+    asGroup: many('group', 'group to impersonate, with --as', (all) => all.map(asText)),
     selector: one(
       'labels',
       'only pods with these labels, as in app=shop,tier!=test',
@@ -203,6 +218,16 @@ export const CLUSTER_FLAGS = {
   ...annotationPrefixFlag(CLUSTER),
   ...readTokenFlag(CLUSTER),
 }
+
+type Several = Partial<Values<typeof CONTEXTS_FLAG>>
+
+/** The option of the commands for several clusters. */
+export const CONTEXTS_FLAG = group(CLUSTER, {
+  contexts: many('names', 'contexts of the kubeconfig, separated by commas', (all) => {
+    const names = elementsOf(all, 'write names of contexts, as in east,west')
+    return names && [...new Set(names.map(asText))]
+  }),
+})
 
 /** The options of the commands that begin chaos. */
 export const BUDGET_FLAGS = group(CLUSTER, {
@@ -265,7 +290,8 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
 
 type RolloutFlags = Values<
   typeof CLUSTER_FLAGS & typeof UNLABELLED_FLAG & ReturnType<typeof waitFlags<{}>>
-> & { readonly dryRun: boolean; readonly environmentLabel: string }
+> &
+  Several & { readonly dryRun: boolean; readonly environmentLabel: string }
 
 export type RolloutRequest = ReturnType<typeof rolloutOf>
 

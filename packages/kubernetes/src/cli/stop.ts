@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { touchPods } from '../kube/apply-rules.ts'
+import { type AwaitedPod, touchPods } from '../kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
 import { recordAttached, recordEvent, userName } from '../kube/audit.ts'
 import type { PodProgress } from '../kube/await-rules.ts'
@@ -27,6 +27,7 @@ import {
   withClient,
 } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
+import { type Observation, writeObserved } from './observed.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
@@ -35,6 +36,7 @@ const MAX_POLL_MS = 500
 const NAME_MS = 500
 /** The pause before writes that failed are repeated. */
 const REPEAT_MS = 1_000
+const OBSERVED: ReadonlySet<unknown> = new Set(['stopped', 'resumed', 'unchanged'])
 
 /** Runs `squall stop` or `squall resume`; returns the exit code. */
 export function stopCommand(
@@ -61,10 +63,21 @@ export function stopCommand(
       const unknown = run.progress.size === 0 ? ': the pods with a sidecar are unknown' : ''
       incomplete(run, `timed out after ${timeoutMs / 1000} s${unknown}`)
     })
+    await writeObserved(run, observationsOf(run))
     output.out.write(json ? stopJson(run) : stopText(run))
     return signal.aborted ? INTERRUPTED : hasFailed(run) ? FAILED : 0
   }
   return withClient(cluster, stop, timeoutMs)
+}
+
+/** Returns what the sidecars of each ConfigMap confirmed; of failed writes, nothing. */
+function observationsOf({ changes, progress, wanted: state }: StopRun): readonly Observation[] {
+  const done = [...changes.values()].filter(({ change: made }) => OBSERVED.has(made))
+  return done.map(({ ref }) => {
+    const reads = ({ pod: { namespace, rules } }: AwaitedPod): boolean =>
+      namespace === ref.namespace && rules?.configMap === ref.name
+    return { ref, state, progress: new Map([...progress].filter(([pod]) => reads(pod))) }
+  })
 }
 
 function incomplete(run: StopRun, text: string): undefined {

@@ -16,6 +16,7 @@ import {
 import {
   BUDGET_FLAGS,
   CLUSTER_FLAGS,
+  CONTEXTS_FLAG,
   parseObjectName,
   rolloutOf,
   UNLABELLED_FLAG,
@@ -59,6 +60,7 @@ export const APPLY = defineCommand({
       ),
     }),
     ...CLUSTER_FLAGS,
+    ...CONTEXTS_FLAG,
     ...BUDGET_FLAGS,
     ...UNLABELLED_FLAG,
     selector: {
@@ -85,7 +87,12 @@ pods are annotated so that the kubelet delivers it at once.`,
     budget: flags,
     wait: !flags.noWait,
   }),
-  start: async (request) => (await import('../cli/apply.ts')).applyCommand(request),
+  start: async (request) => {
+    const { applyCommand } = await import('../cli/apply.ts')
+    const { inContexts } = await import('../cli/contexts.ts')
+    // Standard input can be read once.
+    return inContexts(request, applyCommand, { conflict: request.file === '-' && '-f -' })
+  },
 })
 
 function parseKey(given: FlagInput): string {

@@ -1,5 +1,10 @@
 import { defineCommand, environmentLabelFlag, group, productionNamesFlag, toggle } from '#cli'
-import { CLUSTER_FLAGS, clusterOf, isEveryNamespace } from '../cli/cluster-options.ts'
+import {
+  CLUSTER_FLAGS,
+  clusterOf,
+  CONTEXTS_FLAG,
+  isEveryNamespace,
+} from '../cli/cluster-options.ts'
 
 export const STATUS = defineCommand({
   name: 'status',
@@ -9,6 +14,7 @@ export const STATUS = defineCommand({
     'show which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: {
     ...CLUSTER_FLAGS,
+    ...CONTEXTS_FLAG,
     ...group('The cluster:', { allNamespaces: toggle('all namespaces', { short: 'A' }) }),
     ...productionNamesFlag('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
@@ -24,5 +30,10 @@ export const STATUS = defineCommand({
     watch: flags.watch,
     json: flags.json,
   }),
-  start: async (request) => (await import('../cli/status.ts')).statusCommand(request),
+  start: async (request) => {
+    const { statusCommand } = await import('../cli/status.ts')
+    const { inContexts } = await import('../cli/contexts.ts')
+    const conflict = request.watch && '--watch'
+    return inContexts(request, (each, { out }) => statusCommand(each, out), { conflict })
+  },
 })

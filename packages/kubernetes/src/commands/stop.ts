@@ -26,6 +26,7 @@ import {
 import {
   BUDGET_FLAGS,
   CLUSTER_FLAGS,
+  CONTEXTS_FLAG,
   isEveryNamespace,
   parseObjectName,
   rolloutOf,
@@ -43,6 +44,7 @@ const REASON = /^(?=\s*\S).{1,200}$/u
 const COMMON_FLAGS = {
   ...SIDECAR_FLAGS,
   ...CLUSTER_FLAGS,
+  ...CONTEXTS_FLAG,
   ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
     allNamespaces: toggle('every namespace that has sidecars now', { short: 'A' }),
@@ -135,7 +137,12 @@ export const RESUME: Command = defineCommand({
 type AnyRequest = StopRequest | NonNullable<ReturnType<typeof localChange>>
 
 async function start(request: AnyRequest): Promise<number> {
-  if ('action' in request) return (await import('../cli/stop.ts')).stopCommand(request)
+  if ('action' in request) {
+    const { stopCommand } = await import('../cli/stop.ts')
+    return (await import('../cli/contexts.ts')).inContexts(request, stopCommand, {
+      isParallel: true,
+    })
+  }
   const { endpoints, change, json } = request
   const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
   const shown = outcomes.map((each) => ({ ...each, lines: [each.text], value: each }))

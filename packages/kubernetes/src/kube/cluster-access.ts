@@ -1,4 +1,5 @@
 import { NoSmallFileError, readSmallFile } from '#base'
+import type { Impersonation } from './impersonation.ts'
 import { KubeError } from './kube-error.ts'
 
 export interface Credentials {
@@ -21,6 +22,9 @@ export interface ClusterAccess {
     readonly insecure: boolean
   }
   readonly credentials: CredentialSource
+  /** The HTTP proxy before the server. */
+  readonly proxy?: URL | undefined
+  readonly impersonation?: Impersonation | undefined
   /** The namespace of requests that name none. */
   readonly namespace: string
   /** The name in messages. */

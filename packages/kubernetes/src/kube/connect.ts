@@ -1,16 +1,24 @@
 import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { type ClusterAccess, configError, readKubeFile, TokenFile } from './cluster-access.ts'
+import { impersonationOf } from './impersonation.ts'
 import { KubeClient } from './kube-client.ts'
 import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface Connection {
+/** Chooses a cluster and a user. */
+export interface ClusterChoice {
   /** A file; without one KUBECONFIG, then the home directory, then the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
+  /** The user to impersonate, and its groups, instead of those of the kubeconfig. */
+  readonly as?: string | undefined
+  readonly asGroups?: readonly string[] | undefined
   readonly env: Environment
+}
+
+interface Connection extends ClusterChoice {
   readonly version: string
   /** Requests that the API server did not serve are repeated for this time; 0 by default. */
   readonly patienceMs?: number | undefined
@@ -26,14 +34,17 @@ export function connectKube({
   env,
   version,
   patienceMs,
+  as,
+  asGroups = [],
 }: Connection): KubeClient {
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   const paths = kubeconfigPaths(kubeconfig, env)
   const access =
     !asksForOne && isInCluster(env)
       ? inClusterAccess(env)
-      : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context)
-  return new KubeClient(access, `squall/${version}`, patienceMs)
+      : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context, env)
+  const impersonation = impersonationOf({ as, 'as-groups': asGroups }) ?? access.impersonation
+  return new KubeClient({ ...access, impersonation }, `squall/${version}`, patienceMs)
 }
 
 /**

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool, WebSocket } from 'undici'
+import { type Dispatcher, Pool, ProxyAgent, WebSocket } from 'undici'
 import { type Fields, fieldsOf, listOf, readUpTo, textOf } from '#base'
 import { clockAhead, retryAfterOf } from '#protocol'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
+import type { Impersonation } from './impersonation.ts'
 import { connectionProblem, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
 import { describe, type Limits, type ObjectRef, pathOf, type WriteLimits } from './resources.ts'
 
@@ -58,7 +59,7 @@ export class KubeClient {
   readonly name: string
   readonly #access: ClusterAccess
   readonly #userAgent: string
-  #pool: Pool | undefined
+  #pool: Dispatcher | undefined
   /** The client certificate of the pool. */
   #certificate: string | undefined
   #aheadMs = 0
@@ -236,6 +237,7 @@ export class KubeClient {
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
     try {
       const response = await this.#poolFor(credentials).request({
+        origin: server.origin,
         method,
         path: this.#pathOf(request),
         headers: {
@@ -272,9 +274,15 @@ export class KubeClient {
         const why = `${server.host} did not respond within ${timeoutMs / 1000} s; check that it is reachable from here`
         throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
-      const why = connectionProblem(error as NodeJS.ErrnoException, server)
-      throw new KubeError('unreachable', `cannot ${what} (${name}): ${why}`)
+      throw this.#unreachable(what, error as NodeJS.ErrnoException)
     }
+  }
+
+  #unreachable(what: string, error: NodeJS.ErrnoException): KubeError {
+    const { server, name, proxy } = this.#access
+    const by = proxy === undefined ? '' : ` by the proxy ${proxy.host}`
+    const why = connectionProblem(error, server)
+    return new KubeError('unreachable', `cannot ${what} (${name})${by}: ${why}`)
   }
 
   /** Shortens a time limit to what is left of the patience, if there was any. */
@@ -300,27 +308,37 @@ export class KubeClient {
   }
 
   /** Returns the connections with this client certificate. */
-  #poolFor({ cert, key }: Credentials): Pool {
+  #poolFor({ cert, key }: Credentials): Dispatcher {
     const certificate = `${cert ?? ''}${key ?? ''}`
     if (this.#pool !== undefined && this.#certificate === certificate) return this.#pool
     // Requests in flight end on the old connections.
     void this.#pool?.close().catch(() => undefined)
-    const { server, tls } = this.#access
+    const { server, tls, proxy, impersonation } = this.#access
     this.#certificate = certificate
-    this.#pool = new Pool(server.origin, {
-      connections: CONNECTIONS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connect: {
-        timeout: CONNECT_TIMEOUT_MS,
-        rejectUnauthorized: !tls.insecure,
-        ...(tls.ca !== undefined && { ca: tls.ca }),
-        ...(cert !== undefined && { cert }),
-        ...(key !== undefined && { key }),
-        ...(tls.servername !== undefined && { servername: tls.servername }),
-      },
-    })
+    const pooled = { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS }
+    const connect = {
+      timeout: CONNECT_TIMEOUT_MS,
+      rejectUnauthorized: !tls.insecure,
+      ...(tls.ca !== undefined && { ca: tls.ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(tls.servername !== undefined && { servername: tls.servername }),
+    }
+    const pool =
+      proxy === undefined
+        ? new Pool(server.origin, { ...pooled, connect })
+        : new ProxyAgent({ ...pooled, uri: proxy.href, requestTls: connect })
+    this.#pool = impersonation === undefined ? pool : impersonating(pool, impersonation)
     return this.#pool
   }
+}
+
+/** Adds headers to requests and WebSockets, which cannot have a header twice otherwise. */
+function impersonating(pool: Dispatcher, impersonation: Impersonation): Dispatcher {
+  return pool.compose((dispatch) => (options, handler) => {
+    const headers = { ...(options.headers as Record<string, string>), ...impersonation }
+    return dispatch({ ...options, headers: headers as Record<string, string[]> }, handler)
+  })
 }
 
 /** Returns true where a repeated request may succeed, and does no harm. */

@@ -20,7 +20,9 @@ import {
   TokenFile,
   type Credentials,
 } from './cluster-access.ts'
+import { impersonationOf } from './impersonation.ts'
 import { KubeError } from './kube-error.ts'
+import { parseProxy, proxyOf } from './proxy.ts'
 import { spawn } from 'node:child_process'
 
 /** A named part of a kubeconfig, and the directory that its relative paths start from. */
@@ -101,6 +103,7 @@ function parsed(file: string): Fields {
 export function kubeconfigAccess(
   config: ReturnType<typeof readKubeconfig>,
   wanted: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
 ): ClusterAccess {
   const { contexts, currentContext, files } = config
   const invalid = (message: string): KubeError =>
@@ -123,12 +126,15 @@ export function kubeconfigAccess(
   const part = partOf('cluster', name, fields['cluster'])
   const cluster = clusterOf(part)
   const user = textOf(fields['user'])
+  const userPart = user === undefined ? undefined : partOf('user', name, user)
   return {
     ...cluster,
+    proxy: cluster.proxy ?? proxyOf(cluster.server, env),
     credentials:
-      user === undefined
+      user === undefined || userPart === undefined
         ? { get: () => Promise.resolve({}) }
-        : credentialsOf(partOf('user', name, user), user, cluster),
+        : credentialsOf(userPart, user, cluster),
+    impersonation: userPart && impersonationOf(userPart.fields),
     namespace: textOf(fields['namespace']) ?? 'default',
     name: `context "${oneLine(name)}"`,
   }
@@ -144,11 +150,6 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
       'insecure-skip-tls-verify disables the check that certificate-authority is for; remove one of them',
     )
   }
-  if (textOf(fields['proxy-url']) !== undefined) {
-    throw invalid(
-      'proxy-url is not supported; run kubectl proxy and use a context for it, or run squall where no proxy is needed',
-    )
-  }
   const text = textOf(fields['server'])
   const server = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
   if (server === undefined || !/^https?:$/.test(server.protocol)) {
@@ -158,14 +159,16 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
     throw invalid('the server URL contains a password; remove it')
   }
   const tls = { ca, insecure, servername: textOf(fields['tls-server-name']) }
-  return { server, tls, extensions: fields['extensions'] }
+  const given = textOf(fields['proxy-url'])
+  const proxy =
+    given === undefined ? undefined : parseProxy(given, `kubeconfig: ${file}: proxy-url`)
+  return { server, tls, proxy, extensions: fields['extensions'] }
 }
 
 const UNSUPPORTED = [
   ['auth-provider', 'use an exec plugin, as kubectl does since 1.26'],
   ['username', 'API servers no longer accept passwords; use a token or a certificate'],
   ['password', 'API servers no longer accept passwords; use a token or a certificate'],
-  ['as', 'impersonation is not supported; use a context without it'],
 ] as const
 
 function credentialsOf(part: KubeconfigPart, user: string, cluster: ExecCluster): CredentialSource {
@@ -214,7 +217,7 @@ function nameList(parts: KubeconfigParts): string {
 type ExecSpec = ReturnType<typeof readExecSpec>
 
 /** Describes the cluster to programs that ask for it. */
-interface ExecCluster extends Pick<ClusterAccess, 'server' | 'tls'> {
+interface ExecCluster extends Pick<ClusterAccess, 'server' | 'tls' | 'proxy'> {
   readonly extensions: unknown
 }
 
@@ -317,11 +320,12 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
   })
 }
 
-function clusterInfo({ server, tls, extensions }: ExecCluster): object {
+function clusterInfo({ server, tls, proxy, extensions }: ExecCluster): object {
   const own = listOf(extensions).find(({ name }) => name === 'client.authentication.k8s.io/exec')
   return {
     server: server.href,
     'insecure-skip-tls-verify': tls.insecure,
+    ...(proxy !== undefined && { 'proxy-url': proxy.href }),
     ...(tls.servername !== undefined && { 'tls-server-name': tls.servername }),
     ...(tls.ca !== undefined && {
       'certificate-authority-data': Buffer.from(tls.ca).toString('base64'),

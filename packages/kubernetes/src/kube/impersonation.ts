@@ -1,0 +1,26 @@
+import { type Fields, fieldsOf, textOf } from '#base'
+
+/** The headers by which an API server takes a user for another one. */
+export type Impersonation = Readonly<Record<string, string | readonly string[]>>
+
+/** Returns the headers for a user, as a kubeconfig describes it. */
+export function impersonationOf(user: Fields): Impersonation | undefined {
+  const extra = Object.entries(fieldsOf(user['as-user-extra']))
+  const headers = [
+    ['impersonate-user', textOf(user['as']) ?? []],
+    ['impersonate-uid', textOf(user['as-uid']) ?? []],
+    ['impersonate-group', textList(user['as-groups'])],
+    ...extra.map(([key, value]) => [`impersonate-extra-${headerName(key)}`, textList(value)]),
+  ] as const
+  const given = headers.filter(([, value]) => value !== undefined && value.length > 0)
+  return given.length === 0 ? undefined : (Object.fromEntries(given) as Impersonation)
+}
+
+function textList(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}
+
+/** Encodes the name of an extra field, which may hold a slash. */
+function headerName(key: string): string {
+  return encodeURIComponent(key.toLowerCase()).replace('(', '%28').replace(')', '%29')
+}

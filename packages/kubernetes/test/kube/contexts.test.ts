@@ -1,0 +1,103 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import type { Fields } from '../../../../src/base/values.ts'
+import { applyCommand, type ApplyRequest } from '../../src/cli/apply.ts'
+import { inContexts } from '../../src/cli/contexts.ts'
+import { statusCommand, type StatusRequest } from '../../src/cli/status.ts'
+import { stopCommand } from '../../src/cli/stop.ts'
+import type { StopRequest } from '../../src/cli/stop-output.ts'
+import { failing } from '../../../../test/live/rules-directory.ts'
+import { closers } from '../../../../test/support/closers.ts'
+import { kubeconfigText, type Shop, startCluster, TOKEN } from '../../../../test/support/cluster.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
+import { asked } from '../../../../test/support/commands/command-line.ts'
+
+const opened = closers()
+
+/** Two clusters in one kubeconfig, and a third one that is not there. */
+async function stage() {
+  const [east, west] = [opened(await startCluster('shop')), opened(await startCluster('shop'))]
+  await east.addPod('east-1')
+  await west.addPod('west-1')
+  const config: Record<string, unknown[]> = { clusters: [], users: [], contexts: [] }
+  const add = (name: string, shop: Shop, server = shop.api.url): void => {
+    const one = parse(kubeconfigText(shop.api, { token: TOKEN })) as Record<string, Fields[]>
+    const [cluster, user] = [one['clusters']![0]!['cluster'], one['users']![0]!['user']]
+    config['clusters']!.push({ name, cluster: { ...(cluster as Fields), server } })
+    config['users']!.push({ name, user })
+    config['contexts']!.push({ name, context: { cluster: name, user: name, namespace: 'shop' } })
+  }
+  add('east', east)
+  add('gone', east, 'https://127.0.0.1:1')
+  add('west', west)
+  const file = join(east.directory, 'contexts')
+  await writeFile(file, stringify(config))
+  const rules = join(east.directory, 'rules.yaml')
+  await writeFile(rules, failing('first'))
+  return { east, west, file, rules }
+}
+
+function outputs() {
+  const written = { out: '', err: '' }
+  const noop = (): undefined => undefined
+  const sink = (name: 'out' | 'err') => ({
+    write: (text: string) => void (written[name] += text),
+    on: noop,
+    off: noop,
+  })
+  return { written, output: { out: sink('out'), err: sink('err') } }
+}
+
+test('a stop reaches every cluster, also where one is unreachable', async () => {
+  const { east, west, file } = await stage()
+  const { written, output } = outputs()
+  const args = ['--kubeconfig', file, '--contexts', 'gone,east', '--contexts', 'west']
+  const request = asked(['stop', '-n', 'shop', '--timeout', '4s', ...args]) as StopRequest
+  expect(await inContexts(request, stopCommand, { isParallel: true }, output)).toBe(1)
+  for (const shop of [east, west]) expect(shop.rules()).toHaveProperty('squall-stop')
+  expect(written.out).toContain('context east:\nconfigmap squall-rules in shop: stopped\n')
+  expect(written.out).toContain('context west:\nconfigmap squall-rules in shop: stopped\n')
+  expect(written.out).toMatch(/context gone:\nNOT stopped/)
+})
+
+test('apply and status run in one cluster after the other, as text and as one document', async () => {
+  const { east, west, file, rules } = await stage()
+  const args = ['--kubeconfig', file, '--contexts', 'east,gone,west']
+  const first = outputs()
+  const apply = asked(['apply', '-f', rules, '--timeout', '10s', ...args]) as ApplyRequest
+  expect(await inContexts(apply, applyCommand, {}, first.output)).toBe(1)
+  for (const shop of [east, west]) expect(shop.rules()['rules.yaml']).toContain('first')
+  expect(first.written.err).toMatch(/^east: configmap squall-rules in shop: created$/m)
+  expect(first.written.out).toMatch(
+    /^context east:\nactive rules in 1 of 1 pods\ncontext gone:\ncannot [^\n]+\ncontext west:\nactive rules/,
+  )
+  const second = outputs()
+  const status = asked(['status', '--json', ...args]) as StatusRequest
+  const code = await inContexts(
+    status,
+    (each, { out }) => statusCommand(each, out),
+    {},
+    second.output,
+  )
+  expect(code).toBe(1)
+  const { ok, contexts } = JSON.parse(second.written.out) as { ok: boolean; contexts: object[] }
+  expect(ok).toBe(false)
+  expect(contexts).toMatchObject([
+    { context: 'east', pods: [{ pod: 'east-1' }] },
+    { context: 'gone', ok: false, trouble: expect.stringContaining('nothing listens') as string },
+    { context: 'west', pods: [{ pod: 'west-1' }] },
+  ])
+})
+
+test.each([
+  ['status --contexts a,b --watch', '--contexts and --watch contradict each other'],
+  ['status --contexts a --context b', '--contexts and --context contradict each other'],
+  ['apply --contexts a,b -f -', '--contexts and -f - contradict each other'],
+  ['stop --contexts a,,b', 'has an empty element'],
+])('%s is rejected', async (line, wrong) => {
+  const { code, stderr } = await startProgram(line.split(' '), {}, { here: true })
+  expect(stderr).toContain(wrong)
+  expect(code).toBe(2)
+})
