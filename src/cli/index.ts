@@ -1,4 +1,5 @@
 export { askLocal } from './ask-local.ts'
+export { ask, askJson, MonitorError } from './ask-monitor.ts'
 export { changeSidecar, type SidecarChange } from './change-sidecar.ts'
 export { print, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'

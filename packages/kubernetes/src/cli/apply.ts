@@ -36,6 +36,7 @@ import {
   type RolloutRequest,
 } from './cluster-options.ts'
 import { openPodLines } from '../kube/progress-output.ts'
+import { confirmedBy } from './confirmed-by.ts'
 import {
   confirmPods,
   FAILED,
@@ -134,7 +135,11 @@ async function apply(run: Run): Promise<Outcome> {
     return { target, targets, change, progress: notAwaited(waitFor, 'not waited for') }
   }
   const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
-  await confirmPods(run, progress, rulesCheck)
+  const digest = [...new Set(waitFor.flatMap((each) => each.digest ?? []))].join('|')
+  const done = { state: 'applied', metric: 'squall_rules_info', value: 1 } as const
+  const labels = { namespace, digest }
+  const check = confirmedBy(run, progress, rulesCheck, { ...done, labels })
+  await confirmPods(run, progress, check)
   return { target, targets, change, progress }
 }
 

@@ -22,6 +22,7 @@ import {
 import type { KubeClient } from '../kube/kube-client.ts'
 import { rejectOverBudget, rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
+import { confirmedBy } from './confirmed-by.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
@@ -100,8 +101,13 @@ async function act(run: StopRun): Promise<void> {
   begin(run, pods)
   if (request.dryRun) return
   await Promise.all([touch(run, pods), record(run)])
-  const confirm = (): Promise<void> =>
-    confirmPods(run, run.progress, stopCheck(run.wanted), MAX_POLL_MS)
+  const check = confirmedBy(run, run.progress, stopCheck(run.wanted), {
+    state: run.wanted,
+    metric: 'squall_disarmed_reason',
+    labels: { namespace, reason: 'stopped' },
+    value: action === 'stop' ? 1 : 0,
+  })
+  const confirm = (): Promise<void> => confirmPods(run, run.progress, check, MAX_POLL_MS)
   await Promise.all([confirm(), detachAll(run), repeatWrites(run)])
   // Pods whose ConfigMap was written late.
   await confirm()

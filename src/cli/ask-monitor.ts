@@ -1,5 +1,6 @@
 import { request } from 'undici'
-import { oneLine, readUpTo } from '#base'
+import { readUpTo } from '../base/read-bounded.ts'
+import { oneLine } from '../base/text/foreign-text.ts'
 
 /** Reports that a monitoring system could not be read. */
 export class MonitorError extends Error {
