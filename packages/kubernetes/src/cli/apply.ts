@@ -135,11 +135,10 @@ async function apply(run: Run): Promise<Outcome> {
     return { target, targets, change, progress: notAwaited(waitFor, 'not waited for') }
   }
   const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
-  const digest = [...new Set(waitFor.flatMap((each) => each.digest ?? []))].join('|')
-  const done = { state: 'applied', metric: 'squall_rules_info', value: 1 } as const
-  const labels = { namespace, digest }
-  const check = confirmedBy(run, progress, rulesCheck, { ...done, labels })
-  await confirmPods(run, progress, check)
+  const digests = new Set(waitFor.flatMap(({ digest }) => digest ?? []))
+  const matchers = `namespace="${namespace}", digest=~"${[...digests].join('|')}"`
+  const done = { state: 'applied', metric: 'squall_rules_info', matchers, value: 1 } as const
+  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, done))
   return { target, targets, change, progress }
 }
 

@@ -104,7 +104,7 @@ async function act(run: StopRun): Promise<void> {
   const check = confirmedBy(run, run.progress, stopCheck(run.wanted), {
     state: run.wanted,
     metric: 'squall_disarmed_reason',
-    labels: { namespace, reason: 'stopped' },
+    matchers: `reason="stopped", namespace=~"${namespace ?? '.*'}"`,
     value: action === 'stop' ? 1 : 0,
   })
   const confirm = (): Promise<void> => confirmPods(run, run.progress, check, MAX_POLL_MS)

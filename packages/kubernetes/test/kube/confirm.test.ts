@@ -84,7 +84,7 @@ test('apply looks pods up in Prometheus and asks a sample of the sidecars', asyn
     queries[0]!,
   )!
   expect(selector[1]).toBe(
-    `squall_rules_info{namespace=~"shop", digest=~"${digestIn(queries[0]!)}", cluster=~"eu"}`,
+    `squall_rules_info{namespace="shop", digest=~"${digestIn(queries[0]!)}", cluster=~"eu"}`,
   )
   expect(selector[2]).toBe(selector[1])
 })
@@ -103,7 +103,7 @@ test.each([
   expect(code, out).toBe(0)
   expect(out).toContain(`confirmed by ${MANY} of ${MANY} pods`)
   expect(asked(shop) - before).toBeLessThan(60)
-  const series = 'squall_disarmed_reason{namespace=~"shop", reason=~"stopped"}'
+  const series = 'squall_disarmed_reason{reason="stopped", namespace=~"shop"}'
   expect(queries[0]).toBe(
     `max by (namespace, pod, digest) (timestamp(${series}) and ${series} == ${value})`,
   )
