@@ -137,8 +137,8 @@ async function apply(run: Run): Promise<Outcome> {
   const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
   const digests = new Set(waitFor.flatMap(({ digest }) => digest ?? []))
   const matchers = `namespace="${namespace}", digest=~"${[...digests].join('|')}"`
-  const done = { state: 'applied', metric: 'squall_rules_info', matchers, value: 1 } as const
-  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, done))
+  const series = ['squall_rules_info', matchers, 1] as const
+  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, 'applied', series))
   return { target, targets, change, progress }
 }
 

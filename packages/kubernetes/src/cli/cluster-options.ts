@@ -274,7 +274,6 @@ export type RolloutRequest = ReturnType<typeof rolloutOf>
 export function rolloutOf(flags: RolloutFlags, context: Context) {
   const { timeout, unlabelled, min, all, confirm, json, dryRun, environmentLabel } = flags
   const cluster = clusterOf(flags, context)
-  // Prometheus shows a change after its next scrape.
   const timeoutMs = confirm && !context.names('timeout') ? 120_000 : timeout
   return { cluster, timeoutMs, unlabelled, min, all, confirm, json, dryRun, environmentLabel }
 }

@@ -4,20 +4,12 @@ import type { AwaitedPod } from '../kube/apply-rules.ts'
 import type { PodCheck, PodProgress } from '../kube/await-rules.ts'
 import type { Rollout } from './rollout.ts'
 
-/** The number of pods above which --confirm is suggested. */
-const MANY = 500
-/** The number of sidecars that are asked directly after each look at Prometheus. */
+const SUGGESTED_ABOVE = 500
 const SAMPLED = 20
-const LOOK_MS = 1_000
-const WAITING: PodProgress = { state: 'waiting', detail: 'not in Prometheus yet' }
+/** The metric, matchers and value with which sidecars show that they are done. */
+type Series = readonly [metric: string, matchers: string, value: 0 | 1]
 
-/** Names the series with which sidecars show that they are done. */
-interface Done {
-  readonly state: 'applied' | 'stopped' | 'resumed'
-  readonly metric: string
-  readonly matchers: string
-  readonly value: 0 | 1
-}
+const WAITING: PodProgress = { state: 'waiting', detail: 'not in Prometheus yet' }
 
 /**
  * Returns a check that looks pods up in the Prometheus of --confirm and asks a sample of the open
@@ -27,13 +19,14 @@ export function confirmedBy(
   run: Rollout,
   progress: Map<AwaitedPod, PodProgress>,
   check: PodCheck,
-  { state, ...series }: Done,
+  state: 'applied' | 'stopped' | 'resumed',
+  series: Series,
 ): PodCheck {
   const { request, signal } = run
   const open = () => [...progress].filter(([, now]) => now.state === 'waiting')
   if (request.confirm === undefined) {
     const hint = `asking ${open().length} sidecars; --confirm prometheus=URL looks most of them up\n`
-    if (open().length > MANY && !request.json) run.output.err.write(hint)
+    if (open().length > SUGGESTED_ABOVE && !request.json) run.output.err.write(hint)
     return check
   }
   const read = readerOf(run, request.confirm, series)
@@ -54,8 +47,11 @@ export function confirmedBy(
       distrust(`Prometheus cannot be read: ${error.message}`)
       return new Set()
     })
-    sample = sampleOf(open().map(([each]) => each))
-    setTimeout(() => (looking = undefined), LOOK_MS).unref()
+    // Every nth open pod from a random one on: a sample of all workloads.
+    const step = Math.ceil(open().length / SAMPLED)
+    const first = Math.floor(Math.random() * step)
+    sample = new Set(open().flatMap(([each], at) => (at % step === first ? each : [])))
+    setTimeout(() => (looking = undefined), 1_000).unref()
   }
   return async (client, each, options) => {
     if (isTrusted) await (looking ??= look())
@@ -74,7 +70,7 @@ export function confirmedBy(
 function readerOf(
   { client, request, signal }: Rollout,
   url: URL,
-  { metric, matchers, value }: Omit<Done, 'state'>,
+  [metric, matchers, value]: Series,
 ) {
   // JSON escapes as PromQL does.
   const more = [...url.searchParams].map(([name, text]) => `, ${name}=~${JSON.stringify(text)}`)
@@ -95,11 +91,4 @@ function readerOf(
       labels.map(({ namespace, pod, digest }) => JSON.stringify([namespace, pod, digest])),
     )
   }
-}
-
-/** Returns every nth item from a random one on: a sample of all workloads. */
-function sampleOf<Item>(items: readonly Item[]): ReadonlySet<Item> {
-  const step = Math.ceil(items.length / SAMPLED)
-  const first = Math.floor(Math.random() * step)
-  return new Set(items.filter((_, at) => at % step === first))
 }
