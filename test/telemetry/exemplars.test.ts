@@ -159,10 +159,10 @@ describe('an exemplar', () => {
     metrics.call({ ...CALL, outcome: 'tool_error', trace: TRACE })
     metrics.call({ ...CALL, outcome: 'cancelled', trace: TRACE })
     const families = parseOpenMetrics((await metrics.render('openmetrics')).text)
-    const [error, ...others] = exemplars(families, 'squall_calls_total')
+    const [error, ...others] = exemplars(families, 'squall_calls')
     expect(error).toMatchObject({ labels: { outcome: 'tool_error' }, exemplar: { labels: SHOWN } })
     expect(others).toEqual([])
-    expect(families.get('squall_errors_total')?.lines ?? []).toEqual([])
+    expect(families.get('squall_errors')?.lines ?? []).toEqual([])
   })
 
   it('comes from the request, whose headers reach the upstream untouched', async () => {

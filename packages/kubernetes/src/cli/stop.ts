@@ -101,8 +101,8 @@ async function act(run: StopRun): Promise<void> {
   begin(run, pods)
   if (request.dryRun) return
   await Promise.all([touch(run, pods), record(run)])
-  const within = `reason="stopped", namespace=~"${namespace ?? '.*'}"`
-  const series = ['squall_disarmed_reason', within, action === 'stop' ? 1 : 0] as const
+  const matchers = `reason="stopped", namespace=~"${namespace ?? '.*'}"`
+  const series = ['squall_disarmed_reason', matchers, action === 'stop' ? 1 : 0] as const
   const check = confirmedBy(run, run.progress, stopCheck(run.wanted), run.wanted, series)
   const confirm = (): Promise<void> => confirmPods(run, run.progress, check, MAX_POLL_MS)
   await Promise.all([confirm(), detachAll(run), repeatWrites(run)])
