@@ -77,7 +77,8 @@ test('apply looks pods up in Prometheus and asks a sample of the sidecars', asyn
   const { pods } = JSON.parse(out) as { pods: { state: string; detail: string }[] }
   expect(pods.filter(({ state }) => state === 'applied')).toHaveLength(MANY)
   const direct = pods.filter(({ detail }) => detail === 'armed')
-  expect(direct).toHaveLength(20)
+  expect(direct.length).toBeGreaterThan(0)
+  expect(direct.length).toBeLessThan(MANY / 2)
   // A sidecar that did not respond in time is asked again.
   expect(asked(shop)).toBeLessThan(60)
   const selector = /^max by \(namespace, pod, digest\) \(timestamp\((.*)\) and (.*) == 1\)$/.exec(
