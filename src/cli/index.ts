@@ -1,5 +1,4 @@
 export { askLocal } from './ask-local.ts'
-export { ask, askJson, MonitorError } from './ask-monitor.ts'
 export { changeSidecar, type SidecarChange } from './change-sidecar.ts'
 export { print, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'

@@ -1,6 +1,6 @@
 import type { History } from '#admin-api'
 import { fieldsOf, listOf } from '#base'
-import { askJson, MonitorError } from '#cli'
+import { askJson, MonitorError } from '#protocol'
 import { CALLS, ERRORS, selector } from './series.ts'
 
 type Series = History['series'][number]

@@ -1,5 +1,5 @@
 import { fieldsOf, listOf } from '#base'
-import { askJson, MonitorError } from '#cli'
+import { askJson, MonitorError } from '#protocol'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import type { PodCheck, PodProgress } from '../kube/await-rules.ts'
 import type { Rollout } from './rollout.ts'
