@@ -22,7 +22,7 @@ function panel(
     mappings = [],
   } = definition
   const { min, max, overrides = [], transformations } = definition
-  // Counts are whole numbers; columns of a table have units of their own.
+  // Counts are integers; columns of a table have units of their own.
   const whole = unit === 'short' && type !== 'table' ? 0 : undefined
   const { decimals = whole } = definition
   return {
