@@ -21,7 +21,10 @@ function panel(
     thresholds = NEUTRAL,
     mappings = [],
   } = definition
-  const { decimals, min, max, overrides = [], transformations } = definition
+  const { min, max, overrides = [], transformations } = definition
+  // Counts are integers; columns of a table have units of their own.
+  const whole = unit === 'short' && type !== 'table' ? 0 : undefined
+  const { decimals = whole } = definition
   return {
     type,
     title,

@@ -68,7 +68,7 @@ export const activity = [
   series({
     title: 'Faults in progress and calls over the limit',
     description:
-      'Calls on which faults act, by rule; and rate of sampled calls that passed because of the concurrency limit.',
+      'Calls on which faults act, by rule; and sampled calls that passed because of the concurrency limit.',
     unit: 'short',
     queries: [
       {
@@ -78,8 +78,8 @@ export const activity = [
         shades: true,
       },
       {
-        expr: `${rate('squall_rule_evaluations_total', `${RULE}, result="concurrency_limit"`, 'rule')} or 0 * ${rate('squall_rule_matches_total', RULE, 'rule')}`,
-        legend: 'overflow/s: {{rule}}',
+        expr: `round(sum by (rule) (increase(squall_rule_evaluations_total{${RULE}, result="concurrency_limit"}[$__rate_interval]))) or 0 * ${rate('squall_rule_matches_total', RULE, 'rule')}`,
+        legend: 'overflow: {{rule}}',
         role: 'plain',
         shades: true,
       },

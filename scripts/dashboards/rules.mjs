@@ -27,6 +27,12 @@ const ANY_AT_ALL = [
 /** Active rules without an injection since the process start; a dry run counts as an injection. */
 const IDLE = `(sum by (rule) (${RESULTS}{${SELECTED}}) == 0) and on (rule) ${ACTIVE}`
 
+const LOADED = `squall_rules_last_reload_timestamp_seconds{${POD}}`
+const OF_WORKLOAD = 'cluster, namespace, workload'
+const NEWEST = `max by (${OF_WORKLOAD}) (${LOADED} and on (cluster, job, instance) squall_rules_last_reload_success{${POD}} == 1)`
+/** The sidecars with another digest than the one of their workload that loaded its rules last. */
+const OUTDATED = `max by (cluster, namespace, pod, instance) (squall_rules_info{${POD}} unless on (${OF_WORKLOAD}, digest) (squall_rules_info{${POD}} and on (cluster, job, instance) (${LOADED} == on (${OF_WORKLOAD}) group_left () ${NEWEST})))`
+
 const now = [
   stat({
     title: 'Active rules',
@@ -77,6 +83,15 @@ const now = [
     queries: [
       { expr: orZero(`count(count by (digest) (squall_rules_info{${POD}}))`), legend: 'versions' },
     ],
+    instant: true,
+  }),
+  stat({
+    title: 'Outdated sidecars',
+    description:
+      'Number of sidecars that are not on the digest of their ConfigMap: that of the sidecar of the workload which loaded the rules last.',
+    unit: 'short',
+    thresholds: NONE_IS_GOOD,
+    queries: [{ expr: orZero(`count(${OUTDATED})`), legend: 'outdated' }],
     instant: true,
   }),
   stat({

@@ -113,6 +113,21 @@ const overhead = [
 
 const processes = [
   series({
+    title: 'Clock',
+    description:
+      'Difference of the clock of each sidecar from that of Prometheus. More than 10 s shifts the times of rules.',
+    unit: 's',
+    signed: true,
+    queries: [
+      {
+        expr: `max by (${WHO}) (squall_clock_seconds{${POD}} - timestamp(squall_clock_seconds{${POD}}))`,
+        legend: SIDECAR,
+        role: 'plain',
+        shades: true,
+      },
+    ],
+  }),
+  series({
     title: 'Memory',
     description:
       'Resident memory, JavaScript heap, memory of messages in flight and its limit (--max-memory), by sidecar.',
@@ -160,6 +175,7 @@ const processes = [
     title: 'CPU',
     description: 'CPU seconds per second, by sidecar. A sidecar uses at most one core.',
     unit: 'short',
+    decimals: 2,
     line: true,
     thresholds: lessIsBetter(0.7, 0.9),
     queries: [

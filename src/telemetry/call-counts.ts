@@ -154,7 +154,7 @@ export class CallCounts {
   }
 
   add(record: CallRecord): void {
-    const { method, responseBytes } = record
+    const { method, responseBytes, trace } = record
     const cell =
       method === TOOL_CALL
         ? (this.#toolCell(record.name ?? '') ?? this.#droppedTool())
@@ -164,6 +164,9 @@ export class CallCounts {
     const end = endIndex(record.outcome, record.origin)
     cell.counts[end]!++
     cell.tool.add(record, end)
+    // Scrapes without squall_errors_total have the traces of errors here.
+    const isShownHere = this.#together !== undefined && ENDS[end]!.isError
+    if (isShownHere && trace !== undefined) cell.ends.exemplify(end, trace)
     // The other requests about a task do not wait for the tool.
     const isTimed = !cell.isOfTask || method === TASK_RESULT
     const timed = isTimed ? cell.tool : this.#noTool

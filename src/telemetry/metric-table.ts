@@ -252,6 +252,10 @@ const TABLE = {
     [],
     'Calls whose tool is counted as "other" because of the limit of tool names.',
   ),
+  squall_clock_seconds: gauge(
+    [],
+    'Time by the clock of the sidecar, which the times of rules use.',
+  ),
   squall_build_info: gauge(['version', 'node'], 'Always 1; the labels hold the versions.'),
 }
 

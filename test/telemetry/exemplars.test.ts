@@ -153,6 +153,18 @@ describe('an exemplar', () => {
     expect(await shown()).toBe(TRACE_ID)
   })
 
+  it('of an error is with the calls where a scrape has no errors by kind', async () => {
+    const metrics = createMetrics({ version: '1', detail: 'basic' })
+    metrics.call({ ...CALL, trace: UNSAMPLED })
+    metrics.call({ ...CALL, outcome: 'tool_error', trace: TRACE })
+    metrics.call({ ...CALL, outcome: 'cancelled', trace: TRACE })
+    const families = parseOpenMetrics((await metrics.render('openmetrics')).text)
+    const [error, ...others] = exemplars(families, 'squall_calls')
+    expect(error).toMatchObject({ labels: { outcome: 'tool_error' }, exemplar: { labels: SHOWN } })
+    expect(others).toEqual([])
+    expect(families.get('squall_errors')?.lines ?? []).toEqual([])
+  })
+
   it('comes from the request, whose headers reach the upstream untouched', async () => {
     const heard: (string | undefined)[] = []
     const rules = `rules:

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import * as Type from 'typebox'
 import { API, type ErrorKind, type History } from '#admin-api'
 import { matchesGlob, oneLine, plain, shownUrl } from '#base'
-import { MonitorError } from '../experiment/monitor/ask.ts'
+import { MonitorError } from '#protocol'
 import { BaselinesError } from '../next/baselines.ts'
 import { whatNext } from '../next/what-next.ts'
 import { BASELINES, plannedRanks } from '../operations/next.ts'
@@ -11,6 +11,7 @@ import { monitorHeadersOf } from '../operations/run-here.ts'
 import {
   type Baseline,
   baselinesOf,
+  NEEDS_FULL,
   prometheusBaselines,
   NEWEST_MISSING,
   trafficIn,
@@ -184,7 +185,10 @@ export const SUGGEST_SLO = defineTool({
         p95: prometheus === undefined ? 'highest p95 of 5 s' : 'p95',
       }),
     )
-    const without = baselines.flatMap((each) => whyNoSuccessSlo(each) ?? [])
+    const without = [
+      ...baselines.flatMap((each) => whyNoSuccessSlo(each) ?? []),
+      ...(baselines.some(({ isBasic }) => isBasic) ? [`No SLO for latency: ${NEEDS_FULL}.`] : []),
+    ]
     const lines = slos.map(({ tool, indicator, threshold, unit, promql, reason }) => {
       const sign = indicator === 'success' ? 'at least' : 'at most'
       return plain(

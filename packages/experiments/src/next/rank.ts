@@ -1,6 +1,6 @@
 import type { Tasks } from '#admin-api'
 import { roundedDuration } from '#base'
-import type { Baseline } from '../slo/baseline.ts'
+import { type Baseline, NEEDS_FULL } from '../slo/baseline.ts'
 import { type Question, QUESTIONS, type Symptom } from './questions.ts'
 
 /** The behaviour of a tool over a time, without what faults ended; null is for what is not known. */
@@ -91,6 +91,7 @@ function rankOf(now: Behaviour, question: Question, most: number, evidence: Evid
       ...parts
         .filter(({ score }) => score > 0)
         .map(({ why, score }) => `${why}: +${score.toFixed(2)}`),
+      ...(now.isBasic === true && question.symptom !== 'errors' ? [NEEDS_FULL] : []),
     ],
   }
 }

@@ -1,6 +1,6 @@
 import type { History } from '#admin-api'
 import { fieldsOf, listOf } from '#base'
-import { askJson, MonitorError } from '../experiment/monitor/ask.ts'
+import { askJson, MonitorError } from '#protocol'
 import { CALLS, ERRORS, selector } from './series.ts'
 
 type Series = History['series'][number]
@@ -67,7 +67,13 @@ export interface Baseline {
   readonly p99: number | null
   /** The mean size of a result. */
   readonly bytes: number | null
+  /** True where the series have latencies of all tools together. */
+  readonly isBasic?: boolean
 }
+
+/** Explains why there is no latency of a tool. */
+export const NEEDS_FULL =
+  'the series have latencies and sizes of all tools together (tool="*"); those by tool need sidecars with --metrics-detail full'
 
 /** The time that a sidecar remembers. */
 const HISTORY_SECONDS = 900
@@ -119,6 +125,7 @@ export async function prometheusBaselines(choice: SeriesChoice): Promise<readonl
     quantile(0.99),
     values(choice, `${sizes('sum')} / ${sizes('count')}`),
   ])
+  const isBasic = p95.has('*')
   return [...calls]
     .filter(([, many]) => many > 0)
     .map(([tool, many]) => ({
@@ -129,6 +136,7 @@ export async function prometheusBaselines(choice: SeriesChoice): Promise<readonl
       p95: p95.get(tool) ?? null,
       p99: p99.get(tool) ?? null,
       bytes: bytes.get(tool) ?? null,
+      ...(isBasic && !p95.has(tool) && { isBasic }),
     }))
 }
 

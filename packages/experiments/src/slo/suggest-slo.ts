@@ -96,7 +96,7 @@ function latencySlos(
         window,
         promql: `1000 * histogram_quantile(${share}, sum by (le) (rate(${series}[${window}])))`,
         gate: { [indicator]: `${threshold}ms` },
-        reason: `The ${indicator === 'p95' ? p95Text : indicator} of the upstream was ${shownMs(seconds)}${usual}; ${HEADROOM} times that, rounded up.`,
+        reason: `The ${indicator === 'p95' ? p95Text : indicator} of the upstream was ${shownMs(seconds)}${usual}; ${HEADROOM} times that, rounded up. The query needs sidecars with --metrics-detail full.`,
       },
     ]
   })

@@ -125,6 +125,21 @@ it('cannot send the token of the monitoring to another host by a path', async ()
   expect((await agent.call('suggest_slo', { prometheus: named })).isError).toBe(true)
 })
 
+it('says that SLOs for latency need full metrics where Prometheus has those of all tools', async () => {
+  const monitor = await startUpstream((req, res) => {
+    const query = new URL(req.url!, 'http://x').searchParams.get('query')!
+    const tool = query.includes('squall_calls_total') ? 'read_file' : '*'
+    res.end(JSON.stringify({ data: { result: [{ metric: { tool }, value: [0, '900'] }] } }))
+  })
+  closing.push(monitor.close)
+  const prometheus = `http://127.0.0.1:${monitor.port}`
+  const agent = await agentOf({}, { flags: [`--monitor=${prometheus}`] })
+  const { text, data } = await agent.call('suggest_slo', { prometheus })
+  expect(text).toContain('No SLO for latency: the series have latencies')
+  expect(text).toContain('need sidecars with --metrics-detail full')
+  expect(JSON.stringify(data)).toContain('--metrics-detail full')
+})
+
 describe('what an agent reads', () => {
   it('are the policy, the schemas and the prompts, also about an experiment that does not exist', async () => {
     const { client } = await agentOf({ firstStage: '7%' })

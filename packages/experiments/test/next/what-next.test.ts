@@ -6,6 +6,7 @@ import type { History, Tasks } from '../../../../src/admin/contract/api.ts'
 import { parse } from 'yaml'
 import { planFor } from '../../src/next/next-plan.ts'
 import { isPlainName, whatNext } from '../../src/next/what-next.ts'
+import { startUpstream } from '../../../../test/support/wire.ts'
 
 let experiments: string
 beforeAll(async () => {
@@ -83,4 +84,28 @@ it('proposes a wrong result first for a tool whose results feed a destructive on
 it('leaves out names that a plan cannot name exactly, and calls of other methods', () => {
   const names = ['', 'a*', 'b\u202e', 'other', 'x'.repeat(500), 'fine']
   expect(names.filter(isPlainName)).toEqual(['fine'])
+})
+
+it.each([
+  ['*', true],
+  ['search', false],
+])('says whether a Prometheus lacks latencies by tool, with those of %s', async (tool, lacks) => {
+  const server = await startUpstream((request, response) => {
+    const query = new URL(request.url!, 'http://x').searchParams.get('query')!
+    const metric = { tool: query.includes('squall_calls_total') ? 'search' : tool }
+    response.end(JSON.stringify({ data: { result: [{ metric, value: [0, '40'] }] } }))
+  })
+  try {
+    const url = new URL(`http://127.0.0.1:${server.port}`)
+    const prometheus = { url, headers: {}, labels: {}, over: '7d' }
+    const baselines = join(experiments, 'baselines.json')
+    const sources = { target: 'http://basic/mcp', experiments, recent: OLDER, flows: undefined }
+    const ranks = await whatNext({ ...sources, baselines, prometheus, learns: false })
+    const warned = ranks.filter(({ reasons }) => reasons.join().includes('--metrics-detail full'))
+    expect(ranks.length).toBeGreaterThan(0)
+    expect(warned.length > 0).toBe(lacks)
+    expect(warned.map(({ question }) => question.symptom)).not.toContain('errors')
+  } finally {
+    await server.close()
+  }
 })

@@ -36,6 +36,7 @@ import {
   type RolloutRequest,
 } from './cluster-options.ts'
 import { openPodLines } from '../kube/progress-output.ts'
+import { confirmedBy } from './confirmed-by.ts'
 import { writeObserved } from './observed.ts'
 import {
   confirmPods,
@@ -135,10 +136,12 @@ async function apply(run: Run): Promise<Outcome> {
     return { target, targets, change, progress: notAwaited(waitFor, 'not waited for') }
   }
   const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
-  await confirmPods(run, progress, rulesCheck)
-  const { digest } = waitFor.find((each) => each.digest !== undefined) ?? {}
+  const digests = new Set(waitFor.flatMap(({ digest }) => digest ?? []))
+  const matchers = `namespace="${namespace}", digest=~"${[...digests].join('|')}"`
+  const series = ['squall_rules_info', matchers, 1] as const
+  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, 'applied', series))
   const ref = { namespace, name: configMap }
-  await writeObserved(run, [{ ref, state: 'applied', digest, progress }])
+  await writeObserved(run, [{ ref, state: 'applied', digest: [...digests][0], progress }])
   return { target, targets, change, progress }
 }
 

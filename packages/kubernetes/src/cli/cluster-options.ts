@@ -12,6 +12,7 @@ import {
   group,
   invalidCombination,
   invalidFile,
+  invalidOption,
   invalidValue,
   type Kind,
   many,
@@ -283,9 +284,26 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
     timeout: duration(help, { min: 1_000, max: 3_600_000 }, timeout),
     min: percent('percentage of the pods that must confirm', { min: 1, max: 100 }, '100%'),
     all: toggle('list each pod, also if there are more than 40'),
+    confirm: one(
+      'prometheus=url',
+      'look pods up in a Prometheus that scrapes the sidecars, and ask only 20 at a time; labels of its series follow as ?cluster=eu',
+      parseConfirm,
+    ),
     ...more,
     json: toggle('print the outcome as one JSON document'),
   })
+}
+
+function parseConfirm({ text, source }: FlagInput): URL {
+  const address = /^prometheus=(https?:.*)$/.exec(text)?.[1] ?? ''
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url?.username === '' && url.password === '') return url
+  // The text may hold a password, so it is not repeated.
+  throw invalidOption(
+    source,
+    'expected prometheus= and an http URL without a password',
+    'write prometheus=http://prometheus.monitoring:9090; a token is read from SQUALL_MONITOR_TOKEN',
+  )
 }
 
 type RolloutFlags = Values<
@@ -297,7 +315,8 @@ export type RolloutRequest = ReturnType<typeof rolloutOf>
 
 /** Returns the options of a command that waits until sidecars follow. */
 export function rolloutOf(flags: RolloutFlags, context: Context) {
-  const { timeout: timeoutMs, unlabelled, min, all, json, dryRun, environmentLabel } = flags
+  const { timeout, unlabelled, min, all, confirm, json, dryRun, environmentLabel } = flags
   const cluster = clusterOf(flags, context)
-  return { cluster, timeoutMs, unlabelled, min, all, json, dryRun, environmentLabel }
+  const timeoutMs = confirm && !context.names('timeout') ? 120_000 : timeout
+  return { cluster, timeoutMs, unlabelled, min, all, confirm, json, dryRun, environmentLabel }
 }

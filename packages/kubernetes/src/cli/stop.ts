@@ -27,6 +27,7 @@ import {
   withClient,
 } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
+import { confirmedBy } from './confirmed-by.ts'
 import { type Observation, writeObserved } from './observed.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
@@ -118,8 +119,10 @@ async function act(run: StopRun): Promise<void> {
   begin(run, pods)
   if (request.dryRun) return
   await Promise.all([touch(run, pods), record(run)])
-  const confirm = (): Promise<void> =>
-    confirmPods(run, run.progress, stopCheck(run.wanted), MAX_POLL_MS)
+  const matchers = `reason="stopped", namespace=~"${namespace ?? '.*'}"`
+  const series = ['squall_disarmed_reason', matchers, action === 'stop' ? 1 : 0] as const
+  const check = confirmedBy(run, run.progress, stopCheck(run.wanted), run.wanted, series)
+  const confirm = (): Promise<void> => confirmPods(run, run.progress, check, MAX_POLL_MS)
   await Promise.all([confirm(), detachAll(run), repeatWrites(run)])
   // Pods whose ConfigMap was written late.
   await confirm()

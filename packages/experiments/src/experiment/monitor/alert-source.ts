@@ -1,5 +1,5 @@
 import { fieldsOf, listOf, textOf, textsOf } from '#base'
-import { askJson, MonitorError } from './ask.ts'
+import { askJson, MonitorError } from '#protocol'
 
 /** An alert that must fire. */
 export interface AlertSpec {

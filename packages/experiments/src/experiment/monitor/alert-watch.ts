@@ -3,7 +3,7 @@ import { durationText, quoted } from '#base'
 import type { AlertResult, EarlyEnd } from '../experiment-result.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
 import { type AlertReport, type AlertSpec, askAlert } from './alert-source.ts'
-import { MonitorError } from './ask.ts'
+import { MonitorError } from '#protocol'
 
 /** The pause between two requests. */
 const PAUSE_MS = 1000

@@ -1,6 +1,6 @@
 import { AdminError } from '#admin-api'
 import type { ProcessMeasure } from '../gate.ts'
-import { MonitorError } from './ask.ts'
+import { MonitorError } from '#protocol'
 
 /** A process of the server: that of a container, or the server of `squall stdio`. */
 export interface ServerProcess {

@@ -1,5 +1,7 @@
 import { request } from 'undici'
-import { oneLine, parsedJson, readUpTo } from '#base'
+import { readUpTo } from '../base/read-bounded.ts'
+import { parsedJson } from '../base/json/json-in-text.ts'
+import { oneLine } from '../base/text/foreign-text.ts'
 
 /** Reports that a monitoring system could not be read. */
 export class MonitorError extends Error {
