@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8898 },
-  { name: 'filters', directories: ['src/filters'], budget: 7007 },
-  { name: 'rules', directories: ['src/rules'], budget: 12464 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6129 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8964 },
+  { name: 'filters', directories: ['src/filters'], budget: 6976 },
+  { name: 'rules', directories: ['src/rules'], budget: 12701 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6131 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16957 },
-  { name: 'admin', directories: ['src/admin'], budget: 7293 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2792 },
-  { name: 'cli', directories: ['src/cli'], budget: 3121 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 14512 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33192 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
+  { name: 'listener', directories: ['src/listener'], budget: 16932 },
+  { name: 'admin', directories: ['src/admin'], budget: 7290 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2801 },
+  { name: 'cli', directories: ['src/cli'], budget: 3119 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15413 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32575 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
 ]
 
 function filesBelow(directory) {
