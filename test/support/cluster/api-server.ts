@@ -132,8 +132,8 @@ async function handle(
   state.requests.set(socket, nth)
   const cut = (): void => void socket.destroy()
   const { rawHeaders } = request
-  const { pathname: path, searchParams: query } = url
-  const one: Seen = { method, path, query, token, rawHeaders, body, nth, cut }
+  const { pathname, searchParams: query } = url
+  const one: Seen = { method, path: pathname, query, token, rawHeaders, body, nth, cut }
   seen.push(one)
   const status = await api.before(one)
   if (socket.destroyed) return

@@ -216,7 +216,10 @@ test.each(TROUBLES)('%s is refused with what to do', async (_what, user, says) =
 })
 
 test('what is wrong with a kubeconfig is said', async () => {
-  const proxied = withUser({}).replace('server:', 'proxy-url: ftp://me:hidden-word@proxy\n      server:')
+  const proxied = withUser({}).replace(
+    'server:',
+    'proxy-url: ftp://me:hidden-word@proxy\n      server:',
+  )
   const cases: readonly [string, RegExp, string?][] = [
     [proxied, /proxy-url is not the URL of an HTTP proxy; write http/],
     ['a: [', /is not YAML \(line 1\)/],
