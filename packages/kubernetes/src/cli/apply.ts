@@ -6,6 +6,7 @@ import {
   MergedRulesError,
   podsWithRules,
   type RulesTarget,
+  touchPods,
   writeConfigMap,
   type WrittenRules,
 } from '../kube/apply-rules.ts'
@@ -44,7 +45,6 @@ import {
   rejectedRules,
   type Rollout,
   startRollout,
-  touchOnce,
 } from './rollout.ts'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
@@ -129,16 +129,12 @@ async function apply(run: Run): Promise<Outcome> {
   })
   if (!json) output.err.write(`configmap ${configMap} in ${namespace}: ${change}\n`)
   const waitFor = awaitedPods(configMapKeys(kept), key, targets.pods)
-  const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
-  // Pods confirm while others are still annotated.
-  const [troubles] = await Promise.all([
-    announce(run, { ...target, by }, change, waitFor),
-    request.wait ? confirmPods(run, progress, rulesCheck) : undefined,
-  ])
-  for (const text of troubles) warnOnce(run, text)
+  await announce(run, { ...target, by }, change, waitFor)
   if (!request.wait) {
     return { target, targets, change, progress: notAwaited(waitFor, 'not waited for') }
   }
+  const progress = new Map(waitFor.map((pod) => [pod, beginRules(pod)]))
+  await confirmPods(run, progress, rulesCheck)
   return { target, targets, change, progress }
 }
 
@@ -180,46 +176,33 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   }
 }
 
-/** Records the change, and makes the kubelet deliver it. Returns what to warn of. */
+/** Records the change, and makes the kubelet deliver it. */
 async function announce(
   run: Run,
   applied: RulesTarget,
   change: WrittenRules['change'],
   waitFor: readonly AwaitedPod[],
-): Promise<readonly (string | undefined)[]> {
-  const reached = waitFor.filter(({ isReached }) => isReached)
-  const running = reached.filter(({ pod, digest }) => digest && pod.sidecar === 'running')
-  const [trouble, recorded] = await Promise.all([
-    touchOnce(
-      run,
-      running.map(({ pod }) => pod),
-    ),
-    record(
-      run,
-      applied,
-      change,
-      reached.map(({ pod }) => pod),
-    ),
-  ])
-  if (trouble === undefined) return recorded
-  const late =
-    'pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later'
-  return [...recorded, `${late}: ${trouble.message}`]
-}
-
-async function record(
-  { client, canAct, signal }: Run,
-  applied: RulesTarget,
-  change: WrittenRules['change'],
-  reachedPods: readonly InjectedPod[],
-): Promise<readonly (string | undefined)[]> {
+): Promise<void> {
+  const { client, canAct, signal, limit } = run
   const { prefix } = applied
+  const reached = waitFor.filter(({ isReached }) => isReached)
+  const reachedPods = reached.map(({ pod }) => pod)
   const bypasses = await findBypasses(client, reachedPods, prefix, { signal })
   const recorded =
     change === 'unchanged' ? undefined : await recordApplied(client, applied, canAct, { signal })
   const unrecorded = recorded ?? (await recordWarnings(client, reachedPods, bypasses, { signal }))
-  const failed = unrecorded && `the event was not recorded: ${unrecorded.message}`
-  return [failed, bypasses.trouble, ...[...bypasses.warnings.values()].flat()]
+  if (unrecorded !== undefined) warnOnce(run, `the event was not recorded: ${unrecorded.message}`)
+  const running = reached.filter(({ pod, digest }) => digest && pod.sidecar === 'running')
+  const touched = running.map(({ pod }) => pod)
+  const [trouble] = await touchPods(client, touched, prefix, new Date(), { signal: limit })
+  for (const text of [bypasses.trouble, ...[...bypasses.warnings.values()].flat()]) {
+    warnOnce(run, text)
+  }
+  if (trouble === undefined) return
+  warnOnce(
+    run,
+    `pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later: ${trouble.message}`,
+  )
 }
 
 function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {

@@ -1,11 +1,8 @@
 import type { LineOutput } from '#base'
-import { type AwaitedPod, touchPods } from '../kube/apply-rules.ts'
+import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { awaitPods, endingAt, type PodCheck, type PodProgress } from '../kube/await-rules.ts'
-import type { InjectedPod } from '../kube/injected-pod.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import type { KubeError } from '../kube/kube-error.ts'
 import { progressOutput } from '../kube/progress-output.ts'
-import { refKey } from '../kube/stop-sidecars.ts'
 import { type FileProblems, problemLines, problemsJson } from '#rules'
 import { type ClusterOptions, type RolloutRequest, withClient } from './cluster-options.ts'
 
@@ -27,17 +24,9 @@ export interface Rollout {
   readonly limit: AbortSignal
   readonly warnings: readonly string[]
   readonly warn: (text: string) => undefined
-  /** When each pod was annotated, by `performance.now()`; Infinity before. */
-  readonly touched: Map<string, number>
 }
 
 export const FAILED = 1
-/**
- * Delays the first question to a pod that was annotated: the kubelet takes about a second, and each
- * question too early costs a request. The fewer pods, the shorter the delay.
- */
-const DELIVERY_MS = 500
-const DELIVERY_MS_A_POD = 5
 
 /** Begins a run, whose time begins now. */
 export function startRollout<Request extends RolloutRequest>(
@@ -53,31 +42,12 @@ export function startRollout<Request extends RolloutRequest>(
   }
   const until = performance.now() + request.timeoutMs
   const limit = endingAt(until, signal)
-  const touched = new Map<string, number>()
-  return { client, request, output, signal, until, limit, warnings, warn, touched }
+  return { client, request, output, signal, until, limit, warnings, warn }
 }
 
-/**
- * Annotates the pods that were not annotated yet, so that the kubelet delivers what was written.
- * Returns the first error.
- */
-export async function touchOnce(
-  { client, request, limit, touched }: Rollout,
-  pods: readonly InjectedPod[],
-): Promise<KubeError | undefined> {
-  const open = pods.filter((pod) => !touched.has(refKey(pod)))
-  for (const pod of open) touched.set(refKey(pod), Infinity)
-  const onTouched = (pod: InjectedPod): void => void touched.set(refKey(pod), performance.now())
-  const { prefix } = request.cluster
-  return (await touchPods(client, open, prefix, new Date(), { signal: limit, onTouched }))[0]
-}
-
-/**
- * Asks the waiting sidecars until none waits, and shows the progress. Pods that `touchOnce` still
- * annotates meanwhile are asked after that.
- */
+/** Asks the waiting sidecars until none waits, and shows the progress. */
 export async function confirmPods(
-  { client, request, output, signal, until, touched }: Rollout,
+  { client, request, output, signal, until }: Rollout,
   progress: Map<AwaitedPod, PodProgress>,
   check: PodCheck,
   maxPollMs?: number,
@@ -87,16 +57,12 @@ export async function confirmPods(
   try {
     const onProgress = (): void => shown?.show(progress)
     const { readToken } = cluster
-    const delayMs = Math.min(DELIVERY_MS, DELIVERY_MS_A_POD * touched.size)
-    const isDue = (pod: InjectedPod): boolean =>
-      performance.now() >= (touched.get(refKey(pod)) ?? 0) + delayMs
     await awaitPods(client, progress, check, {
       until,
       signal,
       min,
       readToken,
       maxPollMs,
-      isDue,
       onProgress,
     })
   } finally {

@@ -46,6 +46,8 @@ export interface StopRun extends Rollout {
   >
   /** The pods that have to confirm. */
   readonly progress: Map<AwaitedPod, PodProgress>
+  /** The pods whose kubelet was asked to read their ConfigMap. */
+  readonly touched: Set<string>
 }
 
 /** Returns true when a ConfigMap was not changed, or too few sidecars confirmed. */

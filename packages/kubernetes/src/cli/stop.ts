@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { touchPods } from '../kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
 import { recordAttached, recordEvent, userName } from '../kube/audit.ts'
 import type { PodProgress } from '../kube/await-rules.ts'
@@ -21,7 +22,7 @@ import {
 import type { KubeClient } from '../kube/kube-client.ts'
 import { rejectOverBudget, rejectProductionNamespace, withClient } from './cluster-options.ts'
 import { INTERRUPTED } from '#cli'
-import { confirmPods, FAILED, type Outputs, startRollout, touchOnce } from './rollout.ts'
+import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
 import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
@@ -47,6 +48,7 @@ export function stopCommand(
       isStopped: new Map(),
       changes: new Map(),
       progress: new Map(),
+      touched: new Set(),
     }
     await act(run).catch((error: unknown) => {
       if (!run.limit.aborted) throw error
@@ -77,8 +79,6 @@ async function act(run: StopRun): Promise<void> {
   run.by = await name
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = onlyProduction === undefined ? namespace : undefined
-  const confirm = (): Promise<void> =>
-    confirmPods(run, run.progress, stopCheck(run.wanted), MAX_POLL_MS)
   const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
     change(run, stopConfigMaps(pods, within, configMap))
   const list = (): Promise<readonly InjectedPod[] | undefined> =>
@@ -90,20 +90,19 @@ async function act(run: StopRun): Promise<void> {
   await changeFor(first ?? [])
   if (first === undefined || limit.aborted) return
   begin(run, first)
-  const rest = async (): Promise<void> => {
-    // Pods created meanwhile may read other ConfigMaps.
-    const again = await list().catch((error: unknown) =>
-      warn(`pods created meanwhile are unknown: ${asKubeError(error).message}`),
-    )
-    const pods = again ?? first
-    await changeFor(pods)
-    begin(run, pods)
-    if (request.dryRun) return
-    await Promise.all([touch(run, pods), record(run), confirm(), detachAll(run), repeatWrites(run)])
-  }
-  // Pods confirm while others are still touched: in time some are known to be stopped.
-  await Promise.all([touch(run, first), rest()])
+  // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
+  // ConfigMaps.
+  const again = list().catch((error: unknown) =>
+    warn(`pods created meanwhile are unknown: ${asKubeError(error).message}`),
+  )
+  const [pods = first] = await Promise.all([again, touch(run, first)])
+  await changeFor(pods)
+  begin(run, pods)
   if (request.dryRun) return
+  await Promise.all([touch(run, pods), record(run)])
+  const confirm = (): Promise<void> =>
+    confirmPods(run, run.progress, stopCheck(run.wanted), MAX_POLL_MS)
+  await Promise.all([confirm(), detachAll(run), repeatWrites(run)])
   // Pods whose ConfigMap was written late.
   await confirm()
 }
@@ -139,15 +138,13 @@ function isAttached({ mode }: InjectedPod): boolean {
 
 /** Has the kubelet deliver what was written, once for each pod. */
 async function touch(run: StopRun, pods: readonly InjectedPod[]): Promise<void> {
-  if (run.request.dryRun) return
-  const trouble = await touchOnce(
-    run,
-    pods.filter((pod) => needsTouch(run, pod)),
-  )
+  const { client, request, limit, warn, touched, at } = run
+  if (request.dryRun) return
+  const open = pods.filter((pod) => needsTouch(run, pod) && !touched.has(refKey(pod)))
+  for (const pod of open) touched.add(refKey(pod))
+  const [trouble] = await touchPods(client, open, request.cluster.prefix, at, { signal: limit })
   if (trouble === undefined) return
-  run.warn(
-    `pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`,
-  )
+  warn(`pods cannot be annotated, so the kubelet may take up to two minutes: ${trouble.message}`)
 }
 
 /** Ends attached sidecars, as squall attach --undo does: they read no stop key. */

@@ -179,36 +179,26 @@ function parseKeys(keys: ConfigMapKeys, mount: RulesConfigMap): RulesVersion {
   return parseFound(foundTexts(mountedTexts(keys, mount), true))
 }
 
-/** Fewer at a time than questions: these are the dearest requests for the API server. */
-const TOUCHES = 32
-
-/**
- * Makes the kubelet read the ConfigMap at once, until an abort. Returns the errors. `onTouched` is
- * called once for each pod, also after an error.
- */
+/** Makes the kubelet read the ConfigMap at once, until an abort. Returns the errors. */
 export async function touchPods(
   client: KubeClient,
   pods: readonly InjectedPod[],
   prefix: string,
   at: Date,
-  { onTouched, ...limits }: Limits & { readonly onTouched?: (pod: InjectedPod) => void },
+  limits: Limits,
 ): Promise<readonly KubeError[]> {
   const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
-  const touch = async (pod: InjectedPod): Promise<KubeError | undefined> => {
+  const troubles = await inParallel(pods, async ({ namespace, name }) => {
     if (limits.signal?.aborted) return undefined
     try {
-      const ref = { kind: PODS, namespace: pod.namespace, name: pod.name }
-      const body = { metadata: { annotations } }
-      await client.patch(ref, 'merge', body, { ...limits, metadataOnly: true })
+      const ref = { kind: PODS, namespace, name }
+      await client.patch(ref, 'merge', { metadata: { annotations } }, limits)
       return undefined
     } catch (error) {
       // A deleted pod needs no rules.
       if (isKubeError(error, 'not_found') || limits.signal?.aborted) return undefined
       return asKubeError(error)
-    } finally {
-      onTouched?.(pod)
     }
-  }
-  const troubles = await inParallel(pods, touch, TOUCHES)
+  })
   return troubles.filter((trouble) => trouble !== undefined)
 }

@@ -2,7 +2,6 @@ import { shortDigest, endingAfter } from '#base'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
-import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
 import { clockProblem } from './node-clock.ts'
@@ -42,8 +41,6 @@ export interface AwaitOptions {
   readonly readToken?: string | undefined
   /** The percentage of pods that has to be done; silent pods beyond it are not waited for. */
   readonly min: number
-  /** Returns whether a pod is asked yet; all are when left out. */
-  readonly isDue?: (pod: InjectedPod) => boolean
   /** Called after each round. */
   readonly onProgress: () => void
   /** The longest pause between two rounds; 2,000 ms when left out. */
@@ -59,8 +56,6 @@ export type PodCheck = (
 /** The first pause: kubelet may be quick. Later pauses are longer. */
 const POLL_MS = 200
 const MAX_POLL_MS = 2_000
-/** The pause while no pod is due. */
-const SOON_MS = 20
 /** The time for a response in the first round; it doubles for a pod that did not respond. */
 const FIRST_ASK_MS = 300
 /** The number of missing responses after which a pod is silent. */
@@ -91,20 +86,19 @@ export async function awaitPods(
   ask: PodCheck,
   options: AwaitOptions,
 ): Promise<void> {
-  const { until, readToken, onProgress, min, maxPollMs = MAX_POLL_MS, isDue } = options
+  const { until, readToken, onProgress, min, maxPollMs = MAX_POLL_MS } = options
   const signal = endingAt(until, options.signal)
   const pods = [...progress.keys()]
   /** The times that a pod did not respond: such pods are asked last, and wait longer. */
   const misses = new Map<AwaitedPod, number>()
   const isSilent = (pod: AwaitedPod): boolean => (misses.get(pod) ?? 0) >= MISSES
-  for (let pollMs = POLL_MS; ;) {
+  for (let pollMs = POLL_MS; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
     const open = pods
       .filter((pod) => progress.get(pod)?.state === 'waiting')
       .toSorted((a, b) => (misses.get(a) ?? 0) - (misses.get(b) ?? 0))
     if (open.length === 0 || signal.aborted) break
     if (open.every(isSilent) && isEnough(progress, min)) break
-    const due = open.filter(({ pod }) => isDue?.(pod) !== false)
-    await inParallel(due, async (pod) => {
+    await inParallel(open, async (pod) => {
       if (signal.aborted) return
       const missed = misses.get(pod) ?? 0
       const timeoutMs = Math.min(ASK_MS, FIRST_ASK_MS * 2 ** missed)
@@ -115,12 +109,10 @@ export async function awaitPods(
       if (asked.state === 'waiting' && asked.silent) misses.set(pod, missed + 1)
     })
     await skipLost(client, progress, open.filter(isSilent), signal)
-    if (due.length > 0) onProgress()
+    onProgress()
     if ([...progress.values()].some(({ state }) => state === 'waiting')) {
-      const next = due.length === 0 ? SOON_MS : pollMs
-      const pause = Math.max(0, Math.min(next, until - performance.now()))
+      const pause = Math.max(0, Math.min(pollMs, until - performance.now()))
       await sleep(pause, undefined, { signal }).catch(() => undefined)
-      if (due.length === open.length) pollMs = Math.min(maxPollMs, 1.5 * pollMs)
     }
   }
 }

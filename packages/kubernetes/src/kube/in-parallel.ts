@@ -1,10 +1,9 @@
-const AT_A_TIME = 64
+const AT_A_TIME = 16
 
-/** Runs an action for each item, many at a time; the results are in the order of the items. */
+/** Runs an action for each item, sixteen at a time; the results are in the order of the items. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   action: (item: Item) => Promise<Result>,
-  atATime = AT_A_TIME,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   let next = 0
@@ -14,6 +13,6 @@ export async function inParallel<Item, Result>(
       results[at] = await action(items[at]!)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atATime, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, work))
   return results
 }

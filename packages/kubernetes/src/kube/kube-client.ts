@@ -22,8 +22,6 @@ export interface KubeRequest {
   readonly maxBytes?: number
   /** False for a request that its caller repeats, true for one that changes nothing. */
   readonly mayRepeat?: boolean
-  /** Leaves out of the response all but the metadata of the object. */
-  readonly metadataOnly?: boolean | undefined
   /** The operation, for messages: `read configmaps "rules" in namespace "shop"`. */
   readonly what: string
 }
@@ -37,16 +35,13 @@ interface DeleteOptions {
 /** Returns what is kept of a page of a list, so that large lists need little memory. */
 type KeepPage<Item> = (page: readonly Fields[]) => readonly Item[] | Promise<readonly Item[]>
 
-const JSON_TYPE = 'application/json'
-const METADATA_TYPE = `${JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${JSON_TYPE}`
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const PAGE = 500
 /** More than the pods of the largest clusters, with some lists that start over. */
 const MAX_PAGES = 400
 const GONE = 410
-/** Enough for sidecars that are asked while other pods are annotated. */
-const CONNECTIONS = 96
+const CONNECTIONS = 16
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 20_000
 /** The pauses before a request is repeated; each is shorter by up to half. */
@@ -152,8 +147,7 @@ export class KubeClient {
 
   /** Returns the JSON of the response. Throws only a `KubeError`, or the reason of an abort. */
   async request(request: KubeRequest): Promise<unknown> {
-    const accept = request.metadataOnly === true ? METADATA_TYPE : JSON_TYPE
-    const json = jsonOf(await this.#bytes(request, accept))
+    const json = jsonOf(await this.#bytes(request, 'application/json'))
     if (json !== undefined) return json
     throw new KubeError(
       'response',
@@ -236,7 +230,7 @@ export class KubeClient {
     const { method, body, patch, maxBytes = MAX_BYTES, what } = request
     const timeoutMs = Math.ceil(this.#within(request.timeoutMs ?? TIMEOUT_MS))
     const { server, name } = this.#access
-    const type = patch === undefined ? JSON_TYPE : `application/${patch}-patch+json`
+    const type = patch === undefined ? 'application/json' : `application/${patch}-patch+json`
     const sentAt = Date.now()
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])

@@ -30,8 +30,6 @@ export interface Limits {
 export interface WriteLimits extends Limits {
   /** Has the API server check the change, and not store it. */
   readonly dryRun?: boolean | undefined
-  /** Returns the metadata of the object alone, which is much less for a pod. */
-  readonly metadataOnly?: boolean
 }
 
 export function metadataOf(thing: Fields) {
