@@ -38,14 +38,14 @@ describe.skipIf(missing !== undefined)(`a real API server with ${PODS} pods`, ()
   /** Expects one PATCH for each pod that runs, and few questions. */
   function expectFewRequests(done: FleetRun): void {
     expect(requestsTo(done, 'PATCH pods')).toBe(PODS)
-    expect(requestsTo(done, 'CONNECT pods/proxy')).toBeLessThan(2 * PODS)
+    expect(requestsTo(done, 'CONNECT pods/proxy')).toBeLessThan(3 * PODS)
     expect(requestsTo(done, 'LIST pods')).toBeLessThanOrEqual(2)
-    // Only dead pods are asked by a forwarded port, and nodes that may be lost are looked at.
+    // By forwarded ports, if the machine is busy, and of nodes, a few in all.
     const others = requestsTo(done, '') - requestsTo(done, 'PATCH pods')
-    expect(others - requestsTo(done, 'CONNECT pods/proxy')).toBeLessThan(40)
+    expect(others - requestsTo(done, 'CONNECT pods/proxy')).toBeLessThan(PODS)
   }
 
-  it('takes one PATCH and fewer than two questions of each pod for squall apply', async () => {
+  it('takes one PATCH and fewer than three questions of each pod for squall apply', async () => {
     const done = await run('apply', '-f', file, ...WAITING)
     expect(done.out).toContain(`active rules in ${ALIVE} of ${PODS} pods`)
     expect(done.code).toBe(0)

@@ -18,7 +18,6 @@ import { kubelets, type Kubelets, type PlayedPod } from './fleet-kubelets.ts'
 
 const NAMESPACE = 'shop'
 const PODS_PER_NODE = 30
-const CREATED_AT_A_TIME = 16
 const CREATED_WITHIN_MS = 900_000
 /** Has the program print at its end the peak of its memory, in KiB, and its CPU time. */
 const USAGE = `process.on('exit', () => {
@@ -124,7 +123,7 @@ async function createPods(client: KubeClient, played: Kubelets, count: number): 
     const running = { ...(status as object), podIP: ip, podIPs: [{ ip }] }
     await putStatus(client, `/api/v1/namespaces/${NAMESPACE}/pods/${name}`, running)
   }
-  await inParallel(played.pods, create, CREATED_AT_A_TIME)
+  await inParallel(played.pods, create)
 }
 
 function putStatus(client: KubeClient, path: string, status: object): Promise<unknown> {
