@@ -226,6 +226,10 @@ export const NIGHTLY = [
     tools: ['helm', 'node24'],
     kubernetes: ALL_OF_KUBERNETES,
   }),
+  system('fleet', 'commands for up to 5,000 pods of a real API server (SQUALL_FLEET_PODS)', 60, {
+    programs: ['kubectl'],
+    kubernetes: 'etcd kube-apiserver',
+  }),
   {
     name: 'planted-faults',
     summary: 'known faults in the source, each of which npm test must find',

@@ -30,6 +30,8 @@ export interface ApiServer {
   kubeconfigFor(token: string): string
   /** Kills the API server, and starts it again on the same etcd; resolves before it is ready. */
   restart(): Promise<void>
+  /** The process of the API server. */
+  pid(): number
   /** Sends a signal to the API server, as to freeze it. */
   signal(signal: NodeJS.Signals): void
   close(): Promise<void>
@@ -51,11 +53,11 @@ export function apiServerMissing(): string | undefined {
   return undefined
 }
 
-/** Starts etcd and an API server that asks it. */
-export async function controlPlane(): Promise<ApiServer> {
+/** Starts etcd and an API server that asks it, which gets these flags, too. */
+export async function controlPlane(flags: readonly string[] = []): Promise<ApiServer> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await start()
+      return await start(flags)
     } catch (error) {
       // The ports are known beforehand, so somebody else may have taken one meanwhile.
       if (attempt === ATTEMPTS || !(error instanceof EndedError)) throw error
@@ -66,7 +68,7 @@ export async function controlPlane(): Promise<ApiServer> {
 /** One of the programs has ended by itself. */
 class EndedError extends Error {}
 
-async function start(): Promise<ApiServer> {
+async function start(flags: readonly string[]): Promise<ApiServer> {
   const directory = mkdtempSync(join(tmpdir(), 'squall-api-server-'))
   const token = randomBytes(16).toString('hex')
   const [port, client, peer] = [await freePort(), await freePort(), await freePort()]
@@ -129,6 +131,7 @@ async function start(): Promise<ApiServer> {
         '--endpoint-reconciler-type=none',
         // Nobody makes service accounts here.
         '--disable-admission-plugins=ServiceAccount',
+        ...flags,
       ],
       { env, stdio: 'ignore' },
     )
@@ -145,6 +148,7 @@ async function start(): Promise<ApiServer> {
       await end(children[1]!)
       children[1] = startServer()
     },
+    pid: () => children[1]!.pid!,
     signal: (signal) => void children[1]!.kill(signal),
     run: async (program, args, input) => {
       const asked = run(program, args, {

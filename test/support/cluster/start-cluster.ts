@@ -12,6 +12,9 @@ const CLUSTERS = {
   shop: async () => (await import('./shop.ts')).shopCluster(),
   /** A real API server with etcd, without nodes and controllers. */
   'control-plane': async () => (await import('../../system/api-server-process.ts')).controlPlane(),
+  /** The same with many pods, whose kubelets and sidecars are played. */
+  fleet: async (pods: number, dead?: number) =>
+    (await import('../../system/fleet.ts')).fleet(pods, dead),
   /** A real cluster with one node, and some namespaces. */
   bare: async (...namespaces: string[]) =>
     (await import('../../system/cluster/bare.ts')).bareCluster(...namespaces),

@@ -24,6 +24,8 @@ export interface StatusRequest {
   readonly production: NamespaceCheck
   readonly watch: boolean
   readonly json: boolean
+  /** Lists each pod, however many there are. */
+  readonly all: boolean
 }
 
 /** Runs `squall status`; returns 1 when a sidecar does not respond, or is armed in production. */
@@ -32,18 +34,19 @@ export function statusCommand(
   output: Output = process.stdout,
   input: Input = process.stdin,
 ): Promise<number> {
-  const { cluster, allNamespaces, json } = request
+  const { cluster, allNamespaces, json, all } = request
   return withClient(cluster, async (client, signal) => {
     const namespace = allNamespaces ? undefined : (cluster.namespace ?? client.namespace)
     const look = (until: AbortSignal): Promise<Status> =>
       readStatus(client, request, namespace, until)
     try {
-      if (request.watch) return await watchStatus({ look, namespace, json, output, input, signal })
+      if (request.watch)
+        return await watchStatus({ look, namespace, json, all, output, input, signal })
       const status = await look(signal)
       output.write(
         json
           ? `${JSON.stringify(statusDocument(status), null, 2)}\n`
-          : statusText(status, namespace),
+          : statusText(status, namespace, all),
       )
       return hasTrouble(status) ? FAILED : 0
     } catch (error) {
@@ -81,6 +84,7 @@ interface WatchOptions {
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   readonly json: boolean
+  readonly all: boolean
   readonly output: Output
   readonly input: Input
   /** Ends the watch. */
@@ -169,7 +173,7 @@ function linesView(output: Output, namespace: string | undefined): View {
         ([, , mode, state, rules, digest], i) =>
           `${pods[i]}: ${mode}, ${state}, rules ${rules}, digest ${digest}`,
       )
-      if (lines.length === 0) lines.push(statusText(status, namespace).trimEnd())
+      if (lines.length === 0) lines.push(statusText(status, namespace, true).trimEnd())
       print([...gone, ...lines, ...statusNotes(status)])
     },
     fail: (message) => print([`${message}; trying again`]),
@@ -178,7 +182,7 @@ function linesView(output: Output, namespace: string | undefined): View {
 }
 
 /** Redraws the table on the alternate screen; its last content is printed at the end. */
-function screenView({ output, input, namespace }: WatchOptions, stop: () => void): View {
+function screenView({ output, input, namespace, all }: WatchOptions, stop: () => void): View {
   let text = ''
   let trouble: string | undefined
   let at = ''
@@ -195,7 +199,7 @@ function screenView({ output, input, namespace }: WatchOptions, stop: () => void
   })
   return {
     show: (status) => {
-      text = statusText(status, namespace)
+      text = statusText(status, namespace, all)
       trouble = undefined
       at = new Date().toISOString().slice(11, 19)
       draw()

@@ -19,6 +19,7 @@ export const STATUS = defineCommand({
     ...productionNamesFlag('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
     ...group('Output:', {
+      all: toggle('list each pod, also where that takes more than 40 lines'),
       watch: toggle('show changes until Ctrl-C', { short: 'w' }),
       json: toggle('print one JSON document; with --watch one per line'),
     }),
@@ -28,6 +29,7 @@ export const STATUS = defineCommand({
     allNamespaces: isEveryNamespace(flags, context),
     production: { patterns, environmentLabel },
     watch: flags.watch,
+    all: flags.all,
     json: flags.json,
   }),
   start: async (request) => {

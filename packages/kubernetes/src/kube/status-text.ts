@@ -1,6 +1,7 @@
 import { alignedLines, asInvoked, plain, shortDigest } from '#base'
 import { problemLine } from './progress-output.ts'
 import { armedText } from './await-rules.ts'
+import type { InjectedPod } from './injected-pod.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
 import type { sidecarOverview, SidecarReport } from './sidecar-overview.ts'
 
@@ -13,6 +14,10 @@ export interface Status extends Awaited<ReturnType<typeof sidecarOverview>> {
 
 const HEAD = ['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'SAMPLED'] as const
 const MAX_RULES = 20
+/** The lines of a status that does not list each pod: rows and notes have half of them each. */
+const MAX_LINES = 40
+const MAX_PART = MAX_LINES / 2 - 2
+const MAX_NAMES = 3
 
 /** Returns whether a sidecar is absent or cannot be asked, or is armed in production. */
 export function hasTrouble({ reports, production }: Status): boolean {
@@ -23,26 +28,85 @@ function isTroubled({ pod, state }: SidecarReport): boolean {
   return pod.sidecar === 'absent' || (pod.sidecar === 'running' && state === undefined)
 }
 
-export function statusText(status: Status, namespace: string | undefined): string {
+/** Shows the status to people; pods of which there are too many are summed up unless `isAll`. */
+export function statusText(status: Status, namespace: string | undefined, isAll: boolean): string {
   const { reports } = status
   if (reports.length === 0) {
     const where = namespace === undefined ? 'any namespace' : namespace
     return `no pod in ${where} has or requests a sidecar; add the annotation squall.dev/inject: "true" to a pod template\n`
   }
-  const table = alignedLines([HEAD, ...reports.map(rowOf)])
-  const notes = statusNotes(status)
-  return `${table.join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`
+  const each = statusNotes(status)
+  const isListed = isAll || reports.length + each.length + 2 <= MAX_LINES
+  const rows = isListed ? reports.map(rowOf) : summedRows(reports)
+  const [head, ...lines] = alignedLines([HEAD, ...rows])
+  const table = isListed ? lines : limited(lines, 'groups of pods')
+  const notes = isListed ? each : limited(summedNotes(status), 'notes; --all lists each pod')
+  return `${[head, ...table].join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`
+}
+
+function limited(lines: readonly string[], what: string): readonly string[] {
+  if (lines.length <= MAX_PART) return lines
+  return [...lines.slice(0, MAX_PART), `and ${lines.length - MAX_PART} more ${what}`]
+}
+
+/** Joins the rows of pods that differ only in their names and counts. */
+function summedRows(reports: readonly SidecarReport[]): readonly (readonly string[])[] {
+  const groups = new Map<string, { rows: (readonly string[])[]; sampled: number }>()
+  for (const report of troubledFirst(reports)) {
+    const row = rowOf(report)
+    const key = JSON.stringify([row[0], ...row.slice(2, -1)])
+    const { rows, sampled } = groups.get(key) ?? { rows: [], sampled: 0 }
+    rows.push(row)
+    groups.set(key, { rows, sampled: sampled + sampledOf(report) })
+  }
+  return [...groups.values()].map(({ rows, sampled }) => {
+    const [namespace = '', , ...cells] = rows[0]!
+    if (rows.length === 1) return rows[0]!
+    const last = cells.at(-1) === '-' ? '-' : String(sampled)
+    return [namespace, `${rows.length} pods`, ...cells.slice(0, -1), last]
+  })
+}
+
+/** Joins the notes that pods have in common. */
+function summedNotes(status: Status): readonly string[] {
+  const groups = new Map<string, { note: string; pods: InjectedPod[] }>()
+  for (const report of troubledFirst(status.reports)) {
+    const { pod } = report
+    for (const note of notesOf(report)) {
+      const key = note.replaceAll(pod.name, '')
+      const group = groups.get(key) ?? { note, pods: [] }
+      group.pods.push(pod)
+      groups.set(key, group)
+    }
+  }
+  const notes = [...groups.values()].map(({ pods, note }) => withNames(pods, note))
+  return [...clusterNotes(status), ...notes]
+}
+
+function troubledFirst(reports: readonly SidecarReport[]): readonly SidecarReport[] {
+  return reports.toSorted((one, other) => Number(isTroubled(other)) - Number(isTroubled(one)))
+}
+
+/** Puts the names of pods before a note; lines of a note that go on have none. */
+function withNames(pods: readonly InjectedPod[], note: string): string {
+  if (note.startsWith('  ')) return note
+  const names = pods.slice(0, MAX_NAMES).map((pod) => plain(`${pod.namespace}/${pod.name}`))
+  const more = pods.length > MAX_NAMES ? ` and ${pods.length - MAX_NAMES} more` : ''
+  return `${names.join(', ')}${more}: ${note}`
 }
 
 /** Returns the notes below the table. */
 export function statusNotes(status: Status): readonly string[] {
-  const { reports, production, productionTrouble, servicesTrouble } = status
+  const notes = status.reports.flatMap((each) =>
+    notesOf(each).map((note) => withNames([each.pod], note)),
+  )
+  return [...clusterNotes(status), ...notes]
+}
+
+/** Returns the notes that are about no pod alone. */
+function clusterNotes({ production, productionTrouble, servicesTrouble }: Status) {
   const troubles = [productionTrouble, servicesTrouble].filter((each) => each !== undefined)
-  return [
-    ...production.map(productionNote),
-    ...reports.flatMap((each) => [...notesOf(each), ...warningsOf(each)]),
-    ...troubles.map(plain),
-  ]
+  return [...production.map(productionNote), ...troubles.map(plain)]
 }
 
 function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): string {
@@ -52,8 +116,12 @@ function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): 
   return `${head}: ${why}; end faults with ${asInvoked(`squall stop -n ${plain(namespace)}`)}`
 }
 
-export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] {
-  const sampled = rules.reduce((sum, rule) => sum + rule.sampled, 0)
+function sampledOf({ rules }: SidecarReport): number {
+  return rules.reduce((sum, rule) => sum + rule.sampled, 0)
+}
+
+export function rowOf(report: SidecarReport): readonly string[] {
+  const { pod, state, digest } = report
   const known = state !== undefined
   return [
     plain(pod.namespace),
@@ -63,27 +131,26 @@ export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly st
     known ? String(state.rules.count) : '-',
     // A digest that differs stands out.
     known ? `${shortDigest(state.rules.digest)}${digest === 'other' ? ' !' : ''}` : '-',
-    known ? String(sampled) : '-',
+    known ? String(sampledOf(report)) : '-',
   ]
 }
 
 function notesOf(report: SidecarReport): readonly string[] {
   const { pod, state, rules, trouble, digest, clock } = report
-  const name = `${plain(pod.namespace)}/${plain(pod.name)}`
-  if (state === undefined) return [`${name}: ${plain(trouble ?? 'not known')}`]
+  // Warnings that the pod keeps, which controllers show to nobody.
+  const warnings = report.warnings.map((each) => `warning: ${plain(each)}`)
+  if (state === undefined) return [plain(trouble ?? 'not known'), ...warnings]
   const notes: string[] = []
-  if (!state.armed) notes.push(`${name}: ${armedText(state)}`)
-  if (clock !== undefined) notes.push(`${name}: ${clock}`)
+  if (!state.armed) notes.push(armedText(state))
+  if (clock !== undefined) notes.push(clock)
   const last = state.lastReload
   if (last?.result === 'rejected') {
-    notes.push(`${name}: the latest rules are invalid; the previous rules stay active`)
+    notes.push('the latest rules are invalid; the previous rules stay active')
     for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
       notes.push(`  ${problemLine(each)}`)
     }
   } else if (digest === 'other') {
-    notes.push(
-      `${name}: its rules still differ from those of the configmap ${pod.rules?.configMap ?? ''}`,
-    )
+    notes.push(`its rules still differ from those of the configmap ${pod.rules?.configMap ?? ''}`)
   }
   const timed = rules.filter(
     ({ until, builtIn, phase }) => until !== null && !builtIn && phase !== 'disabled',
@@ -91,28 +158,21 @@ function notesOf(report: SidecarReport): readonly string[] {
   for (const { name: rule, phase, until, appliedAt } of timed.slice(0, MAX_RULES)) {
     const ends = phase === 'expired' ? 'expired' : 'ends'
     const from = appliedAt === null ? '' : `, applied ${appliedAt}`
-    notes.push(`${name}: ${rule} ${ends} ${until ?? ''}${from}`)
+    notes.push(`${rule} ${ends} ${until ?? ''}${from}`)
   }
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
     notes.push(
-      `${name}: the time counts from the start of each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`,
+      `the time counts from the start of each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`,
     )
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)
   if (idle.length > 0) {
     const named = idle.slice(0, MAX_RULES).map((rule) => `${rule.name} (${rule.phase})`)
     const more = idle.length > MAX_RULES ? `, and ${idle.length - MAX_RULES} more` : ''
-    notes.push(`${name}: sampled no call: ${named.join(', ')}${more}`)
+    notes.push(`sampled no call: ${named.join(', ')}${more}`)
   }
-  return notes
-}
-
-/** Returns the warnings that the pod keeps, which controllers show to nobody. */
-function warningsOf({ pod, warnings }: SidecarReport): readonly string[] {
-  return warnings.map(
-    (each) => `${plain(pod.namespace)}/${plain(pod.name)}: warning: ${plain(each)}`,
-  )
+  return [...notes, ...warnings]
 }
 
 /** Returns the whole status as JSON. */
