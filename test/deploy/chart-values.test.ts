@@ -47,7 +47,7 @@ describe('the chart', () => {
         .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], values)
       // Values below one of Kubernetes' own objects, or below a free-form value, have no default.
       const isFree =
-        /^(webhook\.resources|sidecar\.(defaults|resources)|certificates\.certManager\.issuerRef)\./.test(
+        /^(webhook\.resources|sidecar\.(defaults|resources)|certificates\.certManager\.issuerRef|validation\.policy)\./.test(
           key,
         )
       if (!isFree) expect(value, key).toBeDefined()

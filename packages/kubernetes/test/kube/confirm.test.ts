@@ -1,3 +1,4 @@
+// part: slow
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
