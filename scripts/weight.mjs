@@ -10,16 +10,16 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8964 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8966 },
   { name: 'filters', directories: ['src/filters'], budget: 6976 },
   { name: 'rules', directories: ['src/rules'], budget: 12701 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6131 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16932 },
+  { name: 'listener', directories: ['src/listener'], budget: 16935 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2801 },
   { name: 'cli', directories: ['src/cli'], budget: 3119 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15413 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15527 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32575 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
 ]

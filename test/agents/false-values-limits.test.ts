@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { type Reader, readText } from '../../src/base/text/written-values.ts'
+import { NUMBER, type Reader, readText } from '../../src/base/text/written-values.ts'
 import { Occurred, WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 import { closers } from '../support/closers.ts'
 import { lied, testLimits } from './false-value-limits.ts'
@@ -143,6 +143,24 @@ it('blocks a call that has too many numbers to look for a false value', async ()
   // Such a call is no proof of a use.
   expect(agent.faults.falseUses).toMatchObject([{ isUnread: true }])
   expect(agent.end()).toEqual(['not_seen'])
+})
+
+it('blocks such a call also where it uses another value that it may use', async () => {
+  const allowed = falsifies(', onUse: allow', 'match: { tool: get_price }')
+  const agent = opened(await shopAgent('json', [falsifies(), { ...allowed, name: 'allowed' }]))
+  await agent.call('get_quote', { id: 'Q-1' })
+  const { result: price } = await agent.call('get_price', { id: 'Q-2' })
+  const text = JSON.stringify(price)
+  const numbers = Array.from({ length: 20_000 }, (_, i) => 500_001 + i)
+  const { result } = await agent.call('pay', { text, numbers, amount: FALSE_PRICE })
+  expect(result).toMatchObject({ isError: true })
+  expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
+})
+
+it('leaves other readers of numbers at the start of their texts', () => {
+  const values = new WatchedValues<string>()
+  readText('12345 '.repeat(30_000), values)
+  expect([...'costs 4187.23'.matchAll(NUMBER)]).toHaveLength(1)
 })
 
 it('reads no more than a part of a message in a turn of the event loop', () => {

@@ -29,6 +29,9 @@
 {{- if not (and .Values.validation.rules.enabled .Values.webhook.readNamespaces) -}}
 {{- fail "validation.policy requires validation.rules.enabled and webhook.readNamespaces: the webhook checks rules, and labels of namespaces name their environments" -}}
 {{- end -}}
+{{- if ne .Values.validation.rules.failurePolicy "Fail" -}}
+{{- fail "validation.policy requires validation.rules.failurePolicy=Fail: without the webhook, rules would pass" -}}
+{{- end -}}
 {{- if not (and .Values.validation.policy.targets .Values.validation.policy.environments) -}}
 {{- fail "validation.policy requires targets and environments, as each policy does" -}}
 {{- end -}}

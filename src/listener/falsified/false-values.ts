@@ -137,9 +137,10 @@ export class FalseValues implements EvictableCache {
     this.#calls.set(call, { asker, owns })
     const reads = owns.map((own) => readCall(own, call, asker))
     const lies = new Set(reads.flatMap(({ used }) => used))
-    if (lies.size > 0) return this.#used([...lies], asker.hint)
+    const use = lies.size > 0 ? this.#used([...lies], asker.hint) : undefined
+    if (use?.isBlocked === true) return use
     const may = reads.flatMap(({ unread }) => unread).find((lie) => isBlocking(lie, asker.hint))
-    return may && { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true }
+    return may ? { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true } : use
   }
 
   /**
@@ -310,9 +311,11 @@ function respondedIn(
   const text = raw()
   if (text === undefined) readValue(result, values)
   else readText(text, values)
-  const found = [...(own.values.take() ?? [])]
+  const isCut = values.isDone
+  const found = [...(values.take() ?? [])]
   const again = own.again.get(call) ?? []
-  if (!isOpen || again === 'falsified' || fieldsOf(result)['isError'] === true) return
+  // The rest of a result may have the false value.
+  if (!isOpen || isCut || again === 'falsified' || fieldsOf(result)['isError'] === true) return
   for (const lie of lies) {
     const has = (isTrue: boolean) =>
       found.some((mark) => mark.lie === lie && mark.isTrue === isTrue)

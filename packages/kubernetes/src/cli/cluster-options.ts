@@ -73,14 +73,15 @@ export function clusterOf(
     asGroup: asGroups,
   }: Omit<Values<typeof CLUSTER_FLAGS>, 'selector'> &
     Several & { readonly selector?: string | undefined },
-  { env }: Context,
+  { env, names }: Context,
 ): ClusterOptions {
   const readToken = readTokenOf(adminReadTokenFile, env)
   return {
     namespace,
     kubeconfig,
     context,
-    contexts,
+    // A flag goes before a variable.
+    contexts: names('context') && !names('contexts') ? undefined : contexts,
     as,
     asGroups,
     selector,

@@ -17,6 +17,8 @@ export interface Observation {
 }
 
 const TIMEOUT_MS = 2_000
+/** The time for all ConfigMaps of a command. */
+const ALL_MS = 10_000
 
 /**
  * Annotates each ConfigMap with its observation, for GitOps tools. A failure is a warning: the
@@ -27,7 +29,13 @@ export async function writeObserved(
   observations: readonly Observation[],
 ): Promise<void> {
   if (run.signal.aborted || run.request.dryRun) return
-  const troubles = await inParallel(observations, (each) => annotate(run, each).catch(asKubeError))
+  const until = AbortSignal.timeout(ALL_MS)
+  const signal = AbortSignal.any([run.signal, until])
+  const troubles = await inParallel(observations, (each) =>
+    annotate({ ...run, signal }, each).catch((error: unknown) =>
+      signal.aborted ? new Error('the command ended') : asKubeError(error),
+    ),
+  )
   const trouble = troubles.find((each) => each !== undefined)
   if (trouble !== undefined)
     run.warn(`what sidecars confirmed was not recorded: ${trouble.message}`)

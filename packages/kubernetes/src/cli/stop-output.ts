@@ -38,6 +38,8 @@ export interface StopRun extends Rollout {
   by: string | undefined
   /** True when some pods, or namespaces of production, are not known. */
   isIncomplete: boolean
+  /** True until the pods with a sidecar have been listed. */
+  arePodsUnknown: boolean
   /** With `--production`, whether the pods of a namespace are stopped, by its name. */
   readonly isStopped: Map<string, boolean>
   readonly changes: Map<

@@ -53,6 +53,7 @@ export function stopCommand(
       at: new Date(),
       by: undefined,
       isIncomplete: false,
+      arePodsUnknown: true,
       isStopped: new Map(),
       changes: new Map(),
       progress: new Map(),
@@ -72,7 +73,14 @@ export function stopCommand(
 }
 
 /** Returns what the sidecars of each ConfigMap confirmed; of failed writes, nothing. */
-function observationsOf({ changes, progress, wanted: state }: StopRun): readonly Observation[] {
+function observationsOf({
+  changes,
+  progress,
+  wanted: state,
+  arePodsUnknown,
+}: StopRun): readonly Observation[] {
+  // Without its pods, nothing is known about a ConfigMap.
+  if (arePodsUnknown) return []
   const done = [...changes.values()].filter(({ change: made }) => OBSERVED.has(made))
   return done.map(({ ref }) => {
     const reads = ({ pod: { namespace, rules } }: AwaitedPod): boolean =>
@@ -105,6 +113,7 @@ async function act(run: StopRun): Promise<void> {
   const first = await list().catch((error: unknown) =>
     incomplete(run, `the pods with a sidecar are unknown: ${asKubeError(error).message}`),
   )
+  run.arePodsUnknown = first === undefined
   await rejectResumes(run, first ?? [])
   await changeFor(first ?? [])
   if (first === undefined || limit.aborted) return

@@ -90,8 +90,9 @@ pods are annotated so that the kubelet delivers it at once.`,
   start: async (request) => {
     const { applyCommand } = await import('../cli/apply.ts')
     const { inContexts } = await import('../cli/contexts.ts')
-    // Standard input can be read once.
-    return inContexts(request, applyCommand, { conflict: request.file === '-' && '-f -' })
+    // Standard input can be read once, and one Prometheus may have pods of the same names.
+    const conflict = request.file === '-' ? '-f -' : request.confirm !== undefined && '--confirm'
+    return inContexts(request, applyCommand, { conflict })
   },
 })
 

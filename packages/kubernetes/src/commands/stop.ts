@@ -141,6 +141,7 @@ async function start(request: AnyRequest): Promise<number> {
     const { stopCommand } = await import('../cli/stop.ts')
     return (await import('../cli/contexts.ts')).inContexts(request, stopCommand, {
       isParallel: true,
+      conflict: request.confirm !== undefined && '--confirm',
     })
   }
   const { endpoints, change, json } = request
@@ -181,8 +182,9 @@ function localChange(
 
 /** Returns true where a flag or its variable says which cluster, or which pods of it. */
 function choosesCluster(flags: Values<typeof COMMON_FLAGS>): boolean {
-  const { namespace, context, kubeconfig, selector, allNamespaces, dryRun } = flags
-  return allNamespaces || dryRun || (namespace ?? context ?? kubeconfig ?? selector) !== undefined
+  const { namespace, context, contexts, kubeconfig, selector, allNamespaces, dryRun } = flags
+  const named = namespace ?? context ?? contexts ?? kubeconfig ?? selector
+  return allNamespaces || dryRun || named !== undefined
 }
 
 function parseReason({ text, source }: FlagInput): string {

@@ -165,6 +165,11 @@ function backupOf(configMap: Fields): Backup | undefined {
   return { text: before, existed }
 }
 
+/** Returns true for a backup that restores a text. */
+export function hasText(backup: string | undefined): boolean {
+  return backup !== undefined && fieldsOf(jsonOf(Buffer.from(backup)))['text'] != null
+}
+
 /** Returns true for the text that a backup restores. */
 export function isBackup(backup: string | undefined, text: string): boolean {
   return backup !== undefined && fieldsOf(jsonOf(Buffer.from(backup)))['text'] === text

@@ -130,6 +130,9 @@ export function writtenAt(configMap: Fields | undefined, key: string): number | 
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
+/** Clients may write later times into an object. */
+const MAX_AHEAD_MS = 60_000
+
 /**
  * Returns the time of the API server, which notes it in a changed object before admission; that of
  * this process where it does not.
@@ -137,7 +140,8 @@ export function writtenAt(configMap: Fields | undefined, key: string): number | 
 export function serverTime(object: Fields): number {
   const times = managedFields(object).map(({ time }) => Date.parse(textOf(time) ?? ''))
   const known = times.filter((at) => Number.isFinite(at))
-  return known.length === 0 ? Date.now() : Math.max(...known)
+  const latest = Date.now() + MAX_AHEAD_MS
+  return known.length === 0 ? Date.now() : Math.min(Math.max(...known), latest)
 }
 
 function managedFields(object: Fields | undefined): readonly Fields[] {

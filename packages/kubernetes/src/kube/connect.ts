@@ -37,6 +37,7 @@ export function connectKube({
   as,
   asGroups = [],
 }: Connection): KubeClient {
+  if (as === undefined && asGroups.length > 0) throw configError('--as-group needs --as')
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   const paths = kubeconfigPaths(kubeconfig, env)
   const access =

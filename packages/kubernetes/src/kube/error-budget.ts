@@ -17,11 +17,8 @@ export async function decideQueries(
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const scopes = scopesOf(budget, chaos)
-  for (const scope of scopes) {
-    const denial = await decideQuery(scope, scopes[1], signal)
-    if (denial !== undefined) return denial
-  }
-  return undefined
+  const denials = scopes.map((scope) => decideQuery(scope, scopes[1], signal))
+  return (await Promise.all(denials)).find((each) => each !== undefined)
 }
 
 async function decideQuery(

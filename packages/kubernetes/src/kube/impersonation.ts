@@ -1,10 +1,16 @@
 import { type Fields, fieldsOf, textOf } from '#base'
+import { configError } from './cluster-access.ts'
 
 /** The headers by which an API server takes a user for another one. */
 export type Impersonation = Readonly<Record<string, string | readonly string[]>>
 
 /** Returns the headers for a user, as a kubeconfig describes it. */
 export function impersonationOf(user: Fields): Impersonation | undefined {
+  for (const key of ['as', 'as-uid']) {
+    // Without its header, the command would act with all rights of the user.
+    if (user[key] !== undefined && textOf(user[key]) === undefined)
+      throw configError(`${key} of the user is not a text; write it in quotes`)
+  }
   const extra = Object.entries(fieldsOf(user['as-user-extra']))
   const headers = [
     ['impersonate-user', textOf(user['as']) ?? []],

@@ -14,8 +14,8 @@ export function proxyOf(
   env: Readonly<Record<string, string | undefined>>,
 ): URL | undefined {
   const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
-  const text = env[name] ?? env[name.toLowerCase()] ?? ''
-  const excluded = (env['NO_PROXY'] ?? env['no_proxy'] ?? '').split(',')
+  const text = env[name] || env[name.toLowerCase()] || ''
+  const excluded = (env['NO_PROXY'] || env['no_proxy'] || '').split(',')
   const direct = ['localhost', '127.0.0.0/8', '::1/128', ...excluded]
   if (text === '' || direct.some((each) => covers(each.trim().toLowerCase(), server))) {
     return undefined

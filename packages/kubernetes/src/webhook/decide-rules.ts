@@ -2,7 +2,7 @@ import { type Fields, instantText, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { sawBudget } from '../kube/budget.ts'
-import { BACKUP_KEY, isBackup } from '../kube/claimed-rules.ts'
+import { BACKUP_KEY, hasText, isBackup } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
@@ -19,6 +19,8 @@ export interface RulesParts extends Pick<
   readonly checker: RulesChecker
 }
 
+const FORGED = `${BACKUP_KEY} has rules that this ConfigMap did not have; experiments write this key, so remove it`
+
 /** Decides about a labelled ConfigMap: checks its rules as `squall validate` and `apply` do. */
 export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
   return guarded('these rules', async () => {
@@ -29,6 +31,7 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
     const changed = changedRules(object, oldObject)
     const keeps = keepsStops(object, oldObject)
+    if (isForged(object, isSame ? oldObject : undefined)) return denied('invalid_rules', FORGED)
     // A stop has to be accepted whatever the rules are.
     if (isSame && changed.length === 0 && keeps) return notChecked('unchanged')
     const keys = configMapKeys(object)
@@ -91,6 +94,15 @@ export function changedRules(object: Fields, oldObject: Fields | undefined): rea
 export function isRestored([, text]: Rules, object: Fields, oldObject: Fields | undefined) {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
   return now[BACKUP_KEY] === undefined && isBackup(before[BACKUP_KEY], text)
+}
+
+/** Returns true for a backup of rules that were not there: restored, they would pass as old ones. */
+function isForged(object: Fields, oldObject: Fields | undefined): boolean {
+  const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
+  const backup = now[BACKUP_KEY]
+  if (backup === before[BACKUP_KEY] || !hasText(backup)) return false
+  const texts = [...configMapKeys(oldObject ?? {}).values()]
+  return !texts.some((bytes) => isBackup(backup, Buffer.from(bytes).toString('utf8')))
 }
 
 /** Returns why the policy does not allow the rules that were not there before. */

@@ -101,3 +101,27 @@ test.each([
   expect(stderr).toContain(wrong)
   expect(code).toBe(2)
 })
+
+test('a stop by SQUALL_CONTEXTS reaches the clusters, and no sidecar of this machine', async () => {
+  const { east, west, file } = await stage()
+  const env = { KUBECONFIG: file, SQUALL_CONTEXTS: 'east,west', SQUALL_ADMIN_TOKEN: 'a'.repeat(32) }
+  const { code, stdout } = await startProgram(['stop'], env, { here: true })
+  expect(code, stdout).toBe(0)
+  for (const shop of [east, west]) expect(shop.rules()).toHaveProperty('squall-stop')
+  const one = await startProgram(['resume', '--context', 'east'], env, { here: true })
+  expect(one.code, one.stdout).toBe(0)
+  const stops = [east, west].map((shop) => JSON.stringify(shop.rules()['squall-stop']))
+  expect(stops[0]).not.toBe(stops[1])
+  expect(
+    await startProgram(['status', '-n', 'shop', '--context', 'east'], env, { here: true }),
+  ).toMatchObject({ stdout: expect.not.stringContaining('stopped') as string })
+})
+
+test('--contexts and --confirm contradict each other: pods of two clusters may have one name', async () => {
+  const { file } = await stage()
+  const monitor = ['--confirm', 'prometheus=http://127.0.0.1:1']
+  const args = ['stop', '-n', 'shop', '--kubeconfig', file, '--contexts', 'east', ...monitor]
+  const { code, stderr } = await startProgram(args, {}, { here: true })
+  expect(code).toBe(2)
+  expect(stderr).toContain('--contexts and --confirm contradict each other')
+})

@@ -5,6 +5,7 @@ import { connectKube } from '../../src/kube/connect.ts'
 import { NAMESPACES } from '../../src/kube/resources.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { kubeconfigText, startCluster, TOKEN } from '../../../../test/support/cluster.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
 
 const opened = closers()
@@ -59,6 +60,23 @@ test('a kubeconfig and the flags name the user to impersonate; the flags replace
     'impersonate-group: a',
     'impersonate-group: b',
   ])
+})
+
+test.each([
+  [{ as: 1000 }, 'as of the user is not a text; write it in quotes'],
+  [{ as: 'me', 'as-uid': 7 }, 'as-uid of the user is not a text; write it in quotes'],
+])('the user %j of a kubeconfig is rejected, and nothing is done as oneself', async (user, why) => {
+  const cluster = opened(await startCluster('api'))
+  const kubeconfig = join(cluster.directory, 'as')
+  await writeFile(kubeconfig, kubeconfigText(cluster.api, { token: 'mine', ...user }))
+  const connect = () => connectKube({ kubeconfig, context: undefined, env: {}, version: 'test' })
+  expect(connect).toThrow(why)
+})
+
+test('--as-group without --as is rejected', async () => {
+  const args = ['status', '-n', 'shop', '--as-group', 'a']
+  const { code, stderr } = await startProgram(args, {}, { here: true })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--as-group needs --as')])
 })
 
 test('commands impersonate by --as and --as-group, also where they forward a port', async () => {

@@ -65,6 +65,18 @@ test('a dry run, and rules that nobody waits for, leave the annotation as it is'
   expect(observed(shop)).toBeUndefined()
 })
 
+test('a stop whose pods are unknown leaves the annotation as it is', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  shop.api.before = chained(shop, ({ method, path }) =>
+    method === 'GET' && path.endsWith('/pods') ? 403 : undefined,
+  )
+  const { err } = await shop.stop('-n', 'shop', '--timeout', '2s')
+  expect(err).toContain('the pods with a sidecar are unknown')
+  expect(shop.rules()).toHaveProperty('squall-stop')
+  expect(observed(shop)).toBeUndefined()
+})
+
 test('a command whose annotation is denied succeeds, with a warning', async () => {
   const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')

@@ -51,8 +51,10 @@ async function start(policy: string | undefined, environment: string | undefined
   if (policy !== undefined) await writeFile(file, policy)
   const webhook = { policyFile: file, readNamespaces: true }
   const staged = opened(await startSquall({ webhook, client: cluster.client }))
-  const ask = (data: Data, old?: Data, namespace = 'shop'): Promise<Verdict> => {
-    const map = (of: Data): object => ({ metadata: { name: 'rules', labels: LABELS }, data: of })
+  const ask = (data: Data, old?: Data, namespace = 'shop', time?: string): Promise<Verdict> => {
+    const managedFields = time === undefined ? [] : [{ manager: 'me', time }]
+    const metadata = { name: 'rules', labels: LABELS, managedFields }
+    const map = (of: Data): object => ({ metadata, data: of })
     const resource = { group: '', version: 'v1', resource: 'configmaps' }
     const update = old && { operation: 'UPDATE', oldObject: map(old) }
     const request = { resource, namespace, ...update }
@@ -180,6 +182,32 @@ test('a stop, rules that were there before and those that an experiment restores
       allowed: false,
     })
   }
+})
+
+test('rules pass as restored ones only if the ConfigMap had them before', async () => {
+  const { ask } = await start(POLICY)
+  const [wide, own] = [rules({ percent: '90%' }), rules({})]
+  const backupOf = (text: string | null) => JSON.stringify({ text, existed: true })
+  const denied = {
+    allowed: false,
+    status: { message: expect.stringContaining('backup') as string },
+  }
+  for (const before of [{}, { 'a.yaml': own }]) {
+    const forged = { ...before, 'squall-experiment-backup': backupOf(wide) }
+    expect(await ask(forged, before)).toMatchObject(denied)
+    expect(await ask(forged)).toMatchObject(denied)
+  }
+  const claimed = { 'a.yaml': rules({}, {}), 'squall-experiment-backup': backupOf(own) }
+  expect(await ask(claimed, { 'a.yaml': own })).toMatchObject({ allowed: true })
+  const created = { 'a.yaml': own, 'squall-experiment-backup': backupOf(null) }
+  expect(await ask(created)).toMatchObject({ allowed: true })
+})
+
+test('a later time in the ConfigMap makes no rule end in time', async () => {
+  const { ask } = await start(`${POLICY}maxDuration: 30m\nrequireUntil: true\n`)
+  const far = rules({ until: inMinutes(600) })
+  const verdict = await ask({ 'a.yaml': far }, undefined, 'shop', inMinutes(590))
+  expect(verdict).toMatchObject({ allowed: false })
 })
 
 test('a changed policy applies at the next review', async () => {
