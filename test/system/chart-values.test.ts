@@ -52,6 +52,10 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
       `${POLICY},validation.policy.targets={*},validation.policy.requireUntil=true,validation.rules.anchor=false`,
       'validation.policy.requireUntil requires validation.rules.anchor',
     ],
+    [
+      `${POLICY},validation.policy.targets={*}`,
+      'validation.policy requires validation.rules.failurePolicy=Fail',
+    ],
     ['networkPolicy.apiServerPorts={http}', '/networkPolicy/apiServerPorts/0'],
     ['monitoring.rules=true', '/monitoring/rules'],
     ['monitoring.interval=often', '/monitoring/interval'],

@@ -29,14 +29,14 @@
 {{- if not (and .Values.validation.rules.enabled .Values.webhook.readNamespaces) -}}
 {{- fail "validation.policy requires validation.rules.enabled and webhook.readNamespaces: the webhook checks rules, and labels of namespaces name their environments" -}}
 {{- end -}}
-{{- if ne .Values.validation.rules.failurePolicy "Fail" -}}
-{{- fail "validation.policy requires validation.rules.failurePolicy=Fail: without the webhook, rules would pass" -}}
-{{- end -}}
 {{- if not (and .Values.validation.policy.targets .Values.validation.policy.environments) -}}
 {{- fail "validation.policy requires targets and environments, as each policy does" -}}
 {{- end -}}
 {{- if and .Values.validation.policy.requireUntil (not .Values.validation.rules.anchor) -}}
 {{- fail "validation.policy.requireUntil requires validation.rules.anchor: without appliedAt, rules with for: have no end" -}}
+{{- end -}}
+{{- if ne .Values.validation.rules.failurePolicy "Fail" -}}
+{{- fail "validation.policy requires validation.rules.failurePolicy=Fail: without the webhook, rules would pass" -}}
 {{- end -}}
 {{- end -}}
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
