@@ -1,6 +1,8 @@
 // part: prometheus
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import {
   dashboards,
   isElsewhere,
@@ -32,6 +34,14 @@ const ROUNDS = 240
 const CALLS = (WARM_ROUNDS + ROUNDS) * 8 * 2
 const records = prometheusRules().flatMap(({ record }) => record ?? [])
 const WORKLOAD = { namespace: 'shop', workload: 'tools' }
+
+/** The queries of an AnalysisTemplate, or of a MetricTemplate. */
+interface CanarySpec {
+  readonly metrics?: readonly {
+    readonly provider: { readonly prometheus: { readonly query: string } }
+  }[]
+  readonly query?: string
+}
 
 let stage: Stage
 let prometheus: Prometheus
@@ -130,6 +140,45 @@ describe('what was injected', () => {
     told.push(...[...real].map(([tool, value]) => [`${tool}/real`, value]))
     expect(Object.fromEntries(told)).toEqual(Object.fromEntries(errors))
     expect(sum(errors, '/real')).toBeGreaterThan(100)
+  })
+})
+
+describe('the queries of canaries', () => {
+  const texts = ['argo-rollouts', 'flagger'].map((name) =>
+    readFileSync(new URL(`../../deploy/examples/${name}.yaml`, import.meta.url), 'utf8'),
+  )
+  const [analysis, template] = texts.map((text) => parse(text) as { spec: CanarySpec })
+  const metrics = analysis!.spec.metrics!.map(({ provider }) => provider.prometheus.query)
+  const queries = [...metrics, template!.spec.query!]
+
+  it('choose the pods of the canary', () => {
+    const chosen = (pod: string): readonly boolean[] =>
+      queries.map((query) => {
+        const [, text = ''] = /pod=~"([^"]+)"/.exec(query)!
+        const pods = text
+          .replace('{{args.hash}}', '7d9f8c6b54')
+          .replace('{{ target }}', 'mcp-server')
+        return new RegExp(`^(?:${pods})$`).test(pod)
+      })
+    expect(chosen('mcp-server-7d9f8c6b54-x2x4z')).toEqual([true, true, true])
+    expect(chosen('mcp-server-primary-5c6b7d8f9-abcde')).toEqual([false, false, false])
+  })
+
+  it('have the errors that clients saw', async () => {
+    const values = queries.map(async (query) => {
+      const own = query
+        .replaceAll(/pod=~"[^"]+"/g, 'pod=~"tools-.+"')
+        .replaceAll('{{ namespace }}', 'shop')
+        .replaceAll(/\[(?:2m|\{\{ interval \}\})\]/g, '[5m]')
+      expect(own).not.toContain('{{')
+      const [series] = await prometheus.instant(own, loaded)
+      return series!.values[0]!
+    })
+    const [injected, share, percent] = await Promise.all(values)
+    const real = sum(seen.errors, '/real') / sum(seen.calls)
+    expect(injected).toBeGreaterThan(100)
+    expect(share).toBeCloseTo(real, 1)
+    expect(percent! / 100).toBeCloseTo(share!, 9)
   })
 })
 
