@@ -1,9 +1,9 @@
-import { instantText } from '#base'
+import { fieldsOf, instantText, parsedJson } from '#base'
 import { countedPods, isEnough, type Progress } from '../kube/await-rules.ts'
 import { configMapKeys, expectedDigest, WHOLE_MOUNT } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
 import { asKubeError, isKubeError } from '../kube/kube-error.ts'
-import { CONFIG_MAPS, describe, pathOf } from '../kube/resources.ts'
+import { CONFIG_MAPS, describe, metadataOf, pathOf } from '../kube/resources.ts'
 import type { ConfigMapRef } from '../kube/stop-sidecars.ts'
 import type { Rollout } from './rollout.ts'
 
@@ -58,7 +58,11 @@ async function annotate(
     confirmed: counted.filter((each) => each.state === state).length,
     time: instantText(Math.floor(client.now() / 1000) * 1000),
   }
-  const annotations = { [`${request.cluster.prefix}observed`]: JSON.stringify(observed) }
+  const key = `${request.cluster.prefix}observed`
+  const before = fieldsOf(parsedJson(metadataOf(found ?? {}).annotations[key] ?? ''))
+  // A stop that is repeated every minute writes nothing more.
+  if (JSON.stringify({ ...before, time: observed.time }) === JSON.stringify(observed)) return
+  const annotations = { [key]: JSON.stringify(observed) }
   await client
     .request({
       method: 'PATCH',
