@@ -163,6 +163,11 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/guides/apply.md', command: /./, by: 'cluster-docs.test.ts' },
   { page: 'docs/guides/attach.md', command: /./, by: 'cluster-docs.test.ts' },
   {
+    page: 'docs/guides/gateway.md',
+    command: /./,
+    because: 'needs a cluster; tests of the examples run what the pod runs',
+  },
+  {
     page: 'docs/guides/admission-policies.md',
     command: /validating-admission-policies/,
     by: 'admission-policies.test.ts',
