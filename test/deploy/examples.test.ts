@@ -90,7 +90,7 @@ describe('the example of a gateway', () => {
     const status = { containerStatuses: [{ name: 'squall', state: { running: {} } }] }
     const pod = { metadata: { ...metadata, name: 'g', namespace: 'shop' }, spec, status }
     expect(metadata).toMatchObject({ labels: { 'squall.dev/sidecar': 'gateway' } })
-    expect(readInjectedPod(pod as never, 'squall.dev/')).toMatchObject({
+    expect(readInjectedPod(pod, 'squall.dev/')).toMatchObject({
       sidecar: 'running',
       mode: 'gateway',
       version,

@@ -230,7 +230,7 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     ]
     for (const [stop, ...before] of ends) {
       expect(await as('writer', stop, ...before)).toContain(
-        'only who may resume stops of squall.dev may end a stop',
+        'ending a stop needs the verb resume on stops.squall.dev',
       )
       expect(await as('owner', stop, ...before)).toBe('allowed')
     }

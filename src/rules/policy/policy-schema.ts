@@ -56,7 +56,7 @@ const policy = section({
     description: 'Sections that each plan must have, with at least one limit.',
   }),
   firstStage: percentage({ default: 10, description: 'Maximum of the first stage.' }),
-  maxPercent: percentage({ default: 50, description: 'Maximum of the last stage.' }),
+  maxPercent: percentage({ default: 50, description: 'Maximum of each stage.' }),
   maxDuration: duration({ default: '30m', description: 'Maximum time of all stages together.' }),
   requireUntil: Type.Boolean({
     default: false,

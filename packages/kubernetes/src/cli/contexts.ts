@@ -5,7 +5,7 @@ import { FAILED, jsonText, type Outputs } from './rollout.ts'
 
 /**
  * Runs a command in each context of --contexts, or else once; returns the worst exit code. An error
- * in one cluster keeps the command from no other. `conflict` is a flag that rules out --contexts.
+ * in one cluster does not stop the others. `conflict` is a flag that rules out --contexts.
  */
 export async function inContexts<
   Request extends { readonly cluster: ClusterOptions; readonly json: boolean },

@@ -1,6 +1,6 @@
 import { NoSmallFileError, readSmallFile } from '#base'
 import type { Impersonation } from './impersonation.ts'
-import { KubeError } from './kube-error.ts'
+import { configError } from './kube-error.ts'
 
 export interface Credentials {
   readonly token?: string | undefined
@@ -34,11 +34,6 @@ export interface ClusterAccess {
 const MAX_BYTES = 4 * 1024 * 1024
 /** Kubelet renews a token well before it expires. */
 const READ_AGAIN_MS = 60_000
-
-/** Makes the error of a kubeconfig or service account that cannot be used. */
-export function configError(message: string): KubeError {
-  return new KubeError('config', message)
-}
 
 /** Reads a file that access to the cluster depends on. Throws nothing but a `KubeError`. */
 export function readKubeFile(path: string, what: string): string {

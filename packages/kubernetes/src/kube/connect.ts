@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
-import { type ClusterAccess, configError, readKubeFile, TokenFile } from './cluster-access.ts'
+import { type ClusterAccess, readKubeFile, TokenFile } from './cluster-access.ts'
 import { impersonationOf } from './impersonation.ts'
 import { KubeClient } from './kube-client.ts'
+import { configError } from './kube-error.ts'
 import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

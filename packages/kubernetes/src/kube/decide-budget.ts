@@ -66,33 +66,39 @@ export function scopesOf(budget: Fields, chaos: NewChaos): readonly [BudgetScope
  * when. A budget that cannot be understood allows nothing.
  */
 export function decideBudget(budget: Fields, chaos: NewChaos): string | undefined {
-  const unknown = Object.keys(textsOf(budget['data'])).find((key) => !KEY.test(key))
-  if (unknown !== undefined) {
-    return `its key ${foreign(unknown)} is not ${KEYS}, with a namespace as in freeze.shop`
-  }
-  const [own, cluster] = scopesOf(budget, chaos)
-  for (const scope of [own, cluster]) {
-    const denial = misformed(scope) ?? decideFreeze(scope)
-    if (denial !== undefined) return denial
-  }
+  const scopes = scopesOf(budget, chaos)
+  const [own, cluster] = scopes
+  const denial = invalidBudget(budget, scopes) ?? decideFreeze(own) ?? decideFreeze(cluster)
+  if (denial !== undefined) return denial
   // The windows of a namespace replace those of the cluster.
   return decideWindows(own.get('windows') === undefined ? cluster : own)
 }
 
 /** Decides whether the sidecars of new pods may take temporary faults; returns why not. */
 export function decideTemporaryFaults(budget: Fields, chaos: NewChaos): string | undefined {
-  const [own, cluster] = scopesOf(budget, chaos)
+  const scopes = scopesOf(budget, chaos)
+  const [own, cluster] = scopes
+  const invalid = invalidBudget(budget, scopes)
+  if (invalid !== undefined) return invalid
   const name = 'temporaryFaults'
   const { get, suffix, author } = own.get(name) ? own : cluster
   if (get(name) === 'true') return undefined
   return `sidecars take no temporary faults unless ${name}${suffix} was true when their pod was created${author(name)}`
 }
 
-function misformed({ get, suffix }: BudgetScope): string | undefined {
-  const found = FORMS.find(([name, form]) => get(name) && !form.test(get(name) ?? ''))
-  if (found === undefined) return undefined
-  const [name, , wanted] = found
-  return `its ${name}${suffix} ${quoted(get(name) ?? '')} is not ${wanted}`
+/** Returns the first error of a budget, which then allows nothing. */
+function invalidBudget(budget: Fields, scopes: readonly BudgetScope[]): string | undefined {
+  const unknown = Object.keys(textsOf(budget['data'])).find((key) => !KEY.test(key))
+  if (unknown !== undefined) {
+    return `its key ${foreign(unknown)} is not ${KEYS}, with a namespace as in freeze.shop`
+  }
+  for (const { get, suffix } of scopes) {
+    for (const [name, form, wanted] of FORMS) {
+      const text = get(name)
+      if (text && !form.test(text)) return `its ${name}${suffix} ${quoted(text)} is not ${wanted}`
+    }
+  }
+  return undefined
 }
 
 function decideFreeze({ chaos: { now }, suffix, get, author }: BudgetScope): string | undefined {

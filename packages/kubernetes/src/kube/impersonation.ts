@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, textOf } from '#base'
-import { configError } from './cluster-access.ts'
+import { configError } from './kube-error.ts'
 
 /** The headers by which an API server takes a user for another one. */
 export type Impersonation = Readonly<Record<string, string | readonly string[]>>

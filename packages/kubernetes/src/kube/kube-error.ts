@@ -42,6 +42,11 @@ export function asKubeError(error: unknown): KubeError {
   throw error
 }
 
+/** Makes the error of a kubeconfig or service account that cannot be used. */
+export function configError(message: string): KubeError {
+  return new KubeError('config', message)
+}
+
 /** Returns true for an error of one of the kinds. */
 export function isKubeError(
   error: unknown,

@@ -14,14 +14,13 @@ import {
 import {
   checkedToken,
   type ClusterAccess,
-  configError,
   type CredentialSource,
   readKubeFile,
   TokenFile,
   type Credentials,
 } from './cluster-access.ts'
 import { impersonationOf } from './impersonation.ts'
-import { KubeError } from './kube-error.ts'
+import { configError, KubeError } from './kube-error.ts'
 import { parseProxy, proxyOf } from './proxy.ts'
 import { spawn } from 'node:child_process'
 

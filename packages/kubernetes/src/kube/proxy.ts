@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { configError } from './cluster-access.ts'
+import { configError } from './kube-error.ts'
 
 /** Parses the URL of a proxy; `where` names its source. Throws a `KubeError`, without the URL. */
 export function parseProxy(text: string, where: string): URL {

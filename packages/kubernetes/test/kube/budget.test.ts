@@ -247,6 +247,8 @@ test('the webhook takes the note of a budget on a ConfigMap for an unreadable on
 test.each([
   [undefined, undefined],
   [{ 'temporaryFaults.shop': 'true' }, undefined],
+  [{ temporaryFaults: 'true', freezze: 'true' }, 'its key freezze is not'],
+  [{ temporaryFaults: 'true', experiments: 'two' }, 'its experiments "two" is not a number'],
   [{ temporaryFaults: 'true', 'temporaryFaults.shop': 'false' }, 'temporaryFaults.shop was true'],
   [{ by: 'sre $(POD_IP)' }, 'temporaryFaults was true when their pod was created; set by sre $$('],
 ])('with the budget %j, a new pod takes temporary faults unless: %s', async (data, why) => {
