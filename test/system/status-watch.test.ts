@@ -65,7 +65,7 @@ test('squall status --watch is a screen that follows the pods and their number, 
   const terminal = opened(await startTerminal(80, 24))
   const squall = await shop.addPod('shop-1')
   await terminal.enter(
-    `${process.execPath} ${MAIN} status --watch --kubeconfig ${shop.kubeconfig}; echo en"ded" $?`,
+    `${process.execPath} ${MAIN} status --watch --all --kubeconfig ${shop.kubeconfig}; echo en"ded" $?`,
   )
   await terminal.shows(/^ NAMESPACE +POD +MODE[^]*shop-1 +redirect +armed[^]*Ctrl-C ends/m)
   expect(await terminal.tell('#{alternate_on} #{cursor_flag}')).toBe('1 0')
