@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { type Fields, fieldsOf, listOf, readUpTo } from '#base'
 import { type BudgetScope, type NewChaos, scopesOf } from './decide-budget.ts'
 import { jsonOf } from './kube-error.ts'
@@ -53,6 +52,8 @@ async function queryValue(
   const url = new URL(base)
   url.pathname = `${base.pathname.replace(/\/+$/, '')}/api/v1/query`
   url.search = new URLSearchParams({ query }).toString()
+  // Loaded late: commands start with this file, and few clusters have a query.
+  const { request } = await import('undici')
   const limit = AbortSignal.timeout(BUDGET_TIMEOUT_MS)
   try {
     const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
