@@ -19,7 +19,7 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2801 },
   { name: 'cli', directories: ['src/cli'], budget: 3119 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15537 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15525 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32575 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
 ]

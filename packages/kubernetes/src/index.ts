@@ -34,7 +34,7 @@ export { connectKube } from './kube/connect.ts'
 export { inParallel } from './kube/in-parallel.ts'
 export type { InjectedPod, RulesConfigMap } from './kube/injected-pod.ts'
 export type { KubeClient, KubeRequest } from './kube/kube-client.ts'
-export { asKubeError, isHopeless, isKubeError, jsonOf, KubeError } from './kube/kube-error.ts'
+export { asKubeError, isHopeless, isKubeError, KubeError } from './kube/kube-error.ts'
 export { findArmedProduction } from './kube/production-namespaces.ts'
 export {
   CONFIG_MAPS,

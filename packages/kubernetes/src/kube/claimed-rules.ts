@@ -1,8 +1,8 @@
-import { type Fields, fieldsOf, foreign, sha256Of, textOf, textsOf } from '#base'
+import { type Fields, fieldsOf, foreign, parsedJson, sha256Of, textOf, textsOf } from '#base'
 import { budgetAnnotation } from './budget.ts'
 import { changeConfigMap, textBefore } from './config-map-rules.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, jsonOf, retryConflicts } from './kube-error.ts'
+import { isKubeError, retryConflicts } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits, metadataOf } from './resources.ts'
 
 /** The key of a ConfigMap that an experiment replaces. */
@@ -47,7 +47,7 @@ export const BACKUP_KEY = 'squall-experiment-backup'
 /** Returns the claim of a ConfigMap. */
 export function claimOf(configMap: Fields | undefined, prefix: string): Claim | undefined {
   const text = metadataOf(configMap ?? {}).annotations[annotationOf({ prefix })]
-  const fields = textsOf(jsonOf(Buffer.from(text ?? '')))
+  const fields = textsOf(parsedJson(text ?? ''))
   const { id, by, until, key, digest } = fields
   if (!id || !by || !until || !key || !digest) return undefined
   return { id, by, until, key, digest }
@@ -158,21 +158,16 @@ function isUnchanged(configMap: Fields | undefined, claim: Claim): boolean {
 
 function backupOf(configMap: Fields): Backup | undefined {
   const text = textOf(fieldsOf(configMap['data'])[BACKUP_KEY])
-  const { text: before, existed } = fieldsOf(jsonOf(Buffer.from(text ?? '')))
+  const { text: before, existed } = fieldsOf(parsedJson(text ?? ''))
   if (typeof existed !== 'boolean' || (before !== null && typeof before !== 'string')) {
     return undefined
   }
   return { text: before, existed }
 }
 
-/** Returns true for a backup that restores a text. */
-export function hasText(backup: string | undefined): boolean {
-  return backup !== undefined && fieldsOf(jsonOf(Buffer.from(backup)))['text'] != null
-}
-
-/** Returns true for the text that a backup restores. */
-export function isBackup(backup: string | undefined, text: string): boolean {
-  return backup !== undefined && fieldsOf(jsonOf(Buffer.from(backup)))['text'] === text
+/** Returns the text that a backup restores. */
+export function restoredText(backup: string | undefined): unknown {
+  return fieldsOf(parsedJson(backup ?? ''))['text']
 }
 
 function annotationOf({ prefix }: Pick<ClaimedKey, 'prefix'>): string {

@@ -1,8 +1,8 @@
-import { type Fields, foreign, instantText, textsOf } from '#base'
+import { type Fields, foreign, instantText, parsedJson, textsOf } from '#base'
 import { changeConfigMap } from './config-map-rules.ts'
 import { type NewChaos, scopesOf } from './decide-budget.ts'
 import type { KubeClient } from './kube-client.ts'
-import { jsonOf, retryConflicts } from './kube-error.ts'
+import { retryConflicts } from './kube-error.ts'
 import { CONFIG_MAPS, type Limits } from './resources.ts'
 
 /** The ConfigMap that has a key for each experiment of the last hour, beside the budget. */
@@ -65,7 +65,7 @@ export async function enterExperiment(
 }
 
 function entryOf(id: string, text: string): readonly Entry[] {
-  const { namespace, by, at, until } = textsOf(jsonOf(Buffer.from(text)))
+  const { namespace, by, at, until } = textsOf(parsedJson(text))
   const [begin, end] = [Date.parse(at ?? ''), Date.parse(until ?? '')]
   if (!namespace || !by || Number.isNaN(begin + end)) return []
   return [{ id, namespace, by, at: begin, until: end }]

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from '#base'
+import { type Fields, fieldsOf, listOf, parsedJson, textOf, textsOf } from '#base'
 import {
   ADMIN_PORT_NAME,
   LABELS_VARIABLE,
@@ -131,12 +131,8 @@ function statusOf(
   text: string | undefined,
   container: Fields | undefined,
 ): Pick<InjectedPod, 'mode' | 'version' | 'warnings' | 'ports'> {
-  let status: Fields = {}
-  try {
-    status = fieldsOf(JSON.parse(text ?? '{}'))
-  } catch {
-    // Another program wrote the annotation.
-  }
+  // Another program may have written the annotation.
+  const status = fieldsOf(parsedJson(text ?? ''))
   const warnings = Array.isArray(status['warnings']) ? status['warnings'] : []
   return {
     mode: textOf(status['mode']) ?? '?',

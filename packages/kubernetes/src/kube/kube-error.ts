@@ -1,4 +1,4 @@
-import { fieldsOf, oneLine, textOf } from '#base'
+import { fieldsOf, oneLine, parsedJson, textOf } from '#base'
 
 export type KubeErrorCode =
   /** The kubeconfig or the service account cannot be used. */
@@ -136,11 +136,7 @@ function missingRight(detail: string): string {
 
 /** Parses JSON; undefined where it is none. */
 export function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
+  return parsedJson(bytes.toString('utf8'))
 }
 
 const UNTRUSTED = new Set([

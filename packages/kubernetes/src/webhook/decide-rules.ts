@@ -2,7 +2,7 @@ import { type Fields, instantText, textsOf } from '#base'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { sawBudget } from '../kube/budget.ts'
-import { BACKUP_KEY, hasText, isBackup } from '../kube/claimed-rules.ts'
+import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
 import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
@@ -93,16 +93,16 @@ export function changedRules(object: Fields, oldObject: Fields | undefined): rea
 /** Returns true for rules that an experiment restores at its end. */
 export function isRestored([, text]: Rules, object: Fields, oldObject: Fields | undefined) {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
-  return now[BACKUP_KEY] === undefined && isBackup(before[BACKUP_KEY], text)
+  return now[BACKUP_KEY] === undefined && restoredText(before[BACKUP_KEY]) === text
 }
 
 /** Returns true for a backup of rules that were not there: restored, they would pass as old ones. */
 function isForged(object: Fields, oldObject: Fields | undefined): boolean {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
-  const backup = now[BACKUP_KEY]
-  if (backup === before[BACKUP_KEY] || !hasText(backup)) return false
+  const text = restoredText(now[BACKUP_KEY])
+  if (now[BACKUP_KEY] === before[BACKUP_KEY] || (text ?? null) === null) return false
   const texts = [...configMapKeys(oldObject ?? {}).values()]
-  return !texts.some((bytes) => isBackup(backup, Buffer.from(bytes).toString('utf8')))
+  return !texts.some((bytes) => Buffer.from(bytes).toString('utf8') === text)
 }
 
 /** Returns why the policy does not allow the rules that were not there before. */

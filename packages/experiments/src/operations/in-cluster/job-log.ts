@@ -1,5 +1,5 @@
-import { fieldsOf } from '#base'
-import { jsonOf, type KubeClient, type KubeRequest, pathOf, PODS } from '#kubernetes'
+import { fieldsOf, parsedJson } from '#base'
+import { type KubeClient, type KubeRequest, pathOf, PODS } from '#kubernetes'
 import { EXPERIMENT_SCHEMA, type ExperimentResult } from '../../experiment/experiment-result.ts'
 import type { Rejection } from '../../experiment/rejection.ts'
 import { RUNNER } from './job-manifest.ts'
@@ -43,7 +43,7 @@ export function newLines(client: KubeClient, pod: LoggedPod) {
 /** Returns the outcome that a line of the log has; undefined for every other line. */
 export function outcomeOf(line: string): Outcome | undefined {
   if (!line.startsWith('{')) return undefined
-  const fields = fieldsOf(jsonOf(Buffer.from(line)))
+  const fields = fieldsOf(parsedJson(line))
   const { schema, id, rejected } = fields
   if (schema === EXPERIMENT_SCHEMA && RUN_ID.test(String(id))) {
     return { kind: 'result', result: fields as unknown as ExperimentResult }
