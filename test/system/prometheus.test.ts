@@ -152,7 +152,7 @@ describe('the queries of canaries', () => {
   const queries = [...metrics, template!.spec.query!]
 
   it('choose the pods of the canary', () => {
-    const chosen = (pod: string): readonly boolean[] =>
+    const chooses = (pod: string): readonly boolean[] =>
       queries.map((query) => {
         const [, text = ''] = /pod=~"([^"]+)"/.exec(query)!
         const pods = text
@@ -160,8 +160,8 @@ describe('the queries of canaries', () => {
           .replace('{{ target }}', 'mcp-server')
         return new RegExp(`^(?:${pods})$`).test(pod)
       })
-    expect(chosen('mcp-server-7d9f8c6b54-x2x4z')).toEqual([true, true, true])
-    expect(chosen('mcp-server-primary-5c6b7d8f9-abcde')).toEqual([false, false, false])
+    expect(chooses('mcp-server-7d9f8c6b54-x2x4z')).toEqual([true, true, true])
+    expect(chooses('mcp-server-primary-5c6b7d8f9-abcde')).toEqual([false, false, false])
   })
 
   it('have the errors that clients saw', async () => {
