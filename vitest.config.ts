@@ -11,6 +11,7 @@ export default defineConfig({
     include: ['{test,packages/*/test}/**/*.test.ts'],
     // What `npm test` leaves to a part of `.ci/run` or `.ci/nightly`.
     exclude: slow,
+    globalSetup: 'test/support/temporary-directory.ts',
     setupFiles: [
       'test/support/property-seed.ts',
       ...(process.env['SQUALL_TEST_TIMES'] === undefined ? [] : ['test/support/file-times.ts']),
@@ -22,8 +23,9 @@ export default defineConfig({
     pool: 'forks',
     // Files share the modules of their worker: importing the source for each file took longer than the tests.
     isolate: false,
-    // Much of the time is waiting: on two cores five workers finish sooner than two.
-    maxWorkers: Math.max(5, availableParallelism()),
+    // Much of the time is waiting: on two cores four workers finish sooner than two. Each more loads
+    // the whole source once more, which takes five seconds of CPU.
+    maxWorkers: Math.max(4, availableParallelism()),
     // Keeps transformed modules by their content in node_modules, for all configurations.
     experimental: { fsModuleCache: true },
     coverage: { include: ['{src,packages/*/src}/**'], reporter: ['text-summary', 'json-summary'] },

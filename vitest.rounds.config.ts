@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     include: repeating,
     env: { SQUALL_TEST_ROUNDS: 'many' },
+    globalSetup: 'test/support/temporary-directory.ts',
     setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,

@@ -8,6 +8,7 @@ const files = testFilesByPart()
 export default defineConfig({
   resolve: { alias: ALIASES },
   test: {
+    globalSetup: 'test/support/temporary-directory.ts',
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

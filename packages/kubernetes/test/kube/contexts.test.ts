@@ -54,7 +54,7 @@ test('a stop reaches every cluster, also where one is unreachable', async () => 
   const { east, west, file } = await stage()
   const { written, output } = outputs()
   const args = ['--kubeconfig', file, '--contexts', 'gone,east', '--contexts', 'west']
-  const request = asked(['stop', '-n', 'shop', '--timeout', '4s', ...args]) as StopRequest
+  const request = asked(['stop', '-n', 'shop', '--timeout', '2s', ...args]) as StopRequest
   expect(await inContexts(request, stopCommand, { isParallel: true }, output)).toBe(1)
   for (const shop of [east, west]) expect(shop.rules()).toHaveProperty('squall-stop')
   expect(written.out).toContain('context east:\nconfigmap squall-rules in shop: stopped\n')
@@ -66,7 +66,7 @@ test('apply and status run in one cluster after the other, as text and as one do
   const { east, west, file, rules } = await stage()
   const args = ['--kubeconfig', file, '--contexts', 'east,gone,west']
   const first = outputs()
-  const apply = asked(['apply', '-f', rules, '--timeout', '10s', ...args]) as ApplyRequest
+  const apply = asked(['apply', '-f', rules, '--timeout', '3s', ...args]) as ApplyRequest
   expect(await inContexts(apply, applyCommand, {}, first.output)).toBe(1)
   for (const shop of [east, west]) expect(shop.rules()['rules.yaml']).toContain('first')
   expect(first.written.err).toMatch(/^east: configmap squall-rules in shop: created$/m)
