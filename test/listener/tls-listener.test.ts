@@ -15,9 +15,9 @@ import {
   responding,
   startUpstream,
   STREAM_HEAD,
-  TEST_CA,
   textOf,
   tlsFile,
+  tlsText,
   toolCall,
 } from '../support/wire.ts'
 import { type Squall, startSquall } from '../support/commands.ts'
@@ -28,7 +28,7 @@ async function inFront(port: number, ...flags: string[]): Promise<Squall & { pla
   const tls = ['--tls-cert', tlsFile('first.pem'), '--tls-key', tlsFile('first.key')]
   const squall = await startSquall('--upstream', `http://127.0.0.1:${port}`, ...tls, ...flags)
   opened(squall)
-  return { ...squall, place: { host: '127.0.0.1', port: squall.port, ca: TEST_CA } }
+  return { ...squall, place: { host: '127.0.0.1', port: squall.port, ca: tlsText('ca.pem') } }
 }
 
 /** Not by `once`, which an error would end before. */

@@ -15,7 +15,6 @@ import {
   responding,
   shownBy,
   startUpstream,
-  TEST_CA,
   tlsText,
 } from '../support/wire.ts'
 import { type Squall, startSquall } from '../support/commands.ts'
@@ -82,7 +81,7 @@ test('files that are renamed into place are used from the next handshake on, and
   const squall = await listening(app.port)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   opened({ close: () => agent.destroy() })
-  const place = { host: '127.0.0.1', port: squall.port, ca: TEST_CA }
+  const place = { host: '127.0.0.1', port: squall.port, ca: tlsText('ca.pem') }
   const stream = await post({ ...place, headers: { 'x-hold': '1' } }, callMessage(1))
   await once(stream, 'data')
   expect((await call({ ...place, agent }, callMessage(2))).status).toBe(200)
@@ -147,10 +146,15 @@ test('the certificate that is shown to the upstream is swapped, too', async () =
       responding('ok')(req, res)
     },
     undefined,
-    { cert: tlsText('first.pem'), key: tlsText('first.key'), ca: TEST_CA, requestCert: true },
+    {
+      cert: tlsText('first.pem'),
+      key: tlsText('first.key'),
+      ca: tlsText('ca.pem'),
+      requestCert: true,
+    },
   )
   opened(app)
-  put('ca.crt', TEST_CA)
+  put('ca.crt', tlsText('ca.pem'))
   const [cert, key, ca] = ['tls.crt', 'tls.key', 'ca.crt'].map((name) => join(directory, name))
   const squall = await startSquall(
     '--upstream',

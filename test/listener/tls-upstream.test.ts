@@ -12,7 +12,6 @@ import {
   type HttpApp,
   responding,
   startUpstream,
-  TEST_CA,
   tlsFile,
   tlsText,
 } from '../support/wire.ts'
@@ -126,7 +125,7 @@ describe('the upstream', () => {
 })
 
 describe('a certificate of its own', () => {
-  const demanding = { ca: TEST_CA, requestCert: true, rejectUnauthorized: true }
+  const demanding = { ca: tlsText('ca.pem'), requestCert: true, rejectUnauthorized: true }
 
   test('is shown to the upstream', async () => {
     const app = await tlsApp(demanding)
@@ -154,7 +153,7 @@ test('WebSockets pass with TLS on both sides, whatever host the client asked for
   const own = ['--tls-cert', tlsFile('second.pem'), '--tls-key', tlsFile('second.key')]
   const squall = await inFront(app.port, ...trusting, ...own)
   const client = new WebSocket(`wss://127.0.0.1:${squall.port}/ws`, {
-    ca: TEST_CA,
+    ca: tlsText('ca.pem'),
     headers: { host: 'mcp.example' },
   })
   await once(client, 'open')

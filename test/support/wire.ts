@@ -60,5 +60,5 @@ export { withoutChance } from './wire/recorded-fetch.ts'
 /** Bytes. */
 export { OPEN_STREAM, STREAM_HEAD, median, rpcPost, toolCall } from './wire/mcp-bytes.ts'
 export { type WireMessage, valueOf, valuesOf } from './wire/reader.ts'
-export { TEST_CA, handshake, shownBy, tlsFile, tlsText } from './wire/tls.ts'
+export { handshake, shownBy, tlsFile, tlsText } from './wire/tls.ts'
 export { freePort } from './wire/free-port.ts'

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
+import { ALIASES } from '../../scripts/lib/doors.mjs'
 import type { CampaignOptions, CampaignResult } from '../engines/campaign.ts'
 import { resultText } from '../engines/report.ts'
 import { seedOfRun } from '../support/random.ts'
@@ -23,6 +24,7 @@ async function bundle(): Promise<string> {
     configFile: false,
     logLevel: 'error',
     root: ROOT,
+    resolve: { alias: ALIASES },
     build: {
       ssr: 'test/engines/campaign-process.ts',
       outDir: OUT,

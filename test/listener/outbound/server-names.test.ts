@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { serverNameIn } from '../../../src/listener/outbound/client-hello.ts'
 import { closers } from '../../support/closers.ts'
-import { startSidecar, startUpstream, TEST_CA, tlsText } from '../../support/wire.ts'
+import { startSidecar, startUpstream, tlsText } from '../../support/wire.ts'
 import { connectionRule, endOf } from './carried.ts'
 
 const opened = closers()
@@ -31,7 +31,7 @@ test('a rule about a server name resets TLS connections with that name alone', a
       port: squall.ports[1]!,
       host: '127.0.0.1',
       servername,
-      ca: TEST_CA,
+      ca: tlsText('ca.pem'),
       checkServerIdentity: () => undefined,
     }).on('error', () => undefined)
   const free = open('free.example')

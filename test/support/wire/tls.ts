@@ -13,12 +13,9 @@ export function tlsText(name: string): string {
   return readFileSync(tlsFile(name), 'utf8')
 }
 
-/** The CA behind all of them. */
-export const TEST_CA = tlsText('ca.pem')
-
 /** Shakes hands with a TLS port of loopback and checks the certificate. */
 export async function handshake(port: number): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port, ca: TEST_CA })
+  const socket = connect({ host: '127.0.0.1', port, ca: tlsText('ca.pem') })
   await once(socket, 'secureConnect')
   return socket
 }
