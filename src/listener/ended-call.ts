@@ -111,7 +111,7 @@ export function effectsOn({ call, faults }: CallEntry, error?: Explained): reado
 /** Returns the origin of an outcome that faults may have caused. */
 function originOf({ call, faults, sideFaults, mark }: CallEntry, outcome: Outcome): Origin {
   if (sideFaults?.mayCause(outcome) === true) return 'injected'
-  if (faults !== undefined && originOfCall(faults, call) === 'injected') return 'injected'
+  if (faults !== undefined && originOfCall(faults, call, outcome) === 'injected') return 'injected'
   if (mark === 0 || !isError(outcome)) return 'real'
   return mark === FAULT || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

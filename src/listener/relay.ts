@@ -1,6 +1,7 @@
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
+import { declaredLength } from '../http/response-facts.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import { crowd, nextLoop, spendShare } from '../base/event-loop.ts'
 import { NO_TRANSFER } from './layers/service.ts'
@@ -19,6 +20,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   readonly #parts: StackParts
   #transfer: Transfer | undefined
   #status = 0
+  /** The declared bytes that were not sent yet; NaN without a declared length. */
+  #owed = NaN
   #requestSent = false
   #spent = 0
   /** The start of the running clock; negative while it is stopped. */
@@ -71,6 +74,7 @@ export class Relay implements ResponseSink, ExchangeListener {
       return
     }
     this.#status = head.status
+    this.#owed = declaredLength(head)
     if (this.#redirected(head)) this.settlement.observer = undefined
     try {
       this.settlement.observer?.head(head)
@@ -82,6 +86,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   data(chunk: Uint8Array): boolean {
     if (this.settlement.ended) return true
     const started = this.#begin()
+    this.#owed -= chunk.length
     const more = this.#exchange.response.data(chunk)
     try {
       this.settlement.observer?.data(chunk)
@@ -149,8 +154,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.settlement.ended) return
     this.settlement.ended = true
     this.#begin()
+    // A client may close behind the last byte before the end is known here: a fault may still run.
+    const isWhole = this.#owed === 0
+    if (isWhole) this.#observe((observer) => observer.end([]))
     this.#transfer?.abort()
-    this.#observe((observer) => observer.gone())
+    if (!isWhole) this.#observe((observer) => observer.gone())
     this.#finished()
   }
 

@@ -30,10 +30,14 @@ export function isAnyInjected(owners: readonly CallInjection[]): boolean {
 }
 
 /** Returns the origin of a call's outcome; valid also after the end. */
-export function originOfCall({ exchange, calls, request }: Faulted, call: Call): Origin {
-  if (originOf(exchange) === 'injected') return 'injected'
+export function originOfCall(
+  { exchange, calls, request }: Faulted,
+  call: Call,
+  outcome?: Outcome,
+): Origin {
+  if (originOf(exchange, outcome) === 'injected') return 'injected'
   const own = ownOf(calls, call)
-  if (own !== undefined && originOf(own) === 'injected') return 'injected'
+  if (own !== undefined && originOf(own, outcome) === 'injected') return 'injected'
   // A call that waits with its batch for the fault of another call counts as injected.
   return request.keeps ? 'injected' : 'real'
 }

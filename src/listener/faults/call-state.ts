@@ -101,11 +101,13 @@ export function move(own: CallProgress, by: keyof typeof TRANSITIONS): void {
 
 /**
  * Returns the origin of the call's outcome, also of one that would end now. The fault causes the
- * outcome of an edited call, although the upstream responds to it.
+ * outcome of an edited call, although the upstream responds to it. A fault that still holds the
+ * call causes no success: the client has the whole response.
  */
-export function originOf({ state, edits, holders }: CallProgress): Origin {
+export function originOf({ state, edits, holders }: CallProgress, outcome?: Outcome): Origin {
   const isChanged = state !== 'open' && state !== 'responded'
-  return isChanged || edits.length > 0 || holders > 0 ? 'injected' : 'real'
+  const isHeld = holders > 0 && outcome !== 'ok'
+  return isChanged || edits.length > 0 || isHeld ? 'injected' : 'real'
 }
 
 /** Returns true when the client has received the end of the call. */

@@ -12,7 +12,8 @@ export function cutSocket(socket: Socket, how: Cut): void {
   // Only the TCP socket below a TLS socket can be reset.
   const lowest = (socket as { readonly _parent?: Socket | null })._parent ?? socket
   try {
-    lowest.resetAndDestroy()
+    // libuv resets no socket that is being shut down, and Node would never close it.
+    if (!socket.writableEnded && !lowest.writableEnded) lowest.resetAndDestroy()
   } catch {
     // Pipes and Unix sockets have no reset.
   }

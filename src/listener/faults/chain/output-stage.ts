@@ -164,11 +164,19 @@ export class OutputStage extends Valve {
       if (this.#exit.full) return
       // After a failure of the upstream the little that is left does not wait for the client.
       const ready = this.#upstreamFailed ? undefined : this.ready()
-      if (ready !== undefined) await ready
+      if (ready !== undefined) await this.#clientReads(ready)
       // A fault may split one piece into many.
       if (++pieces % SLICE === 0) await nextLoop()
       if (this.#ended) return
     }
+  }
+
+  /** Waits for the client, which may leave because of the faults that have acted so far. */
+  async #clientReads(ready: Promise<void>): Promise<void> {
+    const owners = outputsOf(this.#faults).flatMap(({ acted, owner }) => (acted ? owner : []))
+    for (const owner of owners) owner.holders++
+    await ready
+    for (const owner of owners) owner.holders--
   }
 
   #handleError(error: unknown): void {

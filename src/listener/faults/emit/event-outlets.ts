@@ -182,11 +182,17 @@ export class SseOutlet extends EventOutlet {
  */
 export function withComments(bytes: Uint8Array, markers: readonly string[]): readonly Uint8Array[] {
   if (markers.length === 0) return [bytes]
-  const both = [markerComments(markers), bytes]
-  if (bytes.length > MAX_HELD) return both
-  const copy = Buffer.concat(both)
+  // A byte order mark begins a stream, or is a part of the first name.
+  const start = hasByteOrderMark(bytes) ? 3 : 0
+  const parts = [bytes.subarray(0, start), markerComments(markers), bytes.subarray(start)]
+  if (bytes.length > MAX_HELD) return parts
+  const copy = Buffer.concat(parts)
   keepCopied(bytes, copy)
   return [copy]
+}
+
+function hasByteOrderMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
 /** The bound on Squall's bytes that wait for the client, or for the end of an event. */
