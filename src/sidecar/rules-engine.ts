@@ -11,6 +11,7 @@ import { sampleRules } from '../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../rules/guard/guarded-rules.ts'
 import { type ActiveRules, steadyClock } from '../rules/watch/active-rules.ts'
 import { type PodLabels, PodLabelsWatcher } from '../rules/watch/pod-labels.ts'
+import { RuleEnds } from '../rules/watch/rule-ends.ts'
 import { RulesWatcher } from '../rules/watch/rules-watcher.ts'
 import { TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import { StopWatcher } from '../rules/watch/stop-watcher.ts'
@@ -25,7 +26,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { RulesFile } from '../rules/file/schema.ts'
 import type { RuleStates } from '../rules/select/rule-states.ts'
 import type { RunRules } from './rules-options.ts'
-import { ExpiryLog, RulesLog } from './rules-log.ts'
+import { RulesLog } from './rules-log.ts'
 
 /** Passes telemetry on, and reports each call to the guard and to `--rollback-on`. */
 function guardedTelemetry(
@@ -88,7 +89,7 @@ export function createRulesEngine(
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
       if (reload.version.kind === 'rules') log.times(states.unanchored, isActive.ruleSet, reload.at)
-      expiry.follow()
+      ends.follow()
     },
     onArming: (reasons) => log.arming(reasons),
     onTrip: (reason) => {
@@ -103,7 +104,7 @@ export function createRulesEngine(
   })
   const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
   let checking: NodeJS.Timeout | undefined
-  const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
+  const ends = new RuleEnds(isActive, (names) => log.expired(names))
   const temporary = new TemporaryFaults(isActive, (names) => log.expired(names), denial)
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults(keptFaults)
@@ -167,7 +168,7 @@ export function createRulesEngine(
       clearInterval(checking)
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       isActive.close()
-      expiry.close()
+      ends.close()
       temporary.close()
     },
   }

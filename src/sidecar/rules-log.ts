@@ -2,59 +2,11 @@ import { isAhead } from '../rules/select/selection.ts'
 import type { RuleSet } from '../rules/match/rule-set.ts'
 import { resolve } from 'node:path'
 import { shortDigest } from '../base/digest.ts'
-import { windowEnd } from '../rules/select/selection.ts'
-import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
+import type { Reload } from '../rules/watch/active-rules.ts'
 import type { RulesFile } from '../rules/file/schema.ts'
 import type { Disarmed } from '../rules/guard/arming.ts'
 import { problemLines } from '../rules/file/problem-format.ts'
 import type { Logger } from '../telemetry/log.ts'
-
-/** The longest delay of a timer. */
-const MAX_TIMER = 2 ** 31 - 1
-
-/** Reports rules of the file when they expire. */
-export class ExpiryLog {
-  readonly #rules: ActiveRules
-  readonly #report: (names: readonly string[]) => void
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(rules: ActiveRules, report: (names: readonly string[]) => void) {
-    this.#rules = rules
-    this.#report = report
-  }
-
-  /** Waits until the next rule expires. Rules that expired before are not reported. */
-  follow(from = this.#rules.clock()): void {
-    this.close()
-    let next = Infinity
-    for (const { end } of this.#ends()) if (end > from && end < next) next = end
-    if (next === Infinity) return
-    const wait = Math.min(Math.ceil(next - from), MAX_TIMER)
-    this.#timer = setTimeout(() => this.#expire(from), wait).unref()
-  }
-
-  close(): void {
-    clearTimeout(this.#timer)
-  }
-
-  #expire(from: number): void {
-    const now = this.#rules.clock()
-    const expired = this.#ends().filter(({ end }) => end > from && end <= now)
-    if (expired.length > 0) this.#report(expired.map(({ name }) => name))
-    // A rule may end between two readings of the clock.
-    this.follow(now)
-  }
-
-  #ends(): readonly { readonly name: string; readonly end: number }[] {
-    const { ruleSet, states } = this.#rules
-    return ruleSet.rules.flatMap((rule) => {
-      const state = states.of(rule)
-      if (state === undefined || rule.temporary) return []
-      if (!rule.enabled || !rule.selection.inPod) return []
-      return [{ name: rule.name, end: windowEnd(rule.selection, state.since) }]
-    })
-  }
-}
 
 /** Limits the problems in one log entry. */
 const UNANCHORED =

@@ -25,3 +25,20 @@ test('the log names expired rules, each once', async () => {
   await expect.poll(() => squall.logs.filter(isOver).length).toBe(2)
   expect(squall.logs.findLast(isOver)).toMatchObject({ count: 1, rules: ['later'] })
 })
+
+test.each([
+  ['its duration is over', 'for: 500ms', []],
+  ['its end is reached', 'until: SOON', []],
+  ['the sidecar allows no longer one', 'percent: 100', ['--max-duration', '500ms']],
+  ['it pauses', 'for: 500ms\n    repeat: 1h', []],
+])('a rule frees the calls that it holds when %s', async (_, lasts, flags) => {
+  const held = 'match: { tool: probe }\n    faults: [{ delay: { fixed: 1h } }]\n'
+  const soon = new Date(Date.now() + 4_000).toISOString()
+  const rules = `rules:\n  - name: brief\n    ${lasts.replace('SOON', `'${soon}'`)}\n    ${held}`
+  const setup = opened(await startSquall({ rules, flags }))
+  const waiting = setup.text()
+  await setup.squall.reaches('squall_active_faults', {}, 1)
+  expect(await waiting).toBe('fine')
+  expect(await setup.squall.metric('squall_active_faults')).toBe(0)
+  expect(await setup.text()).toBe('fine')
+})

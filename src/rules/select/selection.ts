@@ -136,6 +136,17 @@ export function windowEnd(config: WindowConfig, since: number): number {
   return config.until !== undefined && config.until < end ? config.until : end
 }
 
+/** Returns when the rule next ends or pauses, after a time; Infinity where it never does. */
+export function nextEnd(config: WindowConfig, since: number, after: number): number {
+  const { cycle } = config
+  const end = windowEnd(config, since)
+  if (end <= after) return Infinity
+  if (cycle === undefined || cycle.lasting >= cycle.period) return end
+  const firstPause = windowStart(config, since) + cycle.lasting
+  const cycles = Math.max(0, Math.floor((after - firstPause) / cycle.period) + 1)
+  return Math.min(end, firstPause + cycles * cycle.period)
+}
+
 /** Returns after which time a rule never acts again; Infinity without an end. */
 export function ruleEnd(
   rule: WindowConfig & { readonly repeat?: unknown; readonly appliedAt?: number | undefined },

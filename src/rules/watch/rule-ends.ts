@@ -1,0 +1,57 @@
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import type { RuleState } from '../select/rule-state.ts'
+import { nextEnd, phaseAt, windowEnd } from '../select/selection.ts'
+import type { ActiveRules } from './active-rules.ts'
+
+/** The longest delay of a timer. */
+const MAX_TIMER = 2 ** 31 - 1
+
+/** Wakes the sleeping faults of rules that end or pause, and reports the rules that have expired. */
+export class RuleEnds {
+  readonly #rules: ActiveRules
+  readonly #report: (names: readonly string[]) => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(rules: ActiveRules, report: (names: readonly string[]) => void) {
+    this.#rules = rules
+    this.#report = report
+  }
+
+  /** Waits until the next rule ends or pauses. Rules that expired before are not reported. */
+  follow(from = this.#rules.clock()): void {
+    this.close()
+    let next = Infinity
+    for (const [rule, state] of this.#timed()) {
+      if (phaseAt(rule, state.since, from) !== 'on') state.wake()
+      next = Math.min(next, nextEnd(rule.selection, state.since, from))
+    }
+    if (next === Infinity) return
+    const wait = Math.min(Math.ceil(next - from), MAX_TIMER)
+    this.#timer = setTimeout(() => this.#passed(from), wait).unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #passed(from: number): void {
+    const now = this.#rules.clock()
+    const expired = this.#timed().filter(([{ selection }, { since }]) => {
+      const end = windowEnd(selection, since)
+      return end > from && end <= now
+    })
+    if (expired.length > 0) this.#report(expired.map(([{ name }]) => name))
+    // A rule may end between two readings of the clock.
+    this.follow(now)
+  }
+
+  /** The rules of the file that may act, with their states. */
+  #timed(): readonly (readonly [CompiledRule, RuleState])[] {
+    const { ruleSet, states } = this.#rules
+    return ruleSet.rules.flatMap((rule) => {
+      const state = states.of(rule)
+      if (state === undefined || rule.temporary) return []
+      return rule.enabled && rule.selection.inPod ? [[rule, state] as const] : []
+    })
+  }
+}
