@@ -4,7 +4,7 @@ import { UsageError } from '../base/flags/usage-error.ts'
 import type { ListenAddress } from '../http/address.ts'
 import type { BindError } from '../listener/front/bind.ts'
 
-const LIMIT_MS = 1_000
+const LIMIT_MS = 3_000
 
 /** Returns the error for an address that cannot be bound; it names a Squall at the admin port. */
 export async function cannotListen(

@@ -33,20 +33,25 @@ export function print(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(text, () => resolve()))
 }
 
-/** Writes a file, or to standard output without a path. Throws a `UsageError`. */
+/**
+ * Writes a file, or to standard output without a path. Without `force`, an existing file is kept.
+ * Throws a `UsageError`.
+ */
 export async function writeText(
   path: string | undefined,
   source: string,
   text: string,
+  force = true,
 ): Promise<void> {
   if (path === undefined) return print(text)
   try {
-    await writeFile(path, text)
+    await writeFile(path, text, { flag: force ? 'w' : 'wx' })
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    throw invalidFile(
-      `${source}: ${quoted(path)} cannot be written (${code})`,
-      'check its directory',
-    )
+    const file = `${source}: ${quoted(path)}`
+    if (code !== 'EEXIST') {
+      throw invalidFile(`${file} cannot be written (${code})`, 'check its directory')
+    }
+    throw invalidFile(`${file} exists already`, 'use --force to replace it, or name another file')
   }
 }

@@ -105,15 +105,24 @@ function withFix(message: string): string {
   return fix < 0 ? message : `${message.slice(0, fix)}${asInvoked(message.slice(fix))}`
 }
 
+/** Ends the process when its output is lost. */
+function outputFailed({ code, message }: NodeJS.ErrnoException): void {
+  // The reader closed the pipe, as `head` does.
+  if (code === 'EPIPE') return
+  process.stderr.write(`squall: standard output cannot be written (${code ?? message})\n`)
+  process.exit(FAILED)
+}
+
 /** Runs the program, and ends the process. */
 export function runProgram(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader closed the pipe, as `head` does.
-    if (error.code !== 'EPIPE') throw error
-  })
+  process.stdout.on('error', outputFailed)
   main().then(
     // Exiting at once would lose text that is still being written to a pipe.
-    (code) => process.stdout.write('', () => process.exit(code)),
+    (code) =>
+      process.stdout.write('', (error) => {
+        if (error) outputFailed(error)
+        process.exit(code)
+      }),
     (error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
       process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)

@@ -1,4 +1,13 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -10,6 +19,7 @@ import { type Finished, portOf, type Program, startProgram } from '../support/co
 import { startUpstream } from '../support/wire.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
+const BIN = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 const garbage = join(directory, 'garbage.pem')
@@ -277,4 +287,17 @@ describe('a start', () => {
     )
     expect(program.lines).toEqual([])
   })
+})
+
+test.runIf(existsSync('/dev/full'))('a command whose output is lost fails', () => {
+  for (const args of [['schema'], ['completion', 'bash'], ['experiment', 'catalog']]) {
+    const full = openSync('/dev/full', 'w')
+    const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    })
+    closeSync(full)
+    expect(stderr).toBe('squall: standard output cannot be written (ENOSPC)\n')
+    expect(status).toBe(1)
+  }
 })

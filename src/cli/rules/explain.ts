@@ -5,7 +5,7 @@ import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/inactive-reason.ts'
-import { problemLines } from '../../rules/file/problem-format.ts'
+import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { RuleBounds } from '../../sidecar/rules-options.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
@@ -58,7 +58,7 @@ export async function explainCommand(
   const exchange = await explainedExchange(asked)
   const { version, files } = await readRulesSource(asked.file)
   if (version.kind === 'rejected') {
-    for (const file of files) write(problemLines(file))
+    write(asked.json ? problemsJson(files) : files.map(problemLines).join(''))
     return FAILED
   }
   const { disarmed, explained, connection, hasConnectionRules } = explainAll(

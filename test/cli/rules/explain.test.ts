@@ -84,6 +84,17 @@ describe('squall explain', () => {
     ])
   })
 
+  it('prints what is wrong with the rules as JSON', async () => {
+    const directory = await mkdtemp(join(dir, 'bad-'))
+    await writeFile(join(directory, 'bad.yaml'), 'rules: [{ name: a, percnt: 1 }]\n')
+    const { code, text } = await run(directory, '--tool', 'a', '--json')
+    expect(code).toBe(1)
+    expect(JSON.parse(text)).toMatchObject({
+      ok: false,
+      files: [{ ok: false, problems: [{ code: 'missing_key' }, { code: 'unknown_key' }] }],
+    })
+  })
+
   it('fits eighty columns', async () => {
     const { code, text } = await run(at('a.yaml'), '--tool', 'search_docs', '--header', 'x-team=a')
     expect(code).toBe(0)

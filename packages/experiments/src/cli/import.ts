@@ -17,11 +17,13 @@ const FAILED = 1
 
 /** Converts one file and writes the rules; returns the exit code. */
 export async function importCommand(request: RequestOf<typeof IMPORT>): Promise<number> {
-  const { file, from, out, json, as } = request
+  const { file, from, out, force, json, as } = request
   const bytes = await read(file)
   const rules = importFaults(bytes, from)
   const imported = as === 'experiment' && rules.ok ? await asPlan(rules, file, bytes) : rules
-  if (imported.ok && (out !== undefined || !json)) await writeText(out, '--out', imported.text)
+  if (imported.ok && (out !== undefined || !json)) {
+    await writeText(out, '--out', imported.text, force)
+  }
   if (json) {
     const { ok, ...rest } = imported
     await print(`${JSON.stringify({ ok, file, ...rest }, null, 2)}\n`)

@@ -10,10 +10,15 @@ export async function readAs<T>(
   parse: (text: string) => T,
 ): Promise<T> {
   const text = await readText(path, most, `${source}: ${quoted(path)}`)
+  return usable(() => parse(text), `${source}: `)
+}
+
+/** Returns what is made of files. Throws a `UsageError` in the place of a `LoadError`. */
+export function usable<T>(make: () => T, source = ''): T {
   try {
-    return parse(text)
+    return make()
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw invalidFile(`${source}: ${error.wrong}`, error.fix)
+    throw invalidFile(`${source}${error.wrong}`, error.fix)
   }
 }

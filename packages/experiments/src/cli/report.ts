@@ -5,7 +5,7 @@ import { LoadError } from '../load/load-error.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import { mergeResults, parseResult } from '../load/results/merge-results.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import { readAs } from './read-input.ts'
+import { readAs, usable } from './read-input.ts'
 
 const MAX_RESULT = 256 * 1024 * 1024
 
@@ -25,11 +25,11 @@ export async function showResults({ markdown, runs, out, title }: ReportRequest)
 
 /** Merges the results of shards; returns the exit code. */
 export async function mergeShards({ files, out }: RequestOf<typeof LOAD_MERGE>): Promise<number> {
-  const results = []
+  const results: LoadResult[] = []
   for (const file of files) {
     results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))
   }
-  const merged = mergeResults(results)
+  const merged = usable(() => mergeResults(results))
   await writeText(out, '--out', `${JSON.stringify(merged)}\n`)
   return merged.slo.every(({ ok }) => ok) ? 0 : 1
 }

@@ -23,6 +23,7 @@ export const IMPORT = operation({
         'rules, or experiment: a plan from a scenario with expectedBehavior or assertions (default: rules)',
         oneOf(['rules', 'experiment']),
       ),
+      force: toggle('replace the file if it exists'),
       json: toggle('print rules and notes as JSON'),
     }),
   },

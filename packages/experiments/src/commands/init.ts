@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asInvoked, oneLine, quoted, ownCommand } from '#base'
 import type { ToolInfo } from '../load/clients/load-client.ts'
@@ -6,12 +5,12 @@ import {
   asText,
   defineCommand,
   group,
-  invalidFile,
   one,
   print,
   toggle,
   UsageError,
   schemaLine,
+  writeText,
 } from '#cli'
 import { headerFlags, targetFlag } from '../cli/server-flags.ts'
 import type { ListedServer } from '../cli/list-tools.ts'
@@ -46,8 +45,7 @@ No tool is called. The first rule fails 10 % of the calls of a tool that is decl
     const listed = await listTools(url, { headers, authTokenFile })
     const directory = out === '-' ? '.' : dirname(out)
     const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
-    if (out === '-') await print(text)
-    else await writeRules(out, text, force)
+    await writeText(out === '-' ? undefined : out, '--out', text, force)
     if (out === '-') return 0
     const run = `${ownCommand()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
     await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
@@ -55,20 +53,6 @@ No tool is called. The first rule fails 10 % of the calls of a tool that is decl
   },
 })
 
-async function writeRules(file: string, text: string, force: boolean): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: force ? 'w' : 'wx' })
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') {
-      throw invalidFile(
-        `${quoted(file)} exists already`,
-        'use --force to replace it, or --out for another file',
-      )
-    }
-    throw invalidFile(`${quoted(file)} cannot be written (${code})`, 'check its directory')
-  }
-}
 /** Returns a rules file with a rule that acts, a disabled one, and the names of all tools. */
 export function firstRules({ server, tools }: ListedServer, url: URL): string {
   const [tool, another = tool] = inOrder(tools)

@@ -32,6 +32,17 @@ ${plan}: 2 rules from mcp-chaos; fields: 1 unknown, 1 changed
   expect(readFileSync(out, 'utf8')).toMatch(/^# Converted from a fault plan of mcp-chaos/)
 })
 
+test('replaces no file without --force', async () => {
+  const out = join(directory, 'mine.yaml')
+  writeFileSync(out, 'rules: []\n')
+  const args = ['import', file(PLAN), '-o', out]
+  const refused = await startProgram(args, {}, { here: true })
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toMatch(/mine\.yaml" exists already; use --force to replace it/)
+  expect(readFileSync(out, 'utf8')).toBe('rules: []\n')
+  expect(await startProgram([...args, '--force'], {}, { here: true })).toMatchObject({ code: 0 })
+})
+
 test('prints rules and notes as JSON', async () => {
   const args = ['import', file(PLAN), '--from', 'mcp-chaos', '--json']
   const { code, stdout } = await startProgram(args, {}, { here: true })

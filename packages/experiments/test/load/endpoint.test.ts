@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { RequestListener } from 'node:http'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startUpstream } from '../../../../test/support/wire.ts'
+import { startUpstream, tlsText } from '../../../../test/support/wire.ts'
 
 const open = closeAll(afterEach)
 
@@ -38,6 +38,15 @@ test('where nothing listens it is said', async () => {
   await server.close()
   await expect(load({ url: server.url, pace: { tasks: 1 } })).rejects.toThrow(
     /nothing responds at the target \(ECONNREFUSED\); check host and port/,
+  )
+})
+
+test('a certificate that is not trusted is named, with the way to trust it', async () => {
+  const tls = { cert: tlsText('first.pem'), key: tlsText('first.key') }
+  const app = open(await startUpstream(responding(200), undefined, tls))
+  const url = new URL(`https://localhost:${app.port}/mcp`)
+  await expect(load({ url, pace: { tasks: 1 } })).rejects.toThrow(
+    /certificate of the target is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\); set NODE_EXTRA_CA_CERTS/,
   )
 })
 

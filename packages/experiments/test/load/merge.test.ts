@@ -59,8 +59,12 @@ test('the parts of a load together are the whole, and their results merge into o
     ['p99<10s', true],
     ['success>99%', false],
   ])
-  // A merged result merges again.
-  expect(mergeResults([merged, parts[0]!]).run.mergedFrom).toBe(4)
+  // A merged result merges with other loads.
+  expect(mergeResults([merged, merged]).run.mergedFrom).toBe(6)
+  const [one, two, three] = parts as [LoadResult, LoadResult, LoadResult]
+  for (const wrong of [[one], [one, two], [one, two, two], [one, two, three, merged]]) {
+    expect(() => mergeResults(wrong)).toThrow(/are not one load; give each shard from 0\/3 to 2\/3/)
+  }
 })
 
 test('shards ask for different things', async () => {
@@ -88,7 +92,7 @@ test('what is no result of this version is refused by name', () => {
 })
 
 test('runs that are years apart merge into a line of bounded length', async () => {
-  const [part] = await shards(1, 4)
-  const later = { ...part!, run: { ...part!.run, startedAt: '2039-01-01T00:00:00.000Z' } }
-  expect(mergeResults([part!, later]).timeline.points.length).toBeLessThanOrEqual(3600)
+  const [one, two] = (await shards(2, 4)) as [LoadResult, LoadResult]
+  const later = { ...two, run: { ...two.run, startedAt: '2039-01-01T00:00:00.000Z' } }
+  expect(mergeResults([one, later]).timeline.points.length).toBeLessThanOrEqual(3600)
 })

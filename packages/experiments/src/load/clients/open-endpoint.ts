@@ -214,6 +214,9 @@ function nameOf(serverInfo: unknown): string {
   return text === '' ? 'unnamed' : text
 }
 
+/** Matches Node's codes of rejected certificates. */
+const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/
+
 /** Describes why the handshake failed, and how to fix the cause. */
 function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
   const reason = oneLine(message, 120)
@@ -232,6 +235,13 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
       )
     case 'reset':
     case 'incomplete':
+      if (UNTRUSTED.test(message)) {
+        return new LoadError(
+          'UNREACHABLE',
+          `the certificate of the target is not trusted (${reason})`,
+          'set NODE_EXTRA_CA_CERTS to the file of its CA',
+        )
+      }
       return new LoadError(
         'UNREACHABLE',
         `the target closed the connection during the handshake (${reason})`,

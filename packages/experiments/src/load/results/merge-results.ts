@@ -17,11 +17,12 @@ import { mergeTimelines } from './timeline-recorder.ts'
 import { makeCheck } from '#checks/result'
 import { isRecord, parsedJson } from '#base'
 
-/** Merges the results of shards. Latencies are merged by bucket, not averaged. */
+/** Merges results. Latencies are merged by bucket, not averaged. Throws a `LoadError`. */
 export function mergeResults(results: readonly LoadResult[]): LoadResult {
   const [first] = results
   if (first === undefined)
     throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
+  allShards(results)
   const starts = results.map(({ run }) => Date.parse(run.startedAt))
   const start = Math.min(...starts)
   const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
@@ -69,6 +70,19 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     ...(agents !== undefined && { agents }),
     slo: evaluateSlo(gates.map(parseSlo), { counts, indicators, latency, agents }),
   }
+}
+
+/** Throws where shards are missing, or others are among them: gates would judge another load. */
+function allShards(results: readonly LoadResult[]): void {
+  const shards = results.flatMap(({ run }) => run.shard ?? [])
+  const count = shards[0]?.count
+  if (count === undefined) return
+  const indices = new Set(shards.map(({ index }) => index))
+  const isWhole = indices.size === count && shards.every((each) => each.count === count)
+  if (isWhole && results.length === count) return
+  const seen = `${results.length} files with the shards ${[...indices].sort((a, b) => a - b).join(', ')}`
+  const fix = `give each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
+  throw new LoadError('CANNOT_MERGE', `${seen} are not one load`, fix)
 }
 
 function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
