@@ -147,8 +147,8 @@ describe('a regular expression', () => {
   })
 
   it.each([
-    ['(?=a)', 0, 'ahead'],
-    ['x(?<!a)', 1, 'behind'],
+    ['(?=a)', 0, 'lookaround'],
+    ['x(?<!a)', 1, 'lookaround'],
     ['(a)\\1', 3, 'references'],
     ['(?<n>a)', 0, 'named'],
     ['a**', 2, 'nothing to repeat'],
