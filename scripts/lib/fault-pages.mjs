@@ -41,6 +41,11 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
   const measured = NOT_MEASURED.includes(name)
     ? []
     : [`[The client matrix](../matrix.md#${name.toLowerCase()}) shows what real clients reported.`]
+  // The fault of connections acts on no message.
+  const reach =
+    name === 'connection'
+      ? ''
+      : `[Reach](../reach.md#${name.toLowerCase()}) shows on which messages the fault acts. `
   const parts = [
     GENERATED,
     `# ${name}`,
@@ -52,7 +57,7 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
       : ['## What clients see', [clientSees, ...measured].join('\n\n')]),
     ...(otherTools === undefined ? [] : ['## In other tools', otherTools]),
     '## See also',
-    '[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. [Reach](../reach.md) shows on which messages the fault acts, and [`squall explain`](../../guides/explain.md) whether it acts on a call of yours.',
+    `[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. ${reach}[\`squall explain\`](../../guides/explain.md) shows whether it acts on a call of yours.`,
   ]
   return `${parts.join('\n\n')}\n`
 }

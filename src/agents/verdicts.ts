@@ -4,9 +4,9 @@
  */
 export const VERDICTS = {
   ambiguous:
-    'calls overlapped, or a session began while others of the same client were open, where only the session or the client names the task: they may belong to several tasks; or the client cancelled the call and made several others before it ended',
+    'calls may belong to several tasks, because only the session or the client names the task: calls overlapped, or a session began while others of the same client were open; or the client cancelled the call and made several others before it ended',
   duplicate_execution:
-    'the upstream had executed a tool, the client did not learn of it, and a retry with the same arguments was executed again',
+    'the upstream executed a tool whose result the client did not get, and then executed a retry with the same arguments',
   possible_duplicate:
     'a call of a tool that declares neither `idempotentHint` nor `readOnlyHint` was repeated with the same arguments, and each may have been executed: at least one got no response',
   runaway: 'the tool was called again more than `--task-retries` times without a success',
@@ -18,7 +18,7 @@ export const VERDICTS = {
     'the session was lost, and the client began another; or it began one, by `initialize` or `server/discover`, and made no call',
   relisted: 'the agent asked for a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
-  continued: 'the call ended well in spite of the fault, and was not repeated',
+  continued: 'the call succeeded despite the fault, and was not repeated',
   gave_up: 'nothing followed within `--task-window`',
 } as const satisfies Readonly<Record<string, string>>
 

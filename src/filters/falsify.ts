@@ -51,7 +51,7 @@ const schema = section({
   date: variant('Moves an ISO 8601 date, with or without a time.', {
     by: duration({ default: '1d', description: 'Sets how far, to earlier or later; above 0.' }),
   }),
-  boolean: variant('Inverts a boolean, in results whose texts say nothing else.', {}),
+  boolean: variant('Inverts a boolean. Results that also have prose are unchanged.', {}),
   enum: variant('Replaces a text by another one that its `outputSchema` lists.', {}),
   id: variant('Replaces an id by one from the same field of an earlier result.', {}),
   text: variant('Replaces a name, an address or a code, as `id` does.', {}),

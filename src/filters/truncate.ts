@@ -39,7 +39,7 @@ export const truncate = defineFault({
         },
         {
           description:
-            'Cuts the response after one of these. Without `after` and `content`: at half of it.',
+            'Cuts the response after this part. Default without `content`: half of the response.',
           examples: [{ percent: 50 }, { bytes: '1KiB' }, { events: 1 }],
         },
       ),

@@ -73,11 +73,11 @@ export const LIMIT_FLAGS = {
   ...productionNamesFlag(GUARD),
   ...group(GUARD, {
     maxPercent: percent(
-      'highest share of its matching calls that a rule may sample, such as 20%',
+      'maximum share of its matching calls that a rule may sample, such as 20%',
       PERCENT,
     ),
     maxDuration: duration(
-      'longest active time of a rule, counted from its appliedAt, or from when it appeared',
+      'maximum active time of a rule, from its appliedAt or its first appearance',
       { min: 1, max: MAX_DURATION_MS },
     ),
     allowFaults: many(
@@ -120,7 +120,7 @@ export const RULES_FLAGS = {
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('highest number of faults in progress, over all rules', COUNT),
+    maxActive: count('maximum number of faults in progress, over all rules', COUNT),
     guardErrorRate: one(
       'percent',
       'share of real errors above which all rules are disarmed; off disables the guard',
@@ -136,12 +136,12 @@ export const RULES_FLAGS = {
     ),
     denyTemporaryFaults: one(
       'reason',
-      'take no temporary faults on the admin port, for this reason, as where the cluster has a budget',
+      'reject temporary faults on the admin port with this reason, such as a budget of the cluster',
       asText,
     ),
     headerFaults: toggle('let callers request faults by headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
-      'highest share of calls with such headers that is sampled',
+      'maximum share of calls with these headers that is sampled',
       PERCENT,
       '100%',
     ),

@@ -36,7 +36,7 @@ const OWN_FLAGS = {
     ),
     engine: one(
       'name',
-      'fast forwards common exchanges as bytes, standard uses node:http and undici for all; the bytes are the same',
+      'HTTP parser: fast is a reader for common exchanges, standard is node:http and undici for all; the forwarded bytes are the same',
       oneOf(ENGINES),
       { default: 'fast' },
     ),
@@ -123,7 +123,7 @@ const OWN_FLAGS = {
     ),
     logInjections: one(
       'which',
-      'lines about injected faults: all, sample (at most 10 a second, and how many were left out) or off',
+      'log lines about injected faults: all, sample (at most 10 a second, with the number of omitted lines) or off',
       oneOf(LOG_INJECTIONS),
       { default: 'all' },
     ),

@@ -19,13 +19,13 @@ export const TASK_FLAGS = group('Tasks of agents:', {
   ),
   taskBy: many(
     'kinds',
-    `keys that name the task of a call, with commas, of ${KEY_KINDS.join(', ')}; the first one that a call has is used (default: all)`,
+    `keys that name the task of a call, separated by commas, of ${KEY_KINDS.join(', ')}; the first key that a call has is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
   taskMeta: one('key', 'key of _meta with the key of a task', metaOf),
   taskWindow: duration(
-    'time in which an agent may react, and pause that ends a task (default: 30s)',
+    'time for an agent to react, and time without a call after which a task ends (default: 30s)',
     { min: 100, max: 3_600_000 },
   ),
   taskRetries: count('maximum retries before an agent is reported as runaway (default: 3)', {

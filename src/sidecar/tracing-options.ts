@@ -7,7 +7,7 @@ export const TRACING_FLAGS = group('Traces:', {
   traceInjected: toggle(
     'also export the span of each call with a fault whose parent is not sampled',
   ),
-  traceSessionIds: toggle('show the ids of sessions in spans, which are hashed otherwise'),
+  traceSessionIds: toggle('export the ids of sessions in spans unhashed'),
   traceUrl: one(
     'url',
     'page of a trace in your tracing tool, for links: https://…/trace/{trace}, where {trace} is the trace id',
@@ -57,7 +57,7 @@ export function tracingOf(
     batch: count('BSP_MAX_EXPORT_BATCH_SIZE', 128),
   }
   if (['', 'http/protobuf', 'http/json'].includes(protocol)) return { spans }
-  const warning = `OTLP is sent by http/protobuf to ${url.host}: Squall does not speak the protocol that is named`
+  const warning = `OTLP is sent by http/protobuf to ${url.host}: Squall does not support the configured protocol`
   return { spans, warning }
 }
 

@@ -78,9 +78,9 @@ it('rate-limited-provider: five at once for each session, and then come back lat
   await squall.reaches('squall_rule_evaluations_total', withinLimit, 10)
 })
 
-it('app-executed-client-does-not-know: errors for work that was done', async () => {
+it('executed-response-lost: errors for work that was done', async () => {
   const { v1, server, injected, errors, responded } = await startExample(
-    'app-executed-client-does-not-know',
+    'executed-response-lost',
   )
   const agent = await v1()
   expect(await callStates(agent, 'create_ticket', 6)).toEqual([

@@ -8,23 +8,55 @@ import { realOf, type Observed, type Variant } from './variant.ts'
 import { predictionOf } from './variants.ts'
 
 const SERVERS = [
-  ['responds by', 'what it is'],
-  ['JSON', 'Streamable HTTP with sessions, protocol version 2025-11-25, a JSON body per call'],
-  ['SSE', 'the same with a stream of events per call: progress, then the response'],
+  ['responds by', 'meaning'],
+  ['JSON', 'Streamable HTTP with sessions, protocol version 2025-11-25, a JSON body for each call'],
+  ['SSE', 'the same with an event stream for each call: progress, then the response'],
   ['SSE with ids', 'the same with event ids, so that a client can resume the stream'],
   ['HTTP+SSE', 'the transport of 2024-11-05: all responses on one stream'],
   ['2026 JSON, 2026 SSE', 'protocol version 2026-07-28'],
+]
+
+const COLUMNS = [
+  ['column', 'meaning'],
+  ['fault', 'one form of the fault'],
+  ['responds by', 'the servers of the row, as below'],
+  ['v1, v2', 'report of the TypeScript SDK v1 and v2'],
+  [
+    'v2 auto',
+    "the same with `versionNegotiation: { mode: 'auto' }`, which alone of them uses protocol version 2026-07-28",
+  ],
+  ['Python', 'report of the Python SDK; not measured for HTTP+SSE'],
+  ['ran', 'number of times that the upstream executed the call'],
+  ['counted', 'outcome and origin in Squall; `open` is a call whose response may still arrive'],
+  ['next', 'report about the next call, which gets no fault'],
+  [
+    'real',
+    '`same`: the same clients called a server that fails in this way by itself, and reported the same',
+  ],
+]
+
+const REPORTS = [
+  ['report', 'meaning'],
+  ['`ok`, `tool error`', 'a result'],
+  ['_changed_', 'a valid result that differs from that of the upstream'],
+  ['_complains_', 'the client also reported an error outside of the call'],
+  ['_client dies_', 'an error ended the Python client as a whole'],
+  ['anything else', 'an exception: its class, and its status or code'],
 ]
 
 const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -->
 
 # What real clients report
 
-Each row is one way to use a fault, for servers that respond in the ways listed under _responds by_. The row shows what clients report of the call: those of the TypeScript SDK v1, of v2, of v2 with \`versionNegotiation: { mode: 'auto' }\`, and of the Python SDK; then how often the upstream _ran_ it, how Squall _counted_ it (outcome and origin), and what the client reports of its _next_ call, which gets no fault. _Real_ says that the same clients called a server that fails so by itself, and reported the same. Of the TypeScript clients, \`auto\` alone speaks protocol version 2026-07-28. All of it is measured with real clients and servers of the SDKs; a timeout is that of the client, cut short.
+Look up what a client reports for a fault, measured with real clients and servers of the SDKs. Timeouts of clients were shortened.
+
+${alignedTable(COLUMNS)}
+
+_Ran_, _counted_ and _next_ were measured with the TypeScript clients. A fault that cannot act on a response leaves it unchanged, and counts as \`not_applicable\`.
 
 ${alignedTable(SERVERS)}
 
-What the clients say: \`ok\` and \`tool error\` are results, _changed_ ones are valid and not what the upstream gave; _complains_ means that the client also reported an error outside of the call; all else is thrown: the class of the error, and its status or code. What the Python client thinks of HTTP+SSE is not measured; _client dies_ means that an error ended it as a whole. _Ran_, _counted_ and _next_ are those of the TypeScript clients. An \`open\` call has not ended for Squall: its response may still come. A fault that cannot act on a response leaves it as it is, and is counted as \`not_applicable\`.
+${alignedTable(REPORTS)}
 `
 
 /** The page that shows the matrix. */
@@ -55,7 +87,7 @@ function messageSection(): string {
   return `
 ## Messages other than calls
 
-What clients of SDK v1, SDK v2 and the Python SDK report, with the reference server, over Streamable HTTP and HTTP+SSE alike. [On which messages a fault acts](reach.md) has every fault.
+Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [On which messages a fault acts](reach.md) has every fault.
 
 ${alignedTable([['fault', 'rule', 'the client reports'], ...lines])}
 `

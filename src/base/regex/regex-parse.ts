@@ -66,7 +66,7 @@ class Parser {
       this.#at = 4
     }
     const node = this.#choice()
-    if (this.#at < this.#text.length) this.#reject('this ) closes no group')
+    if (this.#at < this.#text.length) this.#reject('this ) does not close a group')
     return node
   }
 
@@ -109,9 +109,9 @@ class Parser {
     if (found === null) this.#reject('this { begins no repetition; write \\{ for the character')
     const min = Number(found[1])
     const max = found[2] === undefined ? min : found[3] === undefined ? Infinity : Number(found[3])
-    if (min > max) this.#reject('this repetition has its numbers in the wrong order')
+    if (min > max) this.#reject('the minimum of this repetition is above its maximum')
     if (min > MAX_COUNT || (max > MAX_COUNT && max !== Infinity)) {
-      this.#reject(`a repetition may count to ${MAX_COUNT}`)
+      this.#reject(`a repetition count must be at most ${MAX_COUNT}`)
     }
     this.#at += found[0].length
     return [min, max]
@@ -152,11 +152,11 @@ class Parser {
   #group(at: number): RegexNode {
     if (this.#take('?') && !this.#take(':')) {
       const rest = this.#text.slice(this.#at, this.#at + 2)
-      if (/^(?:=|!|<=|<!)/.test(rest)) this.#reject('looking ahead or behind is not supported', at)
+      if (/^(?:=|!|<=|<!)/.test(rest)) this.#reject('lookaround is not supported', at)
       if (rest.startsWith('<') || rest.startsWith('P')) {
         this.#reject('named groups are not supported; write ( … )', at)
       }
-      this.#reject('of groups with (?, only (?: … ) is supported, and (?i) at the very start', at)
+      this.#reject('only (?: … ) is supported, and (?i) at the very start', at)
     }
     if (++this.#depth > MAX_DEPTH) this.#reject(`groups may be nested ${MAX_DEPTH} deep`, at)
     const node = this.#choice()
@@ -192,7 +192,7 @@ class Parser {
       return code
     }
     if (char >= '0' && char <= '9') {
-      this.#reject('references to groups and octal escapes are not supported', at)
+      this.#reject('backreferences and octal escapes are not supported', at)
     }
     if (char === 'p' || char === 'P') {
       this.#reject('Unicode properties are not supported; write a class such as [a-z]', at)
@@ -218,9 +218,9 @@ class Parser {
         this.#at++
         const high = this.#member(at)
         if (typeof low !== 'number' || typeof high !== 'number') {
-          this.#reject('a range goes from one character to another', from)
+          this.#reject('both ends of a range must be single characters', from)
         }
-        if (low > high) this.#reject('this range has its ends in the wrong order', from)
+        if (low > high) this.#reject('this range is out of order', from)
         ranges.push(low, high)
       } else if (typeof low === 'number') {
         ranges.push(low, low)

@@ -37,7 +37,7 @@ const FLAGS = {
   maxBody: {
     ...RUN_FLAGS.maxBody,
     ...size(
-      'longest line that is read; longer ones pass unread',
+      'maximum length of a line that is read; longer lines pass unread',
       { min: 1024, max: 256 * MIB },
       '16MiB',
     ),

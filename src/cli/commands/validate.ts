@@ -15,7 +15,7 @@ export const VALIDATE = defineCommand({
   operands: { form: '[paths...]', most: Infinity },
   flags: group(OUTPUT, {
     json: toggle('the same as --format json'),
-    format: one('format', 'text, json, or github for annotations (default: text)', oneOf(FORMATS)),
+    format: one('format', 'text, json or github annotations (default: text)', oneOf(FORMATS)),
     together: toggle('check the files of a directory as one set, as squall run --rules reads them'),
   }),
   fromEnvironment: false,

@@ -24,7 +24,7 @@ export const WAIT_READY = defineCommand({
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(
-        'also wait for the upstream, which never ends where the upstream starts after this command',
+        'also wait until the upstream accepts connections; not for an upstream that starts after this command',
       ),
     }),
   },

@@ -105,20 +105,20 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
   if (value === undefined) {
     return RULES_LINE.test(text)
       ? undefined
-      : 'no rules file: it cannot be read, and has no `rules`'
+      : 'not a rules file: it cannot be read, and has no `rules`'
   }
   if (value === null) return 'it is empty'
   if (isForeignRules(value)) return undefined
   // A list of rules whose `rules:` is missing.
   if (Array.isArray(value)) {
     const isRules = value.some((each) => isRecord(each) && Object.hasOwn(each, 'faults'))
-    return isRules ? undefined : 'no rules file: it is a list'
+    return isRules ? undefined : 'not a rules file: it is a list'
   }
-  if (!isRecord(value)) return 'no rules file: it is a text'
+  if (!isRecord(value)) return 'not a rules file: it is a text'
   const has = (key: string): boolean => Object.hasOwn(value, key)
-  if (has('apiVersion') && has('kind')) return 'no rules file: it is a Kubernetes manifest'
+  if (has('apiVersion') && has('kind')) return 'not a rules file: it is a Kubernetes manifest'
   if (PLAN_KEYS.some(has)) return 'a plan: check it with squall experiment validate'
-  return RULES_KEYS.some(has) ? undefined : 'no rules file: it has no `rules`'
+  return RULES_KEYS.some(has) ? undefined : 'not a rules file: it has no `rules`'
 }
 
 function tooMuch(file: string, limit: string): FileProblems {

@@ -166,7 +166,7 @@ const rule = section({
   ),
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
-    percentage({ description: 'Acts only in this share of the replicas, always the same ones.' }),
+    percentage({ description: 'Acts only in this share of the replicas, always the same.' }),
   ),
   maxActive: Type.Optional(count(1, 'Limits the faults of the rule in progress at one moment.')),
   // A word of the file's language; nothing awaits this object.

@@ -64,7 +64,7 @@ const policy = section({
   }),
   maxRate: Type.Optional(
     rate(100_000, {
-      description: 'Maximum `rate` of the load, which each plan must then have; without it, any.',
+      description: 'Maximum `rate` of the load. Each plan must then set a `rate`.',
       examples: ['50/s'],
     }),
   ),
@@ -73,14 +73,14 @@ const policy = section({
     minimum: 1,
     maximum: 1000,
     default: 6,
-    description: 'Maximum experiments on a target in an hour.',
+    description: 'Maximum number of experiments on a target in an hour.',
   }),
   faults: Type.Optional(
     Type.Unsafe<readonly string[]>({
       type: 'array',
       items: { type: 'string', enum: FAULTS.map(({ name }) => name) },
       minItems: 1,
-      description: 'Faults that may be injected; without it, all.',
+      description: 'Faults that may be injected. Default: all.',
       examples: [['delay', 'abort']],
     }),
   ),

@@ -7,7 +7,7 @@ export const LOG_FLAGS = group('Logs:', {
   logLevel: one('level', 'debug, info, warn or error', oneOf(LOG_LEVELS), { default: 'info' }),
   logFormat: one(
     'format',
-    'json, pretty (human-readable), or auto: pretty on a terminal, json elsewhere',
+    'log format: json, pretty (text), or auto: pretty on a terminal, json elsewhere',
     oneOf(LOG_FORMATS),
     { default: 'auto' },
   ),

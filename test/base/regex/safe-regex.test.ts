@@ -147,8 +147,8 @@ describe('a regular expression', () => {
   })
 
   it.each([
-    ['(?=a)', 0, 'ahead'],
-    ['x(?<!a)', 1, 'behind'],
+    ['(?=a)', 0, 'lookaround'],
+    ['x(?<!a)', 1, 'lookaround'],
     ['(a)\\1', 3, 'references'],
     ['(?<n>a)', 0, 'named'],
     ['a**', 2, 'nothing to repeat'],
@@ -156,12 +156,12 @@ describe('a regular expression', () => {
     ['^*', 1, 'nothing to repeat'],
     ['*a', 0, 'nothing to repeat'],
     ['(a', 0, 'not closed'],
-    ['a)', 1, 'closes no group'],
+    ['a)', 1, 'does not close a group'],
     ['[a', 0, 'not closed'],
-    ['[b-a]', 1, 'wrong order'],
+    ['[b-a]', 1, 'out of order'],
     ['[\\d-z]', 1, 'range'],
-    ['a{3,2}', 1, 'wrong order'],
-    ['a{2000}', 1, 'count to'],
+    ['a{3,2}', 1, 'above its maximum'],
+    ['a{2000}', 1, 'at most 1000'],
     ['a{x', 1, 'repetition'],
     ['a\\', 1, 'lone'],
     ['\\q', 0, 'not an escape'],

@@ -75,12 +75,12 @@ it('files that are no rules files are skipped with the reason', async () => {
   })
   const reasons = {
     'empty.yaml': 'it is empty',
-    'list.yaml': 'no rules file: it is a list',
+    'list.yaml': 'not a rules file: it is a list',
     'plan.yaml': 'a plan: check it with squall experiment validate',
-    'role.yaml': 'no rules file: it is a Kubernetes manifest',
-    'template.yaml': 'no rules file: it cannot be read, and has no `rules`',
-    'text.yaml': 'no rules file: it is a text',
-    'values.yaml': 'no rules file: it has no `rules`',
+    'role.yaml': 'not a rules file: it is a Kubernetes manifest',
+    'template.yaml': 'not a rules file: it cannot be read, and has no `rules`',
+    'text.yaml': 'not a rules file: it is a text',
+    'values.yaml': 'not a rules file: it has no `rules`',
   }
   const skipped = Object.entries(reasons).map(([file, reason]) => ({ file, reason }))
   const lines = skipped.map(({ file, reason }) => {

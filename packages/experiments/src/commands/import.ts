@@ -14,7 +14,7 @@ export const IMPORT = operation({
   operands: { form: '[file]', most: 1 },
   flags: {
     ...group('The file:', {
-      from: one('format', `one of ${FORMATS.join(', ')} (default: recognized)`, oneOf(FORMATS)),
+      from: one('format', `format: ${FORMATS.join(', ')} (default: detected)`, oneOf(FORMATS)),
     }),
     ...group('Output:', {
       out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),

@@ -46,7 +46,7 @@ const LOAD_FLAGS = {
     calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
     clientKind: one(
       'kind',
-      'lean for volume; sdk-v1 or sdk-v2 for the behaviour of real clients',
+      'lean for a high call rate; sdk-v1 or sdk-v2 for the behaviour of the official SDKs',
       oneOf(CLIENT_KINDS),
       { default: 'lean' },
     ),

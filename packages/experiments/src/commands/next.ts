@@ -39,7 +39,7 @@ export const EXPERIMENT_NEXT = operation({
       ),
       prometheus: one(
         'url',
-        'Prometheus with the usual behaviour (default: what earlier calls of this command learned)',
+        'Prometheus with the usual behaviour (default: that of earlier runs of this command)',
         parseTarget,
       ),
       label: many(

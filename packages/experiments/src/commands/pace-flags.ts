@@ -42,7 +42,7 @@ export const PACE_FLAGS = {
       '0s',
     ),
     fanOut: count(
-      'calls of one task, which fails when one of its calls fails',
+      'number of calls in a task, which fails if one of them fails',
       { min: 1, max: 1000 },
       '1',
     ),

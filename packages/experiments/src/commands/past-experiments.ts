@@ -38,7 +38,7 @@ export const EXPERIMENT_LIST = operation({
         `list only runs with this verdict: ${VERDICTS.join(', ')}`,
         oneOf(VERDICTS),
       ),
-      limit: count('list at most this number of runs, the newest', { min: 1, max: 100_000 }),
+      limit: count('list only this number of the newest runs', { min: 1, max: 100_000 }),
     }),
     ...JSON_OUT,
   },

@@ -5,6 +5,9 @@ import { operation } from './operation.ts'
 
 const PAGE = 'docs/guides/policy.md'
 const DEFAULT_FILE = 'squall-policy.yaml'
+const OUTPUT = group('Output:', {
+  agent: one('agent', `agent: ${AGENTS.join(' or ')}`, oneOf(AGENTS), { default: 'claude' }),
+})
 
 export const POLICY_VALIDATE = operation({
   name: 'mcp policy validate',
@@ -32,9 +35,7 @@ export const POLICY_PRINT = operation({
   page: PAGE,
   description: 'print a policy as a block for the instructions file of an agent',
   operands: { form: '[path]', most: 1 },
-  flags: group('Output:', {
-    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
-  }),
+  flags: OUTPUT,
   fromEnvironment: false,
   parse: ({ agent }, { operands: [path] }) => {
     if (path === undefined) throw noPolicy('print')
@@ -47,9 +48,7 @@ export const POLICY_INIT = operation({
   examples: ['mcp policy init', 'mcp policy init --agent cursor'],
   page: PAGE,
   description: 'write a first policy, and the settings that keep an agent from changing it',
-  flags: group('Output:', {
-    agent: one('agent', AGENTS.join(' or '), oneOf(AGENTS), { default: 'claude' }),
-  }),
+  flags: OUTPUT,
   fromEnvironment: false,
   parse: ({ agent }) => ({ path: DEFAULT_FILE, agent }),
 })
@@ -74,7 +73,9 @@ export const MCP_HOOK = operation({
   page: PAGE,
   description:
     'check a tool call of an agent before it is made, from its hook event on standard input',
-  flags: group('Policy:', { policy: one('file', 'the policy', asText, { default: DEFAULT_FILE }) }),
+  flags: group('Policy:', {
+    policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
+  }),
   note: `
 Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
 event or the policy cannot be read.`,

@@ -44,7 +44,7 @@ export const SWEEP_FLAGS = {
     cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
       given.map(asText),
     ),
-    repeat: count('runs of each cell, for agents with a model', { min: 1, max: 1000 }, '1'),
+    repeat: count('number of runs of each cell', { min: 1, max: 1000 }, '1'),
     parallel: count(
       'number of concurrent runs',
       { min: 1, max: 256 },
@@ -58,7 +58,7 @@ export const SWEEP_FLAGS = {
       'directory of the results (default: squall-sweep, or squall-sweep-CELL with --cell)',
       asText,
     ),
-    resume: toggle('keep the cells that the results have, and run the others'),
+    resume: toggle('keep the finished cells of the results, and run the others'),
     accept: many(
       'verdicts',
       `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,

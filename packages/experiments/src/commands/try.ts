@@ -20,7 +20,7 @@ export const TRY = operation({
       url: one('url', 'MCP endpoint of a running server, in place of a command', (given) =>
         parseTarget(given),
       ),
-      port: count('port of a server that prints no address, which it gets as PORT', {
+      port: count('port that a server without a printed address gets as PORT', {
         min: 1,
         max: 65_535,
       }),

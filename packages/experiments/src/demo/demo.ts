@@ -67,7 +67,7 @@ export async function demo(options: DemoOptions, version: string): Promise<numbe
       const found = { ...resultOf(stage, played, checks, seconds), ...(report && { report }) }
       stdout.write(`${JSON.stringify({ ...found, ...(addresses && { addresses }) }, short)}\n`)
     }
-    for (const { what } of failed) process.stderr.write(`squall: demo: not so: ${what}\n`)
+    for (const { what } of failed) process.stderr.write(`squall: demo: check failed: ${what}\n`)
     for (const text of stage.ownErrors) process.stderr.write(`squall: demo: ${text}\n`)
     if (addresses !== undefined) await stay(stage, screen, addresses, stopped)
     return failed.length === 0 ? 0 : 1

@@ -119,7 +119,7 @@ const steadyState = section(
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
       description:
-        'What is measured: the calls of the load, or a `tools/list` request about five times a second.',
+        'Requests to measure: the calls of the load, or a `tools/list` request about five times a second.',
     }),
     errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(

@@ -102,7 +102,7 @@ export const kill = section(
   },
   {
     description:
-      'What is killed at the start of each stage: a process, with `pidFile` and `command`, or pods, with `pod`.',
+      'Target to kill at the start of each stage: a process, by `pidFile` and `command`, or pods, by `pod`.',
   },
 )
 

@@ -140,7 +140,7 @@ export const BLAST = Type.Object({
   maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
   durationMs: Type.Number({ description: 'Duration of all stages.' }),
   calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
-  sampled: numberOrNull('Maximum of calls with faults; null without a rate.'),
+  sampled: numberOrNull('Maximum number of calls with faults; null without a rate.'),
 })
 
 /** Predicts the largest effect of a plan. */

@@ -38,7 +38,7 @@ export const OBSERVE = defineTool({
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
-    tool: maybeText('Shows only tools that match, as read_*.', 256),
+    tool: maybeText('Shows only tools that match, such as read_*.', 256),
     seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
   }),
   output: Type.Object({
@@ -151,7 +151,7 @@ export const SUGGEST_SLO = defineTool({
     labels: Type.Optional(
       Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
         maxProperties: 8,
-        description: 'Labels of the series, as namespace or workload.',
+        description: 'Labels of the series, such as namespace or workload.',
       }),
     ),
     window: duration('The window of the objectives; 30d by default.'),

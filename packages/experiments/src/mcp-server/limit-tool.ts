@@ -30,7 +30,7 @@ const INPUT = closed({
     200,
   ),
   second: maybeText(
-    'A second magnitude and its range, as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
+    'A second magnitude and its range, such as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
     200,
   ),
   until: maybeText(

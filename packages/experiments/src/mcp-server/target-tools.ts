@@ -22,7 +22,7 @@ export const LIST_TARGETS = defineTool({
     'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
   annotations: READ_ONLY,
   input: closed({
-    tools: maybeText('Lists only tools that match, as read_*.', 256),
+    tools: maybeText('Lists only tools that match, such as read_*.', 256),
   }),
   output: Type.Object({
     note: Type.String(),

@@ -163,7 +163,7 @@ export async function runSearch(
   onProgress(`search ${id}`)
   for (;;) {
     const place = limits.next()
-    if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would add nothing' })
+    if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would not help' })
     if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
     const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
     const over = budgetEnd(request, used, { longestMs, mostCalls }, resumes ? FLAGS : INPUTS)

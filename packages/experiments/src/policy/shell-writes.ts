@@ -96,9 +96,7 @@ class WriteLook {
   /** Reads a text for a shell that runs in a directory, and the texts that its commands run. */
   find(text: string, directory: string, depth = 0): string | undefined {
     if (depth > MAX_SHELLS) {
-      throw new UncheckedError(
-        'it runs a shell in a shell too often to be checked; write less of them',
-      )
+      throw new UncheckedError('it nests too many shells to be checked; nest fewer')
     }
     const commands = commandsOf(text)
     const places = new Places(directory, UNCERTAIN.test(text))

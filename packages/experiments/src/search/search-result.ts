@@ -21,7 +21,7 @@ export interface SearchSettings {
   readonly runsAtOne: number
 }
 
-/** The reason why a search ended; `found` when more runs would add nothing. */
+/** The reason why a search ended; `found` when more runs would not help. */
 export interface SearchEnd {
   readonly code: string
   readonly why: string

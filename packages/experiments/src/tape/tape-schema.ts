@@ -10,7 +10,7 @@ const of = (values: readonly string[], description: string): object =>
 
 const HEADER = {
   type: 'object',
-  description: 'First line: says how the tape was recorded.',
+  description: 'First line: describes the recording.',
   required: ['tape', 'secrets'],
   properties: {
     tape: { const: 1, description: 'Version of the format.' },

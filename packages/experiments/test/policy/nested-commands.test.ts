@@ -335,7 +335,7 @@ it('the hook refuses shells in shells that it does not read', async () => {
   let command = 'ls -l'
   for (let depth = 0; depth < 4; depth++) command = `bash -c ${JSON.stringify(command)}`
   expect(await bash(command)).toBe('')
-  expect(await bash(`bash -c ${JSON.stringify(command)}`)).toContain('a shell in a shell too often')
+  expect(await bash(`bash -c ${JSON.stringify(command)}`)).toContain('nests too many shells')
 })
 
 it('the hook refuses a command that runs in many directories', async () => {

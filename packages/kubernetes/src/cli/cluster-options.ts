@@ -239,7 +239,7 @@ export const BUDGET_FLAGS = group(CLUSTER, {
     parseObjectName,
     { default: SYSTEM_NAMESPACE },
   ),
-  requireBudget: toggle('begin nothing new where squall-budget cannot be read'),
+  requireBudget: toggle('do not begin anything new if squall-budget cannot be read'),
 })
 
 /** Rejects new chaos that the budget of the cluster does not allow. Throws a `UsageError`. */
@@ -251,7 +251,7 @@ export async function rejectOverBudget(
 ): Promise<boolean> {
   const { denial, isThere } = await askBudget(client, budget, chaos, { signal })
   if (denial === undefined) return isThere
-  throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop works always')
+  throw new UsageError('OVER_BUDGET', denial, 'wait, or ask who set it; squall stop always works')
 }
 
 /** Returns true where a ConfigMap with rules notes a budget, as far as they can be read. */

@@ -52,7 +52,7 @@ export const ATTACH = defineCommand({
       ),
       imagePullPolicy: one(
         'policy',
-        'Always, IfNotPresent or Never',
+        'image pull policy: Always, IfNotPresent or Never',
         oneOf(['Always', 'IfNotPresent', 'Never']),
       ),
     }),

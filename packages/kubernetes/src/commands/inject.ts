@@ -75,7 +75,7 @@ export const INJECT = defineCommand({
     ...group('Output:', {
       format: one(
         'format',
-        'yaml or json (default: as each document is written)',
+        'output format: yaml or json (default: that of each document)',
         oneOf(['yaml', 'json']),
       ),
     }),

@@ -33,7 +33,7 @@ const NO_PORT = 'add it, such as --port 3000=15300'
 /** Declares the option for redirected ports. */
 export const PORT_FLAG = group('Redirected ports:', {
   port: many(
-    'app=squall',
+    'server=listener',
     'port of your MCP server, and port of the listener for its traffic, such as 3000=15300; repeatable',
     parseRedirects,
   ),

@@ -53,7 +53,7 @@ export const WEBHOOK = defineCommand({
       readBudget: toggle(
         'deny new rules that the ConfigMap squall-budget of --namespace does not allow; requires permission to get it',
       ),
-      requireBudget: toggle('with --read-budget, deny new rules where it cannot be read'),
+      requireBudget: toggle('with --read-budget: also deny new rules if the budget cannot be read'),
       policy: one(
         'file',
         'policy that new rules obey, as experiments do, read at each review; requires --read-namespaces',

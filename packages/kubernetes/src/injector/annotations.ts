@@ -142,17 +142,17 @@ const TABLE = {
   },
   'max-percent': {
     form: 'a percentage',
-    meaning: 'highest share of its matching calls that a rule may sample',
+    meaning: 'maximum share of its matching calls that a rule may sample',
     check: percent,
   },
   'max-duration': {
     form: 'a duration',
-    meaning: 'longest active time of a rule, counted from its appliedAt, or from when it appeared',
+    meaning: 'maximum active time of a rule, from its appliedAt or its first appearance',
     check: maxDuration,
   },
   'max-active': {
     form: 'a number',
-    meaning: 'highest number of faults in progress, over all rules',
+    meaning: 'maximum number of faults in progress, over all rules',
     check: maxActive,
   },
   'allow-faults': {

@@ -19,7 +19,7 @@ const FOUND = {
       'findings about this client; * and ? are wildcards; repeat it for more',
       texts,
     ),
-    since: one('time', 'findings since a time, or of a duration such as 10m', asText),
+    since: one('time', 'findings since this time, or within this duration, such as 10m', asText),
     all: toggle('all findings, not only the 20 most harmful'),
   }),
   ...group('Comparison:', {

@@ -37,7 +37,7 @@ const FILTERS = group('Calls:', {
   ),
   errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
   faults: toggle('calls on which a fault took effect'),
-  slowerThan: one('duration', 'calls that took longer', asText),
+  slowerThan: one('duration', 'calls that took longer than this', asText),
 })
 
 export const TAP = defineCommand({
