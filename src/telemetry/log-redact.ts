@@ -11,6 +11,12 @@ export const SECRET_WORDS = [
   'token',
   'secret',
   'password',
+  'passwd',
+  'pwd',
+  'passphrase',
+  'credential',
+  'privatekey',
+  'accesskey',
 ] as const
 const MAX_KEY = 64
 // Remembers names, because log lines repeat the same few fields.
