@@ -6,7 +6,7 @@ import type { RequestOf } from '../commands/operation.ts'
 import { textTable } from '../report/text-table.ts'
 import { type Difference, differences, differenceText } from './difference.ts'
 import { openTape } from './serve.ts'
-import { isNamed, type Tape, type TapedCall } from './tape.ts'
+import { NAMED, type Tape, type TapedCall } from './tape.ts'
 
 const MAX_PARAMS = 60
 
@@ -142,7 +142,7 @@ function numbered(tape: Tape) {
   const counts = new Map<string, number>()
   const all = new Map<string, { readonly call: TapedCall; readonly occurrence: number }>()
   for (const call of tape.calls) {
-    if (!isNamed(call.method) && !call.method.endsWith('/list')) continue
+    if (!NAMED.has(call.method) && !call.method.endsWith('/list')) continue
     const occurrence = counts.get(call.key) ?? 0
     counts.set(call.key, occurrence + 1)
     all.set(`${call.key} ${occurrence}`, { call, occurrence })
