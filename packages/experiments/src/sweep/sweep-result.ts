@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, listOf, readJsonFile, replaceText } from '#base'
 import { shareInterval } from '../slo/share-interval.ts'
@@ -96,7 +95,7 @@ export function worstOf(runs: readonly CellRun[]): SweepVerdict {
 }
 
 /** Returns the share of good runs among those in which the fault was injected. */
-export function goodShare(all: readonly CellRun[]): { readonly share?: GoodShare } {
+export function goodShare(all: readonly CellRun[]): Pick<CellResult, 'share'> {
   const injected = all.filter(({ verdict }) => verdict !== 'not_reached')
   const runs = injected.length
   if (all.length === 1 || runs === 0) return {}
@@ -121,10 +120,6 @@ const FILE = 'result.json'
 /** Stores what is known of a sweep. */
 export async function storeSweep(directory: string, result: SweepResult): Promise<void> {
   await replaceText(join(directory, FILE), `${JSON.stringify(result, null, 2)}\n`, 0o600)
-}
-
-export async function openSweep(directory: string): Promise<void> {
-  await mkdir(join(directory, 'cells'), { recursive: true, mode: 0o700 })
 }
 
 /** Reads a stored sweep; undefined when there is none, or when it is invalid. */

@@ -7,7 +7,6 @@ import { serveStdio } from '../tape/serve-stdio.ts'
 import type { Tape } from '../tape/tape.ts'
 import { CELL_RULE, type CallMatch } from './cells.ts'
 import type { ServedCall } from './judge.ts'
-import type { TapeServer } from './run-task.ts'
 
 /** A tape that is served once for each run. */
 export class SweepTape {
@@ -39,7 +38,7 @@ export class SweepTape {
    * Starts the tape as a server behind a sidecar of its own, with the rules of a file. `onCall` is
    * called for each call of a tool that has ended.
    */
-  async serve(rules: string | undefined, onCall: () => void): Promise<TapeServer> {
+  async serve(rules: string | undefined, onCall: () => void) {
     const served: ServedCall[] = []
     const player = new Player(this.#tape, {
       session: 'all',
@@ -69,12 +68,17 @@ export class SweepTape {
       throw error
     })
     return {
+      /** The address for the command. */
       url: `http://${running.listeners[0]!.text}/mcp`,
+      /** A program that serves the tape by stdio. */
       program: stdio.program,
+      /** The calls of tools that reached the server, in their order. */
       served,
+      /** True when a rule was injected. */
       get isInjected() {
         return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
       },
+      /** Returns the number of calls with a false value in their arguments. */
       falseUsed: async () => falseUsed((await running.metrics.render()).text),
       close: async () => {
         await running.close()
