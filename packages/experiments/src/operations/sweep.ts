@@ -8,7 +8,7 @@ import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { cell, type ReportTable } from '../report/report-table.ts'
 import { textTable } from '../report/text-table.ts'
-import { SweepTape } from '../sweep/sweep-tape.ts'
+import { openSweepTape } from '../sweep/sweep-tape.ts'
 import {
   badCells,
   isBad,
@@ -77,7 +77,7 @@ export async function storedSweep(
     repeat,
     cellTimeoutMs: cellTimeout,
   }
-  const tape = await SweepTape.open(request.tape, match)
+  const tape = await openSweepTape(request.tape, match)
   try {
     const earlier = request.resume ? await earlierSweep(directory, settings) : undefined
     const result = await sweep({ ...request, settings, tape, earlier, stop, onProgress })

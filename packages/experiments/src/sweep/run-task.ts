@@ -1,6 +1,6 @@
 import { childEnvironment } from '#base'
 import { runProcess } from './agent-process.ts'
-import type { RunFacts } from './judge.ts'
+import type { Run } from './judge.ts'
 import type { SweepTape } from './sweep-tape.ts'
 
 /** The task of a sweep: a command that calls the tools of the tape. */
@@ -18,11 +18,6 @@ export interface TaskCell {
   readonly id: string
   readonly rules?: string
   readonly mostCalls?: number
-}
-
-/** A run of the task. */
-export interface Run extends RunFacts {
-  readonly seconds: number
 }
 
 /**

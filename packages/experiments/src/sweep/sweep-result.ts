@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { fieldsOf, listOf, readJsonFile, replaceText } from '#base'
 import { shareInterval } from '../slo/share-interval.ts'
-import type { CallMatch } from './cells.ts'
+import type { SweepRequest } from '../commands/sweep.ts'
+import type { SweepCall } from './cells.ts'
 import type { FaultName } from './faults.ts'
 import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
 
@@ -41,24 +42,18 @@ export interface CellResult {
   readonly runs: readonly CellRun[]
 }
 
-export interface ShownCall {
-  readonly number: number
-  readonly tool: string
+export interface ShownCall extends Omit<SweepCall, 'args'> {
   /** The arguments, shortened. */
   readonly args: string
-  readonly occurrence: number
 }
 
+type Asked = Pick<SweepRequest, 'tape' | 'command' | 'match' | 'faults' | 'repeat'>
+
 /** What two sweeps must share to be one. */
-export interface SweepSettings {
-  readonly tape: string
+export interface SweepSettings extends Asked {
   /** The digest of the tape. */
   readonly digest: string
-  readonly command: readonly string[]
   readonly check: string | null
-  readonly match: CallMatch
-  readonly faults: readonly FaultName[]
-  readonly repeat: number
   readonly cellTimeoutMs: number
 }
 

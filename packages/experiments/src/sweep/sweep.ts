@@ -4,8 +4,8 @@ import { oneLine } from '#base'
 import { readVersion } from '#cli'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
-import { type Baseline, judge } from './judge.ts'
-import { type Run, runTask, type SweepTask } from './run-task.ts'
+import { type Baseline, judge, type Run } from './judge.ts'
+import { runTask, type SweepTask } from './run-task.ts'
 import {
   type CellResult,
   type CellRun,

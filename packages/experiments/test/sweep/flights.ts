@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FaultName } from '../../src/sweep/faults.ts'
-import { SweepTape } from '../../src/sweep/sweep-tape.ts'
+import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
 import { type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { sweep } from '../../src/sweep/sweep.ts'
 
@@ -88,7 +88,7 @@ export interface SweepHere {
 /** Runs a sweep of the agent in this process. */
 export async function sweepHere(given: SweepHere): Promise<SweepResult> {
   const path = given.path ?? (await flightTape())
-  const tape = await SweepTape.open(path, 'arguments')
+  const tape = await openSweepTape(path, 'arguments')
   try {
     return await sweep({
       settings: {

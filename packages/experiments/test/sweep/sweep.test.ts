@@ -11,7 +11,7 @@ import { Random, seedOfRun } from '../../../../test/support/random.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 import { runProcess } from '../../src/sweep/agent-process.ts'
 import { cellsOf, ruleOf, sweepCalls } from '../../src/sweep/cells.ts'
-import { SweepTape } from '../../src/sweep/sweep-tape.ts'
+import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
 import { readSweep, type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { AGENT, flightTape, sweepHere, verdictsOf } from './flights.ts'
 
@@ -146,6 +146,49 @@ it('a sweep that is interrupted goes on with --resume and ends as one that was n
   expect(whole.left).toBe(0)
 }, 120_000)
 
+it('a cell that is repeated has the share of its good runs', async () => {
+  const { cells, left } = await sweepHere({
+    faults: ['rateLimit'],
+    only: ['1-rateLimit'],
+    check: CHECK,
+    repeat: 3,
+  })
+  expect(left).toBe(0)
+  expect(cells).toMatchObject([{ id: '1-rateLimit', share: { good: 3, runs: 3 } }])
+  expect(cells[0]!.runs).toHaveLength(3)
+}, 60_000)
+
+it('no cell begins after the budget', async () => {
+  const { cells, left } = await sweepHere({ faults: ['rateLimit'], check: CHECK, budgetMs: 1 })
+  expect([cells, left]).toEqual([[], 5])
+}, 60_000)
+
+it('a false value that the task uses is a silent failure, without a check of the result', async () => {
+  const { cells } = await sweepHere({ faults: ['falsified'], only: ['4-falsified'] })
+  expect(cells).toMatchObject([{ verdict: 'failed_silently' }])
+  expect(cells[0]!.runs[0]!.falseUsed).toBeGreaterThan(0)
+}, 60_000)
+
+it('calls that are not in each of three runs are listed apart, and not swept', async () => {
+  const path = await tapeHere()
+  // The first run alone looks for a price.
+  const script = `
+    const call = (name, args) => fetch(process.env.MCP_URL, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+    }).then((response) => response.text())
+    await call('search_flights', { from: 'OSL', to: 'LIS' })
+    const { appendFileSync, existsSync } = await import('node:fs')
+    if (!existsSync(${JSON.stringify(`${path}.ran`)})) await call('get_price', { flight: 'FL-48377' })
+    appendFileSync(${JSON.stringify(`${path}.ran`)}, '')`
+  const command = [process.execPath, '--input-type=module', '-e', script]
+  const { calls, unstable, cells } = await sweepHere({ path, command, faults: ['error'] })
+  expect(calls.map(({ tool }) => tool)).toEqual(['search_flights'])
+  expect(unstable.map(({ tool }) => tool)).toEqual(['get_price'])
+  expect(cells.map(({ id }) => id)).toEqual(['1-error'])
+}, 60_000)
+
 it('a task that fails without a fault is shown with its last lines, and nothing is swept', async () => {
   const path = await tapeHere()
   const program = squallSweep(path, ['--check', 'grep -q "no such text"'])
@@ -167,7 +210,7 @@ it('the rule of a cell acts on its call alone, however alike the calls are', asy
   ]
   const path = await flightTape(all.map((args) => ['find', args, { found: 1 }]))
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }))
-  const tape = await SweepTape.open(path, 'arguments')
+  const tape = await openSweepTape(path, 'arguments')
   onTestFinished(() => tape.close())
   const calls = sweepCalls(all.map((args) => ({ key: JSON.stringify(args), tool: 'find', args })))
   for (const cell of cellsOf(calls, ['error'])) {
