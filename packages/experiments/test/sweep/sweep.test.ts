@@ -164,25 +164,22 @@ it('no cell begins after the budget', async () => {
 }, 60_000)
 
 it('a false value that the task uses is a silent failure, without a check of the result', async () => {
-  const { cells } = await sweepHere({ faults: ['falsified'], only: ['4-falsified'] })
-  expect(cells).toMatchObject([{ verdict: 'failed_silently' }])
-  expect(cells[0]!.runs[0]!.falseUsed).toBeGreaterThan(0)
+  const command = scripted(`
+    const { price } = await call('get_price', { flight: 'FL-48213' })
+    await call('book_flight', { flight: 'FL-48213', price })`)
+  const { cells } = await sweepHere({ command, faults: ['falsified'], only: ['1-falsified'] })
+  expect(cells).toMatchObject([{ verdict: 'failed_silently', runs: [{ falseUsed: 1 }] }])
 }, 60_000)
 
 it('calls that are not in each of three runs are listed apart, and not swept', async () => {
   const path = await tapeHere()
-  // The first run alone looks for a price.
-  const script = `
-    const call = (name, args) => fetch(process.env.MCP_URL, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
-    }).then((response) => response.text())
+  // The first run alone asks for a price.
+  const command = scripted(`
+    import { existsSync, writeFileSync } from 'node:fs'
     await call('search_flights', { from: 'OSL', to: 'LIS' })
-    const { appendFileSync, existsSync } = await import('node:fs')
-    if (!existsSync(${JSON.stringify(`${path}.ran`)})) await call('get_price', { flight: 'FL-48377' })
-    appendFileSync(${JSON.stringify(`${path}.ran`)}, '')`
-  const command = [process.execPath, '--input-type=module', '-e', script]
+    const hasRun = ${JSON.stringify(`${path}.ran`)}
+    if (!existsSync(hasRun)) await call('get_price', { flight: 'FL-48377' })
+    writeFileSync(hasRun, '')`)
   const { calls, unstable, cells } = await sweepHere({ path, command, faults: ['error'] })
   expect(calls.map(({ tool }) => tool)).toEqual(['search_flights'])
   expect(unstable.map(({ tool }) => tool)).toEqual(['get_price'])
@@ -242,6 +239,23 @@ it('a process that leaves the group of the task does not keep the sweep waiting'
   expect([exitCode, isTimedOut]).toEqual([0, false])
   expect(performance.now() - began).toBeLessThan(20_000)
 })
+
+const CALL_FUNCTION = `
+async function call(name, args) {
+  const response = await fetch(process.env.MCP_URL, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args },
+    }),
+  })
+  return (await response.json()).result.structuredContent
+}`
+
+/** Returns the command of a task that is a script. */
+function scripted(script: string): readonly string[] {
+  return [process.execPath, '--input-type=module', '-e', `${script}\n${CALL_FUNCTION}`]
+}
 
 /** Returns the processes of sweeps of this tape, and of their tasks. */
 async function processesOf(path: string): Promise<readonly number[]> {
