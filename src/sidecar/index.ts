@@ -2,6 +2,7 @@ export { type Verdict, VERDICT_NAMES } from '../agents/verdicts.ts'
 export { bind, BindError, type BoundAddress } from '../listener/front/bind.ts'
 export type { OwnUpstream } from '../listener/port-stack.ts'
 export { RareLog } from '../listener/rare-log.ts'
+export { LineSplitter } from '../listener/stdio/lines.ts'
 export { boundsOf, LIMIT_FLAGS } from './rules-options.ts'
 export {
   createLogger,

@@ -34,9 +34,8 @@ export const TAPE_FLAGS = group('Tape:', {
 /** Returns the options of the recording; undefined without one. */
 export function tapeOf(flags: Values<typeof TAPE_FLAGS>): TapeOptions | undefined {
   const { tape: path, tapeForce: force, tapeSize: maxBytes, tapeKeepSecrets: keepSecrets } = flags
-  const { tapeRedact: redact } = flags
-  if (path !== undefined) return { path, force, maxBytes, keepSecrets, redact }
-  if (!force && !keepSecrets && redact.length === 0) return undefined
+  if (path !== undefined) return { path, force, maxBytes, keepSecrets, redact: flags.tapeRedact }
+  if (!force && !keepSecrets && flags.tapeRedact.length === 0) return undefined
   throw invalidCombination('options of the tape without a tape', 'add --tape, or remove them')
 }
 

@@ -4,7 +4,7 @@ import { REDACTED, SECRET_WORDS } from './log-redact.ts'
 
 const SCHEME = /\b(bearer|basic|digest|negotiate) +[^\s,;"']+/gi
 /** A header that is a secret up to the end of its line, and a named value. */
-const WORDS = [...SECRET_WORDS, 'passwd', 'pwd', 'credential', 'privatekey', 'signature']
+const WORDS = [...SECRET_WORDS, 'signature']
 const NAMED = new RegExp(
   `((?:${WORDS.map(spelled).join('|')})[\\w-]{0,30}["']? {0,4}[:=] {0,4})` +
     `("[^"]*"?|'[^']*'?|[^\\s,;&"'}]+)`,
@@ -43,5 +43,5 @@ function isToken(run: string): boolean {
 
 /** Allows dashes and underscores between the letters of a word: `api_key`, `api-key`. */
 function spelled(word: string): string {
-  return word.replace(/^(api|private)(key)$/, '$1[-_]?$2')
+  return word.replace(/^(api|private|access)(key)$/, '$1[-_]?$2')
 }

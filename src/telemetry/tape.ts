@@ -7,7 +7,13 @@ import { inThread } from '../base/in-thread.ts'
 import type { CountLines } from './call-log.ts'
 import type { Logger } from './log.ts'
 import { pathsOf, type Redaction } from './redact-message.ts'
-import { TAPE_VERSION, type TapeHeader, type TapeLine, tapeLines } from './tape-line.ts'
+import {
+  TAPE_VERSION,
+  type TapeHeader,
+  type TapeJob,
+  type TapeLine,
+  tapeLines,
+} from './tape-line.ts'
 
 /** Configures the recording of messages. */
 export interface TapeOptions {
@@ -37,10 +43,7 @@ const COMPILED = import.meta.url.endsWith('.js')
 
 type Recording = TapeOptions & { readonly logger: Logger; readonly count: CountLines }
 
-interface Waiting {
-  readonly line: TapeLine
-  readonly text: string | undefined
-}
+type Waiting = Omit<TapeJob, 'redaction'>
 
 /** Records messages in a file. Calls never wait: a recording that cannot keep up ends. */
 export class TapeRecorder {
@@ -71,14 +74,8 @@ export class TapeRecorder {
     const tape = new TapeRecorder(file, options)
     const secrets = keepSecrets ? 'kept' : 'redacted'
     const recordedAt = new Date().toISOString()
-    const header: TapeHeader = {
-      tape: TAPE_VERSION,
-      squall,
-      recordedAt,
-      note: NOTE,
-      secrets,
-      redact,
-    }
+    const own = { squall, recordedAt, note: NOTE, secrets, redact } as const
+    const header: TapeHeader = { tape: TAPE_VERSION, ...own }
     await tape.#write(`${JSON.stringify(header)}\n`, 0)
     logger.warn({ path, values: secrets }, 'recording arguments and results in clear text')
     return tape
@@ -180,8 +177,6 @@ function sizeOf(text: string | undefined): number {
   return LINE + (text?.length ?? 0)
 }
 
-async function inTime(work: Promise<void> | undefined): Promise<void> {
-  const end = new AbortController()
-  const limit = sleep(CLOSE_MS, undefined, { signal: end.signal }).catch(() => undefined)
-  await Promise.race([work, limit]).finally(() => end.abort())
+function inTime(work: Promise<void> | undefined): Promise<void> {
+  return Promise.race([work, sleep(CLOSE_MS, undefined, { ref: false })])
 }

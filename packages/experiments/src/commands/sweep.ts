@@ -13,7 +13,7 @@ import {
   one,
   toggle,
 } from '#cli'
-import { FAULT_NAMES } from '../sweep/faults.ts'
+import { FAULT_NAMES, type FaultName } from '../sweep/faults.ts'
 import { isGood, VERDICT_NAMES } from '../sweep/judge.ts'
 import { PLAY_FLAGS } from './tape.ts'
 import { operation, type RequestOf } from './operation.ts'
@@ -96,7 +96,7 @@ task, 1 when one does, or when cells were not run or no fault was injected, 130 
     }
     const [cell] = flags.cell
     const results = flags.results ?? (cell === undefined ? 'squall-sweep' : `squall-sweep-${cell}`)
-    const faults = FAULT_NAMES.filter(
+    const faults: readonly FaultName[] = FAULT_NAMES.filter(
       (name) => flags.faults.length === 0 || flags.faults.includes(name),
     )
     return { ...flags, results, faults, tape, command }

@@ -8,7 +8,7 @@ import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { cell, type ReportTable } from '../report/report-table.ts'
 import { textTable } from '../report/text-table.ts'
-import { SweepTape } from '../sweep/sweep-tape.ts'
+import { openSweepTape } from '../sweep/sweep-tape.ts'
 import {
   badCells,
   isBad,
@@ -66,7 +66,7 @@ export async function storedSweep(
   stop: AbortSignal,
   onProgress: (done: number, all: number) => void,
 ): Promise<SweepResult> {
-  const { results: directory, command, check, match, faults, repeat, parallel } = request
+  const { results: directory, command, check, match, faults, repeat, cellTimeout } = request
   const settings: SweepSettings = {
     tape: request.tape,
     digest: sha256Of(await readFile(request.tape)),
@@ -75,23 +75,12 @@ export async function storedSweep(
     match,
     faults,
     repeat,
-    cellTimeoutMs: request.cellTimeout,
+    cellTimeoutMs: cellTimeout,
   }
-  const tape = await SweepTape.open(request.tape, match)
+  const tape = await openSweepTape(request.tape, match)
   try {
-    const result = await sweep({
-      settings,
-      command,
-      check,
-      tape,
-      directory,
-      only: request.cell,
-      parallel,
-      budgetMs: request.budget,
-      earlier: request.resume ? await earlierSweep(directory, settings) : undefined,
-      stop,
-      onProgress,
-    })
+    const earlier = request.resume ? await earlierSweep(directory, settings) : undefined
+    const result = await sweep({ ...request, settings, tape, earlier, stop, onProgress })
     await writeFile(join(directory, 'report.html'), sweepHtml(result), { mode: 0o600 })
     return result
   } finally {

@@ -1,12 +1,4 @@
-/** A column of the table. */
-interface SweepFault {
-  /** Describes what the client gets. */
-  readonly sees: string
-  /** The faults of the rule. */
-  readonly faults: readonly object[]
-}
-
-/** One fault of each kind that a client can get. */
+/** One fault of each kind that a client can get: in words, and for a rule. */
 export const FAULT_RULES = {
   error: {
     sees: 'a tool error',
@@ -30,7 +22,7 @@ export const FAULT_RULES = {
   falsified: { sees: 'a plausible wrong value', faults: [{ falsify: {} }] },
   drift: { sees: 'a result with a changed field', faults: [{ rewrite: { drift: 1 } }] },
   late: { sees: 'its response after 5 s', faults: [{ delay: { fixed: '5s', at: 'response' } }] },
-} as const satisfies Readonly<Record<string, SweepFault>>
+} as const satisfies Readonly<Record<string, { sees: string; faults: readonly object[] }>>
 
 export type FaultName = keyof typeof FAULT_RULES
 

@@ -81,7 +81,8 @@ export interface ServedCall {
 }
 
 /** What is known of a run when its command has ended. */
-export interface RunFacts {
+export interface Run {
+  readonly seconds: number
   readonly end: ProcessEnd
   /** True when `--check` accepted the run; undefined without a check. */
   readonly isAccepted: boolean | undefined
@@ -104,7 +105,7 @@ export interface Baseline {
 }
 
 /** Judges a run. The first verdict that is true counts. */
-export function judge(facts: RunFacts, { output, executed, isSafe }: Baseline): SweepVerdict {
+export function judge(facts: Run, { output, executed, isSafe }: Baseline): SweepVerdict {
   const { end, isAccepted, served } = facts
   if (!facts.isInjected) return 'not_reached'
   if (end.isTimedOut) return 'hung'

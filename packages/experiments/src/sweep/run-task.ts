@@ -1,57 +1,44 @@
 import { childEnvironment } from '#base'
 import { runProcess } from './agent-process.ts'
-import type { RunFacts, ServedCall } from './judge.ts'
+import type { Run } from './judge.ts'
+import type { SweepTape } from './sweep-tape.ts'
 
 /** The task of a sweep: a command that calls the tools of the tape. */
 export interface SweepTask {
   readonly command: readonly string[]
   /** A command of the shell that accepts a run by exit code 0; it reads what the run printed. */
   readonly check: string | undefined
-  readonly cellTimeoutMs: number
-  /** The id of the cell, for the command. */
-  readonly cell: string
+  readonly cellTimeout: number
+  readonly tape: SweepTape
+  readonly stop: AbortSignal
 }
 
-/** The tape as a server behind a sidecar of its own. */
-export interface TapeServer {
-  /** The address for the command. */
-  readonly url: string
-  /** A program that serves the tape by stdio. */
-  readonly program: string
-  /** True when a rule was injected. */
-  readonly isInjected: boolean
-  /** The calls of tools that reached the server, in their order. */
-  readonly served: readonly ServedCall[]
-  /** Returns the number of calls with a false value in their arguments. */
-  falseUsed(): Promise<number>
-  close(): Promise<void>
-}
-
-/** A run of the task. */
-export interface Run extends RunFacts {
-  readonly seconds: number
+/** The id of a cell, the file with its rules, and the number of calls above which a run ends. */
+export interface TaskCell {
+  readonly id: string
+  readonly rules?: string
+  readonly mostCalls?: number
 }
 
 /**
- * Runs the task once; more than `mostCalls` calls end it. The server, its sidecar and all processes
- * of the command have ended when this resolves.
+ * Runs the task once. The server, its sidecar and all processes of the command have ended when this
+ * resolves.
  */
 export async function runTask(
-  { command, check, cellTimeoutMs, cell }: SweepTask,
-  open: (onCall: () => void) => Promise<TapeServer>,
-  { stop, mostCalls = Infinity }: { readonly stop: AbortSignal; readonly mostCalls?: number },
+  { command, check, cellTimeout: timeoutMs, tape, stop }: SweepTask,
+  { id, rules, mostCalls = Infinity }: TaskCell,
 ): Promise<Run> {
   const runaway = new AbortController()
   let calls = 0
-  const server = await open(() => {
+  const server = await tape.serve(rules, () => {
     if (++calls > mostCalls) runaway.abort()
   })
   const began = performance.now()
   try {
     const { url, program } = server
-    const own = { MCP_URL: url, SQUALL_URL: url, MCP_COMMAND: program, SQUALL_CELL: cell }
+    const own = { MCP_URL: url, SQUALL_URL: url, MCP_COMMAND: program, SQUALL_CELL: id }
     const env = { ...childEnvironment(), ...own }
-    const limits = { env, timeoutMs: cellTimeoutMs, stop: AbortSignal.any([stop, runaway.signal]) }
+    const limits = { env, timeoutMs, stop: AbortSignal.any([stop, runaway.signal]) }
     const words = command.map((word) =>
       word.replaceAll('{url}', url).replaceAll('{command}', program),
     )

@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fieldsOf, listOf, readJsonFile, replaceText } from '#base'
 import { shareInterval } from '../slo/share-interval.ts'
-import type { CallMatch } from './cells.ts'
+import type { SweepRequest } from '../commands/sweep.ts'
+import type { SweepCall } from './cells.ts'
 import type { FaultName } from './faults.ts'
 import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
 
@@ -42,24 +42,18 @@ export interface CellResult {
   readonly runs: readonly CellRun[]
 }
 
-export interface ShownCall {
-  readonly number: number
-  readonly tool: string
+export interface ShownCall extends Omit<SweepCall, 'args'> {
   /** The arguments, shortened. */
   readonly args: string
-  readonly occurrence: number
 }
 
+type Asked = Pick<SweepRequest, 'tape' | 'command' | 'match' | 'faults' | 'repeat'>
+
 /** What two sweeps must share to be one. */
-export interface SweepSettings {
-  readonly tape: string
+export interface SweepSettings extends Asked {
   /** The digest of the tape. */
   readonly digest: string
-  readonly command: readonly string[]
   readonly check: string | null
-  readonly match: CallMatch
-  readonly faults: readonly FaultName[]
-  readonly repeat: number
   readonly cellTimeoutMs: number
 }
 
@@ -96,7 +90,7 @@ export function worstOf(runs: readonly CellRun[]): SweepVerdict {
 }
 
 /** Returns the share of good runs among those in which the fault was injected. */
-export function goodShare(all: readonly CellRun[]): { readonly share?: GoodShare } {
+export function goodShare(all: readonly CellRun[]): Pick<CellResult, 'share'> {
   const injected = all.filter(({ verdict }) => verdict !== 'not_reached')
   const runs = injected.length
   if (all.length === 1 || runs === 0) return {}
@@ -121,10 +115,6 @@ const FILE = 'result.json'
 /** Stores what is known of a sweep. */
 export async function storeSweep(directory: string, result: SweepResult): Promise<void> {
   await replaceText(join(directory, FILE), `${JSON.stringify(result, null, 2)}\n`, 0o600)
-}
-
-export async function openSweep(directory: string): Promise<void> {
-  await mkdir(join(directory, 'cells'), { recursive: true, mode: 0o700 })
 }
 
 /** Reads a stored sweep; undefined when there is none, or when it is invalid. */

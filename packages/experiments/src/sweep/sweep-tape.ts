@@ -7,80 +7,71 @@ import { serveStdio } from '../tape/serve-stdio.ts'
 import type { Tape } from '../tape/tape.ts'
 import { CELL_RULE, type CallMatch } from './cells.ts'
 import type { ServedCall } from './judge.ts'
-import type { TapeServer } from './run-task.ts'
 
-/** A tape that is served once for each run. */
-export class SweepTape {
-  readonly #tape: Tape
-  readonly #match: CallMatch
-  /** The tools that may be called twice, as the taped server declares. */
-  readonly #safe: ReadonlySet<string>
+export type SweepTape = Awaited<ReturnType<typeof openSweepTape>>
 
-  private constructor(tape: Tape, match: CallMatch, safe: ReadonlySet<string>) {
-    this.#tape = tape
-    this.#match = match
-    this.#safe = safe
+/** Opens a tape that is served once for each run. */
+export async function openSweepTape(path: string, match: CallMatch) {
+  const tape = await openTape(path)
+  const safe = await safeTools(tape)
+  return {
+    /** True for a tool that may be called twice, as the taped server declares. */
+    isSafe: (tool: string): boolean => safe.has(tool),
+    /**
+     * Starts the tape as a server behind a sidecar of its own, with the rules of a file. `onCall`
+     * is called for each call of a tool that has ended.
+     */
+    serve: (rules: string | undefined, onCall: () => void) => served(tape, match, rules, onCall),
+    close: () => tape.close(),
   }
+}
 
-  static async open(path: string, match: CallMatch): Promise<SweepTape> {
-    const tape = await openTape(path)
-    return new SweepTape(tape, match, await safeTools(tape))
+async function served(tape: Tape, match: CallMatch, rules: string | undefined, onCall: () => void) {
+  const calls: ServedCall[] = []
+  const player = new Player(tape, {
+    session: 'all',
+    match,
+    repeats: true,
+    onCall: ({ method, name: tool, params, key, line }) => {
+      if (method !== 'tools/call') return
+      const shown = redactMessage({ method, params }, tape.redaction)
+      const { arguments: args } = fieldsOf(shown['params'])
+      const own = match === 'tool' ? tool : key
+      calls.push({ key: own, tool, args, line })
+    },
+  })
+  const flags = { listen: '127.0.0.1:0', upstream: 'http://127.0.0.1:9' }
+  const options = armedOptions({ ...flags, ...(rules !== undefined && { rules }) })
+  const own = { name: 'the tape', upstream: new TapeUpstream(player) }
+  const running = await assemble(options, SILENT, { own })
+  const version = running.rules?.last?.version
+  if (version?.kind === 'rejected') {
+    await running.close()
+    const [problem] = version.problems.flatMap(({ problems }) => problems)
+    throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
   }
-
-  close(): Promise<void> {
-    return this.#tape.close()
-  }
-
-  isSafe(tool: string): boolean {
-    return this.#safe.has(tool)
-  }
-
-  /**
-   * Starts the tape as a server behind a sidecar of its own, with the rules of a file. `onCall` is
-   * called for each call of a tool that has ended.
-   */
-  async serve(rules: string | undefined, onCall: () => void): Promise<TapeServer> {
-    const served: ServedCall[] = []
-    const player = new Player(this.#tape, {
-      session: 'all',
-      match: this.#match,
-      repeats: true,
-      onCall: ({ method, name: tool, params, key, line }) => {
-        if (method !== 'tools/call') return
-        const shown = redactMessage({ method, params }, this.#tape.redaction)
-        const { arguments: args } = fieldsOf(shown['params'])
-        const own = this.#match === 'tool' ? tool : key
-        served.push({ key: own, tool, args, line })
-      },
-    })
-    const flags = { listen: '127.0.0.1:0', upstream: 'http://127.0.0.1:9' }
-    const options = armedOptions({ ...flags, ...(rules !== undefined && { rules }) })
-    const own = { name: 'the tape', upstream: new TapeUpstream(player) }
-    const running = await assemble(options, SILENT, { own })
-    const version = running.rules?.last?.version
-    if (version?.kind === 'rejected') {
+  running.watch.read(({ method }) => method === 'tools/call' && onCall())
+  const stdio = await serveStdio(player, running.sidecar).catch(async (error: unknown) => {
+    await running.close()
+    throw error
+  })
+  return {
+    /** The address for the command. */
+    url: `http://${running.listeners[0]!.text}/mcp`,
+    /** A program that serves the tape by stdio. */
+    program: stdio.program,
+    /** The calls of tools that reached the server, in their order. */
+    served: calls,
+    /** True when a rule was injected. */
+    get isInjected() {
+      return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
+    },
+    /** Returns the number of calls with a false value in their arguments. */
+    falseUsed: async () => falseUsed((await running.metrics.render()).text),
+    close: async () => {
       await running.close()
-      const [problem] = version.problems.flatMap(({ problems }) => problems)
-      throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
-    }
-    running.watch.read(({ method }) => method === 'tools/call' && onCall())
-    const stdio = await serveStdio(player, running.sidecar).catch(async (error: unknown) => {
-      await running.close()
-      throw error
-    })
-    return {
-      url: `http://${running.listeners[0]!.text}/mcp`,
-      program: stdio.program,
-      served,
-      get isInjected() {
-        return running.recent?.list().some(({ entry }) => entry.rule === CELL_RULE) ?? false
-      },
-      falseUsed: async () => falseUsed((await running.metrics.render()).text),
-      close: async () => {
-        await running.close()
-        await stdio.close()
-      },
-    }
+      await stdio.close()
+    },
   }
 }
 

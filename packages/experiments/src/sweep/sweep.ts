@@ -1,16 +1,15 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { oneLine } from '#base'
 import { readVersion } from '#cli'
+import type { SweepRequest } from '../commands/sweep.ts'
 import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
-import { type Baseline, judge } from './judge.ts'
-import { type Run, runTask, type SweepTask } from './run-task.ts'
-import type { SweepTape } from './sweep-tape.ts'
+import { type Baseline, judge, type Run } from './judge.ts'
+import { runTask, type SweepTask } from './run-task.ts'
 import {
   type CellResult,
   type CellRun,
   goodShare,
-  openSweep,
   type ShownCall,
   storeSweep,
   SWEEP_SCHEMA,
@@ -19,21 +18,12 @@ import {
   worstOf,
 } from './sweep-result.ts'
 
-export interface SweepOptions {
+type Asked = Pick<SweepRequest, 'results' | 'cell' | 'parallel' | 'budget'>
+
+export interface SweepOptions extends SweepTask, Asked {
   /** The settings to store: secrets are replaced in its command. */
   readonly settings: SweepSettings
-  readonly command: readonly string[]
-  readonly check: string | undefined
-  readonly tape: SweepTape
-  /** The directory of the results. */
-  readonly directory: string
-  /** The cells to run, by id; empty for all. */
-  readonly only: readonly string[]
-  readonly parallel: number
-  /** No cell begins later than this, in milliseconds. */
-  readonly budgetMs: number
   readonly earlier: SweepResult | undefined
-  readonly stop: AbortSignal
   readonly onProgress: (done: number, all: number) => void
 }
 
@@ -53,9 +43,9 @@ const MAX_ARGS = 80
 
 /** Runs the task with each fault at each of its calls, and stores what is known after each cell. */
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
-  const { settings, directory, earlier, parallel, budgetMs, stop, onProgress } = options
+  const { settings, results: directory, earlier, parallel, budget, stop, onProgress } = options
   const startedAt = earlier?.startedAt ?? new Date().toISOString()
-  const until = performance.now() + budgetMs
+  const until = performance.now() + budget
   const healthy = await runHealthy(options)
   const calls = healthy.calls.map(shownCall)
   if (earlier !== undefined && JSON.stringify(earlier.calls) !== JSON.stringify(calls)) {
@@ -79,7 +69,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
       left: cells.length - done.length,
     }
   }
-  await openSweep(directory)
+  await mkdir(join(directory, 'cells'), { recursive: true, mode: 0o700 })
   // One after the other: each has what the one before had.
   let stored = storeSweep(directory, resultNow())
   const work = async (): Promise<void> => {
@@ -100,13 +90,10 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
 
 /** Runs the task without a fault, and compares the runs. Throws when one fails. */
 async function runHealthy(options: SweepOptions): Promise<Healthy> {
-  const { tape, stop } = options
   const runs: Run[] = []
   while (runs.length < BASELINE_RUNS) {
-    const run = await runTask(taskOf(options, 'none'), (onCall) => tape.serve(undefined, onCall), {
-      stop,
-    })
-    stop.throwIfAborted()
+    const run = await runTask(options, { id: 'none' })
+    options.stop.throwIfAborted()
     failedRun(run)
     runs.push(run)
   }
@@ -124,7 +111,7 @@ async function runHealthy(options: SweepOptions): Promise<Healthy> {
     unstable: all.filter((call, index) => !isStable(call, index)),
     output: outputs.size === 1 ? first!.end.output : undefined,
     executed: new Map(served.map(({ key }) => [key, Math.max(...timesOf(key))])),
-    isSafe: (tool) => tape.isSafe(tool),
+    isSafe: (tool) => options.tape.isSafe(tool),
     mostCalls: Math.max(MIN_RUNAWAY, all.length * RUNAWAY_FACTOR),
   }
 }
@@ -149,7 +136,10 @@ function failedRun({ end, isAccepted, served }: Run): void {
   }
 }
 
-function chosenCells(cells: readonly Cell[], { only, settings }: SweepOptions): readonly Cell[] {
+function chosenCells(
+  cells: readonly Cell[],
+  { cell: only, settings }: SweepOptions,
+): readonly Cell[] {
   const strange = only.find((id) => !cells.some((cell) => cell.id === id))
   if (strange === undefined) return cells.filter(({ id }) => only.length === 0 || only.includes(id))
   const form = `write the number of a call and a fault, such as 1-${settings.faults[0]}`
@@ -162,18 +152,15 @@ async function runCell(
   cell: Cell,
   healthy: Healthy,
 ): Promise<CellResult | undefined> {
-  const { settings, tape, directory, stop } = options
+  const { settings, results, stop } = options
   const rules = { seed: 1, rules: [ruleOf(cell, healthy.calls, settings.match)] }
-  const file = join(directory, 'cells', `${cell.id}.yaml`)
+  const file = join(results, 'cells', `${cell.id}.yaml`)
   // JSON is YAML.
   await writeFile(file, `${JSON.stringify(rules, null, 2)}\n`, { mode: 0o600 })
-  const task = taskOf(options, cell.id)
   const runs: CellRun[] = []
   while (runs.length < settings.repeat) {
-    const run = await runTask(task, (onCall) => tape.serve(file, onCall), {
-      stop,
-      mostCalls: healthy.mostCalls,
-    })
+    const { mostCalls } = healthy
+    const run = await runTask(options, { id: cell.id, rules: file, mostCalls })
     if (stop.aborted) return undefined
     const { end, seconds, calls, served, falseUsed } = run
     runs.push({
@@ -188,10 +175,6 @@ async function runCell(
   }
   const { id, call, fault } = cell
   return { id, call: call.number, fault, verdict: worstOf(runs), ...goodShare(runs), runs }
-}
-
-function taskOf({ command, check, settings }: SweepOptions, cell: string): SweepTask {
-  return { command, check, cellTimeoutMs: settings.cellTimeoutMs, cell }
 }
 
 function shownCall({ number, tool, args, occurrence }: SweepCall): ShownCall {

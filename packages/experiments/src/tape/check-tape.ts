@@ -4,7 +4,7 @@ import { REDACTED } from '#sidecar'
 import type { TAPE_CHECK } from '../commands/tape.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
-import { type Difference, differences, differenceText } from './difference.ts'
+import { type Difference, differences, differencesText } from './difference.ts'
 import { liveServer, openTape } from './serve.ts'
 import { endOf, jsonText, part } from './show.ts'
 import type { Tape, TapedCall } from './tape.ts'
@@ -77,7 +77,6 @@ async function checkedCall(
 function checkText({ tool, line, result, reason, ...checked }: Checked): string {
   const why = reason === undefined ? '' : `: ${reason}`
   const call = oneLine(`${tool} ${JSON.stringify(checked.arguments)}`, 100)
-  const head = `${result.padEnd(8)}${call} (line ${line})${why}\n`
-  const found = reason === undefined ? checked.differences : []
-  return head + found.map((each) => `  ${oneLine(differenceText(each))}\n`).join('')
+  const found = reason === undefined ? differencesText(checked.differences) : ''
+  return `${result.padEnd(8)}${call} (line ${line})${why}\n${found}`
 }

@@ -1,4 +1,4 @@
-import { isRecord, jsonInText, pointerTo, sameJson } from '#base'
+import { isRecord, jsonInText, oneLine, pointerTo, sameJson } from '#base'
 import { REDACTED } from '#sidecar'
 
 /** A place at which two values differ. */
@@ -88,8 +88,12 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
-/** Returns a difference in words. */
-export function differenceText({ at, kind, recorded, found }: Difference): string {
+/** Returns a line for each difference. */
+export function differencesText(all: readonly Difference[]): string {
+  return all.map((each) => `  ${oneLine(differenceText(each))}\n`).join('')
+}
+
+function differenceText({ at, kind, recorded, found }: Difference): string {
   const place = at === '' ? 'the result' : at
   if (kind === 'missing') return `${place} is missing`
   if (kind === 'new') return `${place} is new`

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldsOf, isRecord, listOf, quoted } from '#base'
 import { type Message, FIRST_MODERN_PROTOCOL_VERSION } from '#protocol'
-import type { TapeLine } from '#sidecar'
+import { redactMessage, type TapeLine } from '#sidecar'
 import type { MATCHES, OFF_TAPE, PACES } from './play-options.ts'
-import { askedKey, isNamed, nameOf, type Tape, type TapedCall, TapeError } from './tape.ts'
+import { keyOf, NAMED, nameOf, type Tape, type TapedCall, TapeError } from './tape.ts'
 
 /** Says how a tape is played. */
 export interface PlayOptions {
@@ -35,6 +35,11 @@ export interface PlayedCall {
   readonly from: 'tape' | 'last' | 'off' | 'live' | 'default'
   /** The line of the recorded request. */
   readonly line: number | undefined
+}
+
+/** A request that was looked for on the tape. */
+interface Found extends Pick<PlayedCall, 'key' | 'name' | 'occurrence' | 'from'> {
+  readonly call: TapedCall | undefined
 }
 
 /** A part of the response to a request. */
@@ -124,7 +129,7 @@ export class Player {
 
   /** Returns the recorded requests with a key, or of the tool where arguments do not count. */
   recorded(key: string, method: string, name: string): readonly TapedCall[] {
-    const byTool = this.options.match === 'tool' && isNamed(method)
+    const byTool = this.options.match === 'tool' && NAMED.has(method)
     return (byTool ? this.ofTool(method, name) : this.#byKey.get(key)) ?? []
   }
 
@@ -176,13 +181,7 @@ export class PlayedSession {
     while (found.from === 'tape' && (await this.#asksTooMuch(found.call)))
       found = this.#find(request)
     const { call, from } = found
-    this.#player.options.onCall?.({
-      ...found,
-      line: call?.line,
-      method,
-      params,
-      name: nameOf(method, params),
-    })
+    this.#player.options.onCall?.({ ...found, method, params, line: call?.line })
     if (call !== undefined && (from === 'tape' || from === 'last')) {
       yield* this.#responses(request, call, signal)
       await this.#pushAfter(call)
@@ -211,42 +210,45 @@ export class PlayedSession {
     return listOf(Object.values(fieldsOf(inputRequests))).some(({ method }) => this.#lacks(method))
   }
 
-  #find({ method, params }: RpcRequest): {
-    readonly call: TapedCall | undefined
-    readonly from: PlayedCall['from']
-    readonly key: string
-    readonly occurrence: number
-  } {
-    const player = this.#player
-    const { live, offTape, repeats } = player.options
-    const key = askedKey(method, params, player.tape.redaction)
+  /** Counts a request, and returns where its response comes from. */
+  #find({ method, params }: RpcRequest): Found {
+    const { redaction } = this.#player.tape
+    // The secrets of a new client are replaced as on the tape.
+    const key = keyOf(method, redactMessage({ method, params }, redaction)['params'])
     const name = nameOf(method, params)
     const occurrence = this.#counts.get(key) ?? 0
     this.#counts.set(key, occurrence + 1)
+    return { key, name, occurrence, ...this.#source(key, { method, name, params }) }
+  }
+
+  #source(
+    key: string,
+    { method, name, params }: Pick<PlayedCall, 'method' | 'name' | 'params'>,
+  ): Pick<Found, 'call' | 'from'> {
+    const player = this.#player
+    const { live, offTape, repeats } = player.options
     const { cursor } = fieldsOf(params)
     if (typeof cursor === 'string' && cursor.startsWith(CURSOR)) {
       const call = player.atLine(method, Number(cursor.slice(CURSOR.length)))
-      return { call, from: call === undefined ? 'off' : 'tape', key, occurrence }
+      return { call, from: call === undefined ? 'off' : 'tape' }
     }
     const recorded =
-      method === 'initialize' ? this.#initialize(params) : player.recorded(key, method, name)
-    const known = { key, occurrence }
-    const call = recorded[this.#countOf(key, method, name)]
-    if (call !== undefined) return { call, from: 'tape', ...known }
+      method === 'initialize' ? this.#initialize(name) : player.recorded(key, method, name)
     const last = recorded.at(-1)
-    if (last !== undefined && !isNamed(method)) return { call: last, from: 'tape', ...known }
-    if (EMPTY.has(method)) return { call: undefined, from: 'default', ...known }
-    if (live !== undefined && method === 'tools/call')
-      return { call: undefined, from: 'live', ...known }
-    if (repeats === true && last !== undefined) return { call: last, from: 'last', ...known }
-    if (offTape !== 'last') return { call: undefined, from: 'off', ...known }
-    const other = last ?? player.ofTool(method, name)?.at(-1)
-    return { call: other, from: other === undefined ? 'off' : 'last', ...known }
+    const next = recorded[this.#countOf(key, method, name)]
+    const call = next ?? (NAMED.has(method) ? undefined : last)
+    if (call !== undefined) return { call, from: 'tape' }
+    if (EMPTY.has(method)) return { call, from: 'default' }
+    if (live !== undefined && method === 'tools/call') return { call, from: 'live' }
+    if (repeats === true && last !== undefined) return { call: last, from: 'last' }
+    const other = offTape === 'last' ? (last ?? player.ofTool(method, name)?.at(-1)) : undefined
+    return { call: other, from: other === undefined ? 'off' : 'last' }
   }
 
   /** Returns the number of calls before this one that count: of the same tool, or with equal arguments. */
   #countOf(key: string, method: string, name: string): number {
-    if (this.#player.options.match !== 'tool' || !isNamed(method)) return this.#counts.get(key)! - 1
+    if (this.#player.options.match !== 'tool' || !NAMED.has(method))
+      return this.#counts.get(key)! - 1
     const tool = `tool ${method} ${name}`
     const count = this.#counts.get(tool) ?? 0
     this.#counts.set(tool, count + 1)
@@ -254,10 +256,9 @@ export class PlayedSession {
   }
 
   /** Returns the recorded handshakes: with the version that the client asks for first. */
-  #initialize(params: unknown): readonly TapedCall[] {
+  #initialize(version: string): readonly TapedCall[] {
     const method = 'initialize'
-    const same = this.#player.ofTool(method, nameOf(method, params))
-    return same ?? this.#player.recorded(method, method, '')
+    return this.#player.ofTool(method, version) ?? this.#player.recorded(method, method, '')
   }
 
   async *#responses(
@@ -268,10 +269,9 @@ export class PlayedSession {
     const { tape, options } = this.#player
     const started = performance.now()
     for (const taped of call.responses) {
-      const { offset, length, at } = taped
       const line = await tape.read(taped)
       if (options.pace === 'real') {
-        const wait = at - call.at - (performance.now() - started)
+        const wait = taped.at - call.at - (performance.now() - started)
         if (wait > 0) await sleep(wait, undefined, { signal }).catch(() => undefined)
       }
       if (signal.aborted) return
@@ -279,7 +279,7 @@ export class PlayedSession {
         yield messageOf(request, errorOf(`${quoted(tape.path)} has changed at line ${taped.line}`))
         return
       }
-      const long = await tape.longResult({ ...taped, offset, length })
+      const long = await tape.longResult(taped)
       if (long !== undefined) yield { kind: 'long', ...long }
       else if (line.method !== undefined) yield* this.#fromServer(request, line, signal)
       else yield this.#ended(request, call, line)
@@ -422,7 +422,7 @@ function offTapeOf({ method, params }: RpcRequest) {
   const asked = name === '' ? method : `${method} of ${quoted(name)} with these arguments`
   const text = `off the tape: the tape has no further ${asked}`
   if (method !== 'tools/call') {
-    const isUnknown = !isNamed(method)
+    const isUnknown = !NAMED.has(method)
     const error = { code: isUnknown ? -32601 : -32602, message: text }
     // Clients of several protocol versions go on with initialize.
     return { error, ...(method === 'server/discover' && { status: 400 }) }

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { parseMessages } from '#protocol'
+import { LineSplitter } from '#sidecar'
 import type { Played, Player, RpcRequest } from './player.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
-const PIECE = 64 * 1024
 
 /** Serves a tape to one client, a message on each line, until the input ends and is responded to. */
 export async function serveLines(
@@ -46,25 +46,17 @@ export async function serveLines(
 
 /** Reads lines; ends when the signal is aborted, or a line is too long. */
 async function* linesOf(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
-  let held: Buffer[] = []
-  let size = 0
-  const end = (): void => void input.destroy()
-  signal.addEventListener('abort', end, { once: true })
+  const splitter = new LineSplitter(MAX_LINE)
+  signal.addEventListener('abort', () => void input.destroy(), { once: true })
   try {
     for await (const chunk of input as AsyncIterable<Buffer>) {
-      for (let at = 0; at < chunk.length;) {
-        const to = chunk.indexOf(10, at)
-        held.push(chunk.subarray(at, to < 0 ? chunk.length : to))
-        size += held.at(-1)!.length
-        if (size > MAX_LINE) return
-        if (to < 0) break
-        yield Buffer.concat(held).toString()
-        held = []
-        size = 0
-        at = to + 1
+      for (const { bytes, kind } of splitter.push(chunk)) {
+        if (kind === 'long') return
+        yield bytes.toString()
       }
     }
-    if (size > 0) yield Buffer.concat(held).toString()
+    const last = splitter.end()
+    if (last !== undefined) yield last.bytes.toString()
   } catch {
     // The client is gone.
   }
@@ -94,9 +86,7 @@ class LineWriter {
     }
     return this.#next(async () => {
       await this.#write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
-      for (let at = part.start; at < part.end; at += PIECE) {
-        await this.#write(await this.#player.tape.bytesAt(at, Math.min(PIECE, part.end - at)))
-      }
+      for await (const piece of this.#player.tape.pieces(part)) await this.#write(piece)
       await this.#write('}\n')
     })
   }

@@ -4,9 +4,9 @@ import type { TapeLine } from '#sidecar'
 import type { TAPE_DIFF, TAPE_SHOW } from '../commands/tape.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import { textTable } from '../report/text-table.ts'
-import { type Difference, differences, differenceText } from './difference.ts'
+import { type Difference, differences, differencesText } from './difference.ts'
 import { openTape } from './serve.ts'
-import { isNamed, type Tape, type TapedCall } from './tape.ts'
+import { NAMED, type Tape, type TapedCall } from './tape.ts'
 
 const MAX_PARAMS = 60
 
@@ -133,8 +133,7 @@ export async function diffTapes({
 
 function changeText({ method, name, occurrence, change, differences: found }: Changed): string {
   const nth = occurrence === 0 ? '' : ` (${occurrence + 1})`
-  const head = `${change}: ${oneLine(`${method} ${name}`)}${nth}\n`
-  return head + found.map((each) => `  ${oneLine(differenceText(each))}\n`).join('')
+  return `${change}: ${oneLine(`${method} ${name}`)}${nth}\n${differencesText(found)}`
 }
 
 /** Returns the calls of a tape by what they ask for, and how often it occurred before. */
@@ -142,7 +141,7 @@ function numbered(tape: Tape) {
   const counts = new Map<string, number>()
   const all = new Map<string, { readonly call: TapedCall; readonly occurrence: number }>()
   for (const call of tape.calls) {
-    if (!isNamed(call.method) && !call.method.endsWith('/list')) continue
+    if (!NAMED.has(call.method) && !call.method.endsWith('/list')) continue
     const occurrence = counts.get(call.key) ?? 0
     counts.set(call.key, occurrence + 1)
     all.set(`${call.key} ${occurrence}`, { call, occurrence })

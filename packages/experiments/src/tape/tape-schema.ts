@@ -1,12 +1,11 @@
 import { schemaText } from '#rules'
 
-const text = (description: string, more: object = {}): object => ({
-  type: 'string',
-  description,
-  ...more,
+const own = (type: unknown, description: string): object => ({ type, description })
+const text = (description: string): object => own('string', description)
+const of = (values: readonly string[], description: string): object => ({
+  ...text(description),
+  enum: values,
 })
-const of = (values: readonly string[], description: string): object =>
-  text(description, { enum: values })
 
 const HEADER = {
   type: 'object',
@@ -31,11 +30,8 @@ const LINE = {
   description: 'Every other line: one message, or the end of an exchange without a message.',
   required: ['at', 'exchange', 'from'],
   properties: {
-    at: { type: 'number', description: 'Milliseconds since the recording began.' },
-    exchange: {
-      type: 'integer',
-      description: 'Number of the HTTP exchange, or of the stdio line.',
-    },
+    at: own('number', 'Milliseconds since the recording began.'),
+    exchange: own('integer', 'Number of the HTTP exchange, or of the stdio line.'),
     session: text('Start of a hash of the session; missing without a session.'),
     protocolVersion: text('Protocol version in the header of a request.'),
     from: of(['client', 'server'], 'Sender of the message.'),
@@ -43,13 +39,10 @@ const LINE = {
       ['json', 'sse', 'stream'],
       'Whole response, event of a response, or stream of its own.',
     ),
-    id: {
-      type: ['string', 'number', 'null'],
-      description: 'JSON-RPC id of a request or response.',
-    },
+    id: own(['string', 'number', 'null'], 'JSON-RPC id of a request or response.'),
     method: text('Method of a request or notification.'),
     params: { description: 'Parameters of a request or notification.' },
-    status: { type: 'integer', description: 'HTTP status of an error.' },
+    status: own('integer', 'HTTP status of an error.'),
     retryAfter: text('Value of the header `Retry-After`.'),
     body: text('Text of a response that is not JSON-RPC.'),
     failed: of(
@@ -57,7 +50,7 @@ const LINE = {
       'Failure in place of the rest of a response.',
     ),
     omitted: of(['too_large', 'unreadable'], 'Reason for which a message is not on the tape.'),
-    bytes: { type: 'integer', description: 'Size of a message that is not on the tape.' },
+    bytes: own('integer', 'Size of a message that is not on the tape.'),
     error: { description: 'JSON-RPC error.' },
     result: { description: 'JSON-RPC result; the last member of a line above 16 MiB.' },
   },

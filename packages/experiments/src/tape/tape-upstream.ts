@@ -15,7 +15,6 @@ import type { Played, PlayedSession, Player, RpcRequest } from './player.ts'
 
 const MAX_BODY = 64 * 1024 * 1024
 const MAX_SESSIONS = 10_000
-const PIECE = 64 * 1024
 const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const STREAM = ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-cache'] as const
 const SESSION = 'mcp-session-id'
@@ -84,6 +83,8 @@ export class TapeUpstream implements Upstream {
   }
 }
 
+type PartOf<Kind extends Played['kind']> = Extract<Played, { kind: Kind }>
+
 /** Writes the response to one request. */
 class TapeExchange implements Transfer {
   ended = false
@@ -110,7 +111,7 @@ class TapeExchange implements Transfer {
 
   status(status: number): void {
     const allow = status === 405 ? ['Allow', 'POST'] : []
-    this.#whole(status, [...allow], '')
+    this.#whole(status, allow, '')
   }
 
   error(status: number, code: number, message: string): void {
@@ -196,19 +197,16 @@ class TapeExchange implements Transfer {
   }
 
   /** Writes a result from the file, piece by piece. */
-  async #long(
-    { start, end }: Extract<Played, { kind: 'long' }>,
-    before: string,
-    after: string,
-  ): Promise<void> {
+  async #long(part: PartOf<'long'>, before: string, after: string): Promise<void> {
     await this.#write(before)
-    for (let at = start; at < end && !this.ended; at += PIECE) {
-      await this.#write(await this.#player.tape.bytesAt(at, Math.min(PIECE, end - at)))
+    for await (const piece of this.#player.tape.pieces(part)) {
+      if (this.ended) return
+      await this.#write(piece)
     }
     await this.#write(after)
   }
 
-  #failed({ line }: Extract<Played, { kind: 'failed' }>): void {
+  #failed({ line }: PartOf<'failed'>): void {
     if (this.ended) return
     this.ended = true
     this.#sink.fail({ kind: line.failed ?? 'reset', message: 'recorded on the tape' })

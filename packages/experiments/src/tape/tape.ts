@@ -1,8 +1,8 @@
 import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { canonicalJson, fieldsOf, isRecord, parsedJson, quoted, sha256Of } from '#base'
 import {
+  LineSplitter,
   pathsOf,
-  redactMessage,
   type Redaction,
   TAPE_VERSION,
   type TapeHeader,
@@ -14,10 +14,13 @@ const MAX_PARSED = 16 * 1024 * 1024
 /** The members before the result of such a line. */
 const MAX_START = 64 * 1024
 const CHUNK = 256 * 1024
+const PIECE = 64 * 1024
 const MAX_LINES = 20_000_000
 const RESULT = ',"result":'
 const TEXTS = ['session', 'method', 'retryAfter', 'body', 'failed'] as const
 const PRINTABLE = /^[ -~]{0,100}$/
+const LF = 10
+const NOTHING = Buffer.alloc(0)
 const NONE: TapedLine[] = []
 
 /** A file that is not a tape, or cannot be played as asked. */
@@ -25,17 +28,21 @@ export class TapeError extends Error {
   readonly code = 'SQUALL_TAPE'
 }
 
-/** A message of the server, or an end without one, by its line. */
-export interface TapedLine {
+/** A line of the file. */
+interface Place {
   readonly line: number
   readonly offset: number
   readonly length: number
   readonly at: number
+}
+
+/** A message of the server, or an end without one. */
+interface TapedLine extends Place {
   readonly ends: boolean
 }
 
 /** A request of the client with what the server sent for it. */
-export interface TapedCall extends Omit<TapedLine, 'ends'> {
+export interface TapedCall extends Place {
   readonly exchange: number
   readonly session: string
   readonly method: string
@@ -65,18 +72,14 @@ export interface Unread {
   firstReason: string
 }
 
-const WITH_NAME: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
-/** Returns true for methods that a tape must have; the others have a default. */
-export function isNamed(method: string): boolean {
-  return WITH_NAME.has(method)
-}
+/** The methods that a tape must have; the others have a default. */
+export const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Returns the tool, prompt, resource or protocol version of a request; empty for others. */
 export function nameOf(method: string, params: unknown): string {
   const { name, uri, protocolVersion } = fieldsOf(params)
   if (method === 'initialize') return typeof protocolVersion === 'string' ? protocolVersion : ''
-  if (!WITH_NAME.has(method)) return ''
+  if (!NAMED.has(method)) return ''
   const found = method === 'resources/read' ? uri : name
   return typeof found === 'string' ? found : ''
 }
@@ -107,7 +110,8 @@ export class Tape {
   private constructor(path: string, file: FileHandle, read: TapeReader, bytes: number) {
     this.path = path
     this.header = read.header!
-    this.redaction = redactionOf(this.header)
+    const { secrets, redact = [] } = this.header
+    this.redaction = { keepSecrets: secrets === 'kept', paths: pathsOf(redact) }
     this.calls = read.calls
     this.sessions = [...read.sessions.values()]
     this.unread = read.unread
@@ -131,30 +135,30 @@ export class Tape {
   }
 
   /** Returns the members of a line; undefined when the file has changed. */
-  async read({
-    offset,
-    length,
-  }: Pick<TapedLine, 'offset' | 'length'>): Promise<TapeLine | undefined> {
+  async read({ offset, length }: Place): Promise<TapeLine | undefined> {
     const isLong = length > MAX_PARSED
-    const bytes = await this.bytesAt(offset, isLong ? MAX_START : length)
-    const found = lineOf(bytes, isLong)
+    const found = lineOf(await this.#bytesAt(offset, isLong ? MAX_START : length), isLong)
     return typeof found === 'string' ? undefined : found
   }
 
   /** Returns the place of a result that is too large to be parsed; undefined for others. */
-  async longResult({
-    offset,
-    length,
-  }: TapedLine): Promise<{ start: number; end: number } | undefined> {
+  async longResult({ offset, length }: Place): Promise<{ start: number; end: number } | undefined> {
     if (length <= MAX_PARSED) return undefined
-    const start = await this.bytesAt(offset, MAX_START)
+    const start = await this.#bytesAt(offset, MAX_START)
     const at = start.indexOf(RESULT)
-    const tail = (await this.bytesAt(offset + length - 16, 16)).toString('latin1').trimEnd()
+    const tail = (await this.#bytesAt(offset + length - 16, 16)).toString('latin1').trimEnd()
     const end = offset + length - 16 + tail.length - 1
     return at < 0 ? undefined : { start: offset + at + RESULT.length, end }
   }
 
-  async bytesAt(offset: number, length: number): Promise<Buffer> {
+  /** Reads a part of the file, piece by piece. */
+  async *pieces({ start, end }: { start: number; end: number }): AsyncGenerator<Buffer> {
+    for (let at = start; at < end; at += PIECE) {
+      yield await this.#bytesAt(at, Math.min(PIECE, end - at))
+    }
+  }
+
+  async #bytesAt(offset: number, length: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(length)
     const { bytesRead } = await this.#file.read(bytes, 0, length, offset)
     return bytes.subarray(0, bytesRead)
@@ -163,10 +167,6 @@ export class Tape {
   close(): Promise<void> {
     return this.#file.close()
   }
-}
-
-function redactionOf({ secrets, redact = [] }: TapeHeader): Redaction {
-  return { keepSecrets: secrets === 'kept', paths: pathsOf(redact) }
 }
 
 interface RawLine {
@@ -180,44 +180,34 @@ interface RawLine {
 
 /** Reads a file line by line, and holds at most one of them; returns the size of the file. */
 async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promise<number> {
+  // A line feed does not count.
+  const splitter = new LineSplitter(MAX_PARSED + 1)
   let number = 0
-  let start = 0
-  let position = 0
-  let held: Buffer[] = []
+  let offset = 0
   let size = 0
-  const finish = (): void => {
+  let start: Buffer | undefined
+  const finish = (bytes: Buffer): void => {
     number++
-    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held)
-    if (size > 0) take({ number, offset: start, length: size, bytes, isLong: size > MAX_PARSED })
+    const length = size - Number(bytes.at(-1) === LF)
+    const isLong = length > MAX_PARSED
+    if (length > 0) take({ number, offset, length, bytes: start ?? bytes, isLong })
     if (number > MAX_LINES) throw new TapeError(`it has more than ${MAX_LINES} lines`)
-    held = []
+    offset += size
     size = 0
+    start = undefined
   }
-  const chunk = Buffer.allocUnsafe(CHUNK)
-  for (;;) {
-    const { bytesRead } = await file.read(chunk, 0, CHUNK, position)
-    if (bytesRead === 0) break
-    for (let at = 0; at < bytesRead;) {
-      const end = chunk.indexOf(10, at)
-      const to = end < 0 || end > bytesRead ? bytesRead : end
+  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: CHUNK })) {
+    for (const { bytes, kind } of splitter.push(chunk as Buffer)) {
+      size += bytes.length
       // Only the beginning of a long line is kept.
-      const isLong = size + to - at > MAX_PARSED
-      // The next read overwrites the chunk.
-      const isWhole = end >= 0 && end < bytesRead
-      const part = chunk.subarray(at, to)
-      if (!isLong) held.push(isWhole ? part : Buffer.from(part))
-      else if (size <= MAX_PARSED) held = [Buffer.concat(held).subarray(0, MAX_START)]
-      size += to - at
-      if (isWhole) {
-        finish()
-        start = position + end + 1
-      }
-      at = to + 1
+      if (kind === 'long') start = Buffer.from(bytes.subarray(0, MAX_START))
+      if (bytes.at(-1) === LF) finish(bytes)
     }
-    position += bytesRead
   }
-  if (size > 0) finish()
-  return position
+  const { bytes } = splitter.end() ?? {}
+  size += bytes?.length ?? 0
+  if (size > 0) finish(bytes ?? NOTHING)
+  return offset
 }
 
 /** Returns the members of a line, or the reason for which it cannot be read. */
@@ -303,7 +293,7 @@ class TapeReader {
     known.last = call
     const found = this.sessions.get(session) ?? { id: call.session, calls: 0 }
     this.sessions.set(call.session, found)
-    if (isNamed(method)) found.calls++
+    if (NAMED.has(method)) found.calls++
     this.#inExchange.set(exchange, call)
     this.#open.set(openKey(exchange, id), call)
     if (session !== '') this.#open.set(openKey(session, id), call)
@@ -401,9 +391,4 @@ function headerOf({ bytes, isLong }: RawLine): TapeHeader {
     throw new TapeError('its first line has an invalid "secrets" or "redact"')
   }
   return value as TapeHeader
-}
-
-/** Returns the key of a request of a new client, whose secrets are replaced as in the tape. */
-export function askedKey(method: string, params: unknown, redaction: Redaction): string {
-  return keyOf(method, redactMessage({ method, params }, redaction)['params'])
 }

@@ -8,6 +8,9 @@ const url = process.env['MCP_URL']
 const TIMEOUT_MS = 3000
 // A reader that is gone does not end it.
 process.stderr.on('error', () => undefined)
+/** The file in which each start is named by its cell and server. */
+const starts = process.env['AGENT_STARTS']
+if (starts !== undefined) appendFileSync(starts, `${process.env['SQUALL_CELL']} ${url}\n`)
 /** The file in which cells are named once the agent waits for ever. */
 const waiting = process.env['AGENT_WAITING']
 let session

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FaultName } from '../../src/sweep/faults.ts'
-import { SweepTape } from '../../src/sweep/sweep-tape.ts'
+import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
 import { type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { sweep } from '../../src/sweep/sweep.ts'
 
@@ -88,7 +88,7 @@ export interface SweepHere {
 /** Runs a sweep of the agent in this process. */
 export async function sweepHere(given: SweepHere): Promise<SweepResult> {
   const path = given.path ?? (await flightTape())
-  const tape = await SweepTape.open(path, 'arguments')
+  const tape = await openSweepTape(path, 'arguments')
   try {
     return await sweep({
       settings: {
@@ -104,10 +104,11 @@ export async function sweepHere(given: SweepHere): Promise<SweepResult> {
       command: given.command ?? [process.execPath, AGENT, given.weakness ?? 'none'],
       check: given.check,
       tape,
-      directory: `${path}-results`,
-      only: given.only ?? [],
+      results: `${path}-results`,
+      cell: [...(given.only ?? [])],
+      cellTimeout: given.cellTimeoutMs ?? 20_000,
       parallel: 2,
-      budgetMs: given.budgetMs ?? 600_000,
+      budget: given.budgetMs ?? 600_000,
       earlier: given.earlier,
       stop: given.stop ?? new AbortController().signal,
       onProgress: given.onProgress ?? (() => undefined),

@@ -1,13 +1,18 @@
 // part: slow
+import { once } from 'node:events'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isAlive, startProgram } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
+import { Random, seedOfRun } from '../../../../test/support/random.ts'
+import { rounds } from '../../../../test/support/rounds.ts'
 import { runProcess } from '../../src/sweep/agent-process.ts'
 import { cellsOf, ruleOf, sweepCalls } from '../../src/sweep/cells.ts'
-import { SweepTape } from '../../src/sweep/sweep-tape.ts'
-import { readSweep } from '../../src/sweep/sweep-result.ts'
+import { openSweepTape } from '../../src/sweep/sweep-tape.ts'
+import { readSweep, type SweepResult } from '../../src/sweep/sweep-result.ts'
 import { AGENT, flightTape, sweepHere, verdictsOf } from './flights.ts'
 
 const CHECK = "grep -q 'booked FL-48213'"
@@ -32,7 +37,11 @@ function squallSweep(path: string, args: readonly string[], agent = 'none') {
     AGENT,
     agent,
   ]
-  return startProgram(words, { AGENT_WAITING: `${path}.waiting` })
+  return startProgram(words, {
+    AGENT_WAITING: `${path}.waiting`,
+    AGENT_STARTS: `${path}.starts`,
+    TMPDIR: dirname(path),
+  })
 }
 
 it('the command prints the table, and writes HTML, JUnit and a rules file for each cell', async () => {
@@ -62,7 +71,7 @@ it('the command prints the table, and writes HTML, JUnit and a rules file for ea
   })
 }, 60_000)
 
-it('a sweep that is killed leaves no process and no port, and resumes where it was', async () => {
+it('a sweep that is killed while its task hangs ends the task, and other flags do not resume it', async () => {
   const path = await tapeHere()
   const args = ['--faults', 'rateLimit,timeout', '--check', CHECK, '--parallel', '1']
   const program = squallSweep(path, args, 'no-timeout:book_flight')
@@ -70,18 +79,54 @@ it('a sweep that is killed leaves no process and no port, and resumes where it w
     const cells = await readFile(`${path}.waiting`, 'utf8').catch(() => '')
     return cells.includes('4-timeout') ? undefined : `no agent waits: ${cells}`
   }, 60_000)
-  const agents = await agentsOf(path)
-  expect(agents).toHaveLength(1)
+  const processes = await processesOf(path)
+  // The sweep, its task, and the one that ends the task.
+  expect(processes.length).toBeGreaterThanOrEqual(3)
   await program.kill()
-  await eventually(() => agents.filter(isAlive).join() || undefined)
-  const again = squallSweep(
-    path,
-    [...args, '--resume', '--cell-timeout', '4s'],
-    'no-timeout:book_flight',
-  )
-  const other = await again.finished()
-  expect(other.stderr).toContain('are of another tape, command or flags')
+  await eventually(() => processes.filter(isAlive).join() || undefined)
+  const flags = ['--resume', '--cell-timeout', '4s']
+  const again = await squallSweep(path, [...args, ...flags], 'no-timeout:book_flight').finished()
+  expect(again.stderr).toContain('are of another tape, command or flags')
 }, 120_000)
+
+it('a sweep that is killed at random leaves no process and no port, and resumes', async () => {
+  const path = await tapeHere()
+  const args = ['--faults', 'rateLimit,error', '--check', CHECK, '--json']
+  const random = new Random(seedOfRun())
+  const known = async (): Promise<readonly string[]> =>
+    ((await readSweep(`${path}-results`))?.cells ?? []).map(({ id }) => id)
+  const resumed = async (): Promise<readonly string[]> =>
+    (await known()).length === 0 ? args : [...args, '--resume']
+  for (let round = 0; round < rounds(3, 30); round++) {
+    const before = (await startsOf(path)).length
+    const program = squallSweep(path, await resumed())
+    const most = before + random.int(0, 8)
+    await eventually(async () => {
+      const isDue = program.child.exitCode !== null || (await startsOf(path)).length >= most
+      return isDue ? undefined : `fewer than ${most} starts: ${program.stderr()}`
+    })
+    await sleep(random.int(0, 300))
+    const processes = await processesOf(path)
+    await program.kill()
+    await eventually(async () => {
+      const left = new Set([...processes.filter(isAlive), ...(await processesOf(path))])
+      return left.size === 0 ? undefined : `still running: ${[...left].join()}`
+    })
+    for (const { port } of await startsOf(path)) {
+      await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED')
+    }
+  }
+  const done = await known()
+  const before = (await startsOf(path)).length
+  const { stdout, stderr } = await squallSweep(path, await resumed()).finished()
+  const whole = JSON.parse(stdout || stderr) as SweepResult
+  const later = (await startsOf(path)).slice(before).map(({ cell }) => cell)
+  expect(later.filter((cell) => done.includes(cell))).toEqual([])
+  expect(whole.left).toBe(0)
+  expect(verdictsOf(whole)).toEqual(
+    verdictsOf(await sweepHere({ faults: ['rateLimit', 'error'], check: CHECK })),
+  )
+}, 300_000)
 
 it('a sweep that is interrupted goes on with --resume and ends as one that was not', async () => {
   const path = await tapeHere()
@@ -100,6 +145,46 @@ it('a sweep that is interrupted goes on with --resume and ends as one that was n
   expect(verdictsOf(whole)).toMatchObject({ '4-error': 'failed_openly', '1-error': 'survived' })
   expect(whole.left).toBe(0)
 }, 120_000)
+
+it('a cell that is repeated has the share of its good runs', async () => {
+  const { cells, left } = await sweepHere({
+    faults: ['rateLimit'],
+    only: ['1-rateLimit'],
+    check: CHECK,
+    repeat: 3,
+  })
+  expect(left).toBe(0)
+  expect(cells).toMatchObject([{ id: '1-rateLimit', share: { good: 3, runs: 3 } }])
+  expect(cells[0]!.runs).toHaveLength(3)
+}, 60_000)
+
+it('no cell begins after the budget', async () => {
+  const { cells, left } = await sweepHere({ faults: ['rateLimit'], check: CHECK, budgetMs: 1 })
+  expect([cells, left]).toEqual([[], 5])
+}, 60_000)
+
+it('a false value that the task uses is a silent failure, without a check of the result', async () => {
+  const command = scripted(`
+    const { price } = await call('get_price', { flight: 'FL-48213' })
+    await call('book_flight', { flight: 'FL-48213', price })`)
+  const { cells } = await sweepHere({ command, faults: ['falsified'], only: ['1-falsified'] })
+  expect(cells).toMatchObject([{ verdict: 'failed_silently', runs: [{ falseUsed: 1 }] }])
+}, 60_000)
+
+it('calls that are not in each of three runs are listed apart, and not swept', async () => {
+  const path = await tapeHere()
+  // The first run alone asks for a price.
+  const command = scripted(`
+    import { existsSync, writeFileSync } from 'node:fs'
+    await call('search_flights', { from: 'OSL', to: 'LIS' })
+    const hasRun = ${JSON.stringify(`${path}.ran`)}
+    if (!existsSync(hasRun)) await call('get_price', { flight: 'FL-48377' })
+    writeFileSync(hasRun, '')`)
+  const { calls, unstable, cells } = await sweepHere({ path, command, faults: ['error'] })
+  expect(calls.map(({ tool }) => tool)).toEqual(['search_flights'])
+  expect(unstable.map(({ tool }) => tool)).toEqual(['get_price'])
+  expect(cells.map(({ id }) => id)).toEqual(['1-error'])
+}, 60_000)
 
 it('a task that fails without a fault is shown with its last lines, and nothing is swept', async () => {
   const path = await tapeHere()
@@ -122,7 +207,7 @@ it('the rule of a cell acts on its call alone, however alike the calls are', asy
   ]
   const path = await flightTape(all.map((args) => ['find', args, { found: 1 }]))
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }))
-  const tape = await SweepTape.open(path, 'arguments')
+  const tape = await openSweepTape(path, 'arguments')
   onTestFinished(() => tape.close())
   const calls = sweepCalls(all.map((args) => ({ key: JSON.stringify(args), tool: 'find', args })))
   for (const cell of cellsOf(calls, ['error'])) {
@@ -155,19 +240,40 @@ it('a process that leaves the group of the task does not keep the sweep waiting'
   expect(performance.now() - began).toBeLessThan(20_000)
 })
 
-/** Returns the processes of agents whose parent is a sweep of this tape. */
-async function agentsOf(path: string): Promise<readonly number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const lines = await Promise.all(
-    pids.map(async (pid) => {
-      const [command, environment] = await Promise.all(
-        ['cmdline', 'environ'].map((name) =>
-          readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => ''),
-        ),
-      )
-      const isAgent = command!.includes(AGENT) && !command!.includes(path)
-      return isAgent && environment!.includes('SQUALL_CELL=4-timeout') ? [pid] : []
+const CALL_FUNCTION = `
+async function call(name, args) {
+  const response = await fetch(process.env.MCP_URL, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args },
     }),
+  })
+  return (await response.json()).result.structuredContent
+}`
+
+/** Returns the command of a task that is a script. */
+function scripted(script: string): readonly string[] {
+  return [process.execPath, '--input-type=module', '-e', `${script}\n${CALL_FUNCTION}`]
+}
+
+/** Returns the processes of sweeps of this tape, and of their tasks. */
+async function processesOf(path: string): Promise<readonly number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const environments = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
   )
-  return lines.flat()
+  return pids.filter((_, index) => environments[index]!.includes(`AGENT_STARTS=${path}.starts`))
+}
+
+/** Returns the starts of the task of this tape: the cell, and the port of its server. */
+async function startsOf(path: string) {
+  const text = await readFile(`${path}.starts`, 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const [cell = '', url = ''] = line.split(' ')
+      return { cell, port: Number(new URL(url).port) }
+    })
 }

@@ -4,6 +4,7 @@ import type { FaultName } from '../../src/sweep/faults.ts'
 import { sweepHere, verdictsOf } from './flights.ts'
 
 const CHECK = "grep -q 'booked FL-48213 for 4187.23'"
+const TIMES = 3
 const FAULTS = ['error', 'timeout', 'rateLimit', 'session', 'cut', 'lost', 'drift'] as const
 
 /** Weaknesses of the agent, with the cells of a fault that differ from those of a careful agent. */
@@ -46,13 +47,15 @@ it('a careful agent survives what it may repeat, and fails openly elsewhere', ()
 })
 
 it.each(WEAKNESSES)(
-  '%s: the column %s names it, and nothing else',
+  '%s: the column %s names it, and nothing else, three times of three',
   async (weakness, fault, differ) => {
-    const found = verdictsOf(
-      await sweepHere({ weakness, faults: [fault], check: CHECK, cellTimeoutMs: 15_000 }),
-    )
-    const others = Object.entries(found).filter(([id, verdict]) => careful[id] !== verdict)
-    expect(Object.fromEntries(others)).toEqual(differ)
+    for (let time = 1; time <= TIMES; time++) {
+      const found = verdictsOf(
+        await sweepHere({ weakness, faults: [fault], check: CHECK, cellTimeoutMs: 15_000 }),
+      )
+      const others = Object.entries(found).filter(([id, verdict]) => careful[id] !== verdict)
+      expect(Object.fromEntries(others), `time ${time}`).toEqual(differ)
+    }
   },
-  120_000,
+  300_000,
 )

@@ -26,7 +26,7 @@ it('serves a result of 100 MB in pieces, and shows it without reading it', async
   expect(process.memoryUsage().rss - before).toBeLessThan(90 * MIB)
 })
 
-it('opens a tape of 100,000 calls in seconds, and holds little of it', async () => {
+it('opens a tape of 100,000 calls in 2 s, and holds at most 100 MB of it', async () => {
   const path = await written([])
   await appended(path, function* () {
     for (let i = 1; i <= 100_000; i++) {
@@ -40,15 +40,22 @@ it('opens a tape of 100,000 calls in seconds, and holds little of it', async () 
     }
   })
   globalThis.gc?.()
-  const before = process.memoryUsage()
-  const cpu = process.cpuUsage()
-  const tape = await Tape.open(path)
-  const { user, system } = process.cpuUsage(cpu)
+  const before = process.memoryUsage().heapUsed
+  const times: number[] = []
+  const tapes: Tape[] = []
+  while (tapes.length < 3) {
+    const cpu = process.cpuUsage()
+    tapes.push(await Tape.open(path))
+    const { user, system } = process.cpuUsage(cpu)
+    times.push((user + system) / 1000)
+  }
   globalThis.gc?.()
-  const heap = process.memoryUsage().heapUsed - before.heapUsed
-  expect(tape.calls).toHaveLength(100_000)
-  // Time of the processor: other programs may have the rest.
-  expect((user + system) / 1000).toBeLessThan(4_000)
+  const heap = (process.memoryUsage().heapUsed - before) / tapes.length
+  for (const tape of tapes) {
+    expect(tape.calls).toHaveLength(100_000)
+    await tape.close()
+  }
+  // Time of the processor, and the best of three: other programs may have the rest.
+  expect(Math.min(...times)).toBeLessThan(2_000)
   expect(heap).toBeLessThan(100 * MIB)
-  await tape.close()
 })
