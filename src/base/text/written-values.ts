@@ -2,12 +2,17 @@ import { randomBytes } from 'node:crypto'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {
-  /** False where the words are of no use: texts are read faster without them. */
-  readonly wantsWords: boolean
+  /**
+   * False for a text, once its hashes were seen, that has nothing of interest: texts are read much
+   * faster without their words and numbers.
+   */
+  readonly wants: boolean
   words(words: readonly string[]): void
-  /** Takes the hash of one word. */
-  seen?(hash: number): void
   number(form: string): void
+  /** Takes the hash of one word. */
+  seen?(word: number): void
+  /** Takes the hash of digits that may be a number, and how many digits are written. */
+  digits?(hash: number, written: number): void
   /** True when no more is wanted: the rest is not read. */
   readonly isDone?: boolean
 }
@@ -77,29 +82,27 @@ export function readValue(value: unknown, reader: Reader): void {
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
-    reader.seen?.(wordHash(text))
-    if (reader.wantsWords) reader.words([text])
+    scan(text, reader)
+    if (!reader.wants) return
+    reader.words([text])
     reader.number(canonical(text))
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
   else if (typeof value === 'object' && value !== null) {
-    for (const [key, each] of Object.entries(value)) {
+    for (const key in value) {
       if (key.length >= LEAST_KEY) readText(key, reader)
-      readValue(each, reader)
+      readValue((value as Readonly<Record<string, unknown>>)[key], reader)
     }
   }
 }
 
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
-  const signs = scan(written, reader)
-  if (signs === 'words' && !reader.wantsWords) return
-  const text = (signs === 'other' ? written.normalize('NFKC') : written).toLowerCase()
-  if (reader.wantsWords || signs === 'other') {
-    const words = text.match(WORD) ?? []
-    if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
-    reader.words(words)
-  }
-  if (signs === 'words') return
+  const isAscii = scan(written, reader)
+  if (isAscii && !reader.wants) return
+  const text = (isAscii ? written : written.normalize('NFKC')).toLowerCase()
+  const words = text.match(WORD) ?? []
+  if (!isAscii) for (const word of words) reader.seen?.(wordHash(word))
+  reader.words(words)
   FINDER.lastIndex = 0
   for (let found = FINDER.exec(text); found !== null; found = FINDER.exec(text)) {
     const { index, 1: token = '', 2: unit = '' } = found
@@ -123,33 +126,76 @@ export function readText(written: string, reader: Reader): void {
 }
 
 const SEED = randomBytes(4).readInt32LE()
+/** Numbers in more groups of digits are not found. */
+const MAX_GROUPS = 8
 
 /** Returns a keyed hash of a word in lower case. */
 export function wordHash(word: string): number {
   let hash = SEED
-  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
+  for (let at = 0; at < word.length; at++) hash = mix(hash, word.charCodeAt(at))
   return hash
 }
 
-/** Hashes the words of a text in ASCII; `other` for a text in other characters. */
-function scan(text: string, reader: Reader): 'words' | 'numbers' | 'other' {
+/** Returns a keyed hash of the digits of a number in its canonical form. */
+export function digitsHash(form: string): number {
+  return ~wordHash(form.slice(0, form.indexOf('e')))
+}
+
+function mix(hash: number, code: number): number {
+  return Math.imul(hash ^ code, 0x01000193)
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
+/** Hashes the words and the digits of a text in ASCII; returns false for one in other characters. */
+function scan(text: string, reader: Reader): boolean {
   let hash = SEED
   let isWord = false
-  let hasDigits = false
+  let digitsAt = -1
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0
-    if (code > 0x7f) return 'other'
-    const isDigit = code >= 0x30 && code <= 0x39
+    if (code > 0x7f) return false
     const lower = code | 0x20
-    if (isDigit || (lower >= 0x61 && lower <= 0x7a)) {
+    const isNumber = isDigit(code)
+    if (isNumber && digitsAt < 0) digitsAt = at
+    if (isNumber || (lower >= 0x61 && lower <= 0x7a)) {
       isWord = true
-      hasDigits ||= isDigit
-      hash = Math.imul(hash ^ (isDigit ? code : lower), 0x01000193)
+      hash = mix(hash, isNumber ? code : lower)
     } else if (isWord) {
       reader.seen?.(hash)
       hash = SEED
       isWord = false
     }
+    if (isNumber || digitsAt < 0 || (isSeparator(code) && isDigit(text.charCodeAt(at + 1))))
+      continue
+    if (at - digitsAt >= LEAST_NUMBER) scanDigits(text, digitsAt, at, reader)
+    digitsAt = -1
   }
-  return hasDigits ? 'numbers' : 'words'
+  return true
+}
+
+/** Returns true for an ASCII character that may separate the groups of digits of a number. */
+function isSeparator(code: number): boolean {
+  return code === 0x2e || code === 0x2c || code === 0x20 || code === 0x27 || code === 0x5f
+}
+
+/** Hashes the digits, without zeros at their ends, of each number that groups of digits may be. */
+function scanDigits(text: string, from: number, to: number, reader: Reader): void {
+  for (let start = from; start < to; start++) {
+    if (start > from && !isSeparator(text.charCodeAt(start - 1))) continue
+    let [hash, kept, written, groups] = [SEED, SEED, 0, 0]
+    for (let at = start; at <= to && groups < MAX_GROUPS; at++) {
+      const code = at < to ? text.charCodeAt(at) : 0
+      if (isDigit(code)) {
+        written++
+        if (code !== 0x30 || kept !== SEED) hash = mix(hash, code)
+        if (code !== 0x30) kept = hash
+      } else {
+        groups++
+        if (written >= LEAST_NUMBER) reader.digits?.(~kept, written)
+      }
+    }
+  }
 }

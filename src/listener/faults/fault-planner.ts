@@ -215,14 +215,15 @@ export class FaultPlanner {
   #usesIn({ posted, repeats, entryOf, session }: PlannedRequest): readonly BlockedCall[] {
     if (posted === undefined || repeats !== undefined || !this.#follows) return NO_USES
     const { rules, falseValues, listenerOf } = this.#parts
-    return posted.calls.flatMap((call) => {
+    let blocked = NO_USES
+    for (const call of posted.calls) {
       const entry = entryOf?.(call)
-      if (entry === undefined) return []
-      const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
-      if (use === undefined) return []
-      listenerOf(session, entry.trace).falseValueUsed(call, use)
-      return use.isBlocked ? [{ call, use }] : []
-    })
+      const use = entry && falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
+      if (use === undefined) continue
+      listenerOf(session, entry!.trace).falseValueUsed(call, use)
+      if (use.isBlocked) blocked = [...blocked, { call, use }]
+    }
+    return blocked
   }
 
   #plan(
