@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {
-  /**
-   * False for a text, once its hashes were seen, that has nothing of interest: texts are read much
-   * faster without their words and numbers.
-   */
+  /** False for a text that has nothing of interest, once its hashes were seen. */
   readonly wants: boolean
   words(words: readonly string[]): void
   number(form: string): void
@@ -95,12 +92,17 @@ export function readValue(value: unknown, reader: Reader): void {
   }
 }
 
+/** Returns the words of a text, in lower case. */
+export function wordsIn(text: string): readonly string[] {
+  return text.normalize('NFKC').toLowerCase().match(WORD) ?? []
+}
+
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
   const isAscii = scan(written, reader)
   if (isAscii && !reader.wants) return
   const text = (isAscii ? written : written.normalize('NFKC')).toLowerCase()
-  const words = text.match(WORD) ?? []
+  const words = wordsIn(text)
   if (!isAscii) for (const word of words) reader.seen?.(wordHash(word))
   reader.words(words)
   FINDER.lastIndex = 0
@@ -126,6 +128,8 @@ export function readText(written: string, reader: Reader): void {
 }
 
 const SEED = randomBytes(4).readInt32LE()
+/** What may stand between the digits of a number: `.`, `,`, `'`, `_` and a space. */
+const SEPARATORS: ReadonlySet<number> = new Set([0x2e, 0x2c, 0x27, 0x5f, 0x20])
 /** Numbers in more groups of digits are not found. */
 const MAX_GROUPS = 8
 
@@ -153,13 +157,13 @@ function isDigit(code: number): boolean {
 function scan(text: string, reader: Reader): boolean {
   let hash = SEED
   let isWord = false
-  let digitsAt = -1
+  let digitsEnd = 0
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0
     if (code > 0x7f) return false
     const lower = code | 0x20
     const isNumber = isDigit(code)
-    if (isNumber && digitsAt < 0) digitsAt = at
+    if (isNumber && at >= digitsEnd) digitsEnd = scanDigits(text, at, reader)
     if (isNumber || (lower >= 0x61 && lower <= 0x7a)) {
       isWord = true
       hash = mix(hash, isNumber ? code : lower)
@@ -168,34 +172,31 @@ function scan(text: string, reader: Reader): boolean {
       hash = SEED
       isWord = false
     }
-    if (isNumber || digitsAt < 0 || (isSeparator(code) && isDigit(text.charCodeAt(at + 1))))
-      continue
-    if (at - digitsAt >= LEAST_NUMBER) scanDigits(text, digitsAt, at, reader)
-    digitsAt = -1
   }
   return true
 }
 
-/** Returns true for an ASCII character that may separate the groups of digits of a number. */
-function isSeparator(code: number): boolean {
-  return code === 0x2e || code === 0x2c || code === 0x20 || code === 0x27 || code === 0x5f
-}
-
-/** Hashes the digits, without zeros at their ends, of each number that groups of digits may be. */
-function scanDigits(text: string, from: number, to: number, reader: Reader): void {
-  for (let start = from; start < to; start++) {
-    if (start > from && !isSeparator(text.charCodeAt(start - 1))) continue
-    let [hash, kept, written, groups] = [SEED, SEED, 0, 0]
-    for (let at = start; at <= to && groups < MAX_GROUPS; at++) {
-      const code = at < to ? text.charCodeAt(at) : 0
+/** Hashes the digits of each number that groups of digits may be; returns the end of the groups. */
+function scanDigits(text: string, from: number, reader: Reader): number {
+  let end = from
+  for (let start = from; start === from || start < end; start++) {
+    // Each group may begin a number.
+    if (start > from && isDigit(text.charCodeAt(start - 1))) continue
+    let [hash, kept, written, at] = [SEED, SEED, 0, start]
+    for (let groups = 0; groups < MAX_GROUPS; at++) {
+      const code = text.charCodeAt(at)
       if (isDigit(code)) {
         written++
+        // Zeros at the ends do not count.
         if (code !== 0x30 || kept !== SEED) hash = mix(hash, code)
         if (code !== 0x30) kept = hash
-      } else {
-        groups++
-        if (written >= LEAST_NUMBER) reader.digits?.(~kept, written)
+        continue
       }
+      groups++
+      if (written >= LEAST_NUMBER) reader.digits?.(~kept, written)
+      if (!SEPARATORS.has(code) || !isDigit(text.charCodeAt(at + 1))) break
     }
+    end = Math.max(end, at)
   }
+  return end
 }

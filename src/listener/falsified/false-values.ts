@@ -134,19 +134,17 @@ export class FalseValues implements EvictableCache {
    */
   asked(call: RequestCall, asker: Asker, records: boolean): FalseUse | undefined {
     const owns: Conversation[] = []
+    const read: CallRead = { used: new Set(), unread: new Set() }
     for (const key of asker.keys) {
       const own = this.#conversation(key, records)
-      if (own !== undefined) owns.push(own)
+      if (own === undefined) continue
+      owns.push(own)
+      readCall(own, call, asker.party, read)
     }
-    if (owns.length === 0) return undefined
-    const placed: PlacedCall = call
-    placed.place = { asker, owns }
-    const reads = owns.map((own) => readCall(own, call, asker))
-    if (reads.every((read) => read === NOTHING)) return undefined
-    const lies = new Set(reads.flatMap(({ used }) => used))
-    const use = lies.size > 0 ? this.#used([...lies], asker.hint) : undefined
+    if (owns.length > 0) (call as PlacedCall).place = { asker, owns }
+    const use = read.used.size > 0 ? this.#used([...read.used], asker.hint) : undefined
     if (use?.isBlocked === true) return use
-    const may = reads.flatMap(({ unread }) => unread).find((lie) => isBlocking(lie, asker.hint))
+    const may = [...read.unread].find((lie) => isBlocking(lie, asker.hint))
     return may ? { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true } : use
   }
 
@@ -283,28 +281,23 @@ function isBlocking({ onUse }: Lie, hint: ToolHint): boolean {
 
 /** The results whose false values a call holds, or may hold because it was not read to its end. */
 interface CallRead {
-  readonly used: readonly Lie[]
-  readonly unread: readonly Lie[]
+  readonly used: Set<Lie>
+  readonly unread: Set<Lie>
 }
 
-const NOTHING: CallRead = { used: [], unread: [] }
-
 /** Looks for false values in a call. */
-function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallRead {
+function readCall(own: Conversation, call: RequestCall, party: string, read: CallRead): void {
   own.usedAt = performance.now()
   if (own.parties.size < MAX_PARTIES) own.parties.add(party)
-  if (call.method !== 'tools/call') return NOTHING
+  if (call.method !== 'tools/call') return
   const { values, lies } = own
   readValue(fieldsOf(call.params)['arguments'], values)
-  const unread = values.isDone ? lies : []
-  const found = values.take()
-  if (lies.some(({ by }) => by.tool === call.name)) {
-    const key = keyOf(call)
-    const again = lies.filter(({ callKey }) => callKey === key)
-    if (again.length > 0) own.again.set(call, again)
-  }
-  if (found === undefined && unread.length === 0) return NOTHING
-  return { used: [...(found ?? [])].flatMap(({ lie, isTrue }) => (isTrue ? [] : [lie])), unread }
+  if (values.isDone) for (const lie of lies) read.unread.add(lie)
+  for (const { lie, isTrue } of values.take() ?? []) if (!isTrue) read.used.add(lie)
+  if (!lies.some(({ by }) => by.tool === call.name)) return
+  const key = keyOf(call)
+  const again = lies.filter(({ callKey }) => callKey === key)
+  if (again.length > 0) own.again.set(call, again)
 }
 
 /** Looks for false and true values in a result. */

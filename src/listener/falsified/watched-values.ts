@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { digitsHash, type Reader, readText, wordHash } from '../../base/text/written-values.ts'
+import { digitsHash, type Reader, wordHash, wordsIn } from '../../base/text/written-values.ts'
 import { LEAST_WRITTEN } from './value-forms.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
@@ -39,11 +39,9 @@ export class WatchedValues<Owner> implements Reader {
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
   addText(text: string, owner: Owner): void {
-    const words = (all: readonly string[]): void => {
-      add(this.#firsts, wordHash(all[0]!), all.length)
-      add(this.#values, jsonHash(all.join(' ')), owner)
-    }
-    readText(text, { wants: true, words, number: () => undefined })
+    const words = wordsIn(text)
+    add(this.#firsts, wordHash(words[0] ?? ''), words.length)
+    add(this.#values, jsonHash(words.join(' ')), owner)
   }
 
   /** Returns the owners of a number in its canonical form, or of words with one space between. */
@@ -134,8 +132,7 @@ export class Occurred {
   }
 
   has(hash: number): boolean {
-    const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
-    return this.#isSet(first) && this.#isSet(second)
+    return this.#isSet(hash & (BITS - 1)) && this.#isSet((hash >>> 15) % BITS)
   }
 
   #isSet(bit: number): boolean {
