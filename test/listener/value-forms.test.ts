@@ -93,7 +93,7 @@ function hashesOf(text: string): ReadonlySet<number> {
   const hashes = new Set<number>()
   const add = (hash: number): unknown => hashes.add(hash)
   const ignore = (): void => undefined
-  readText(text, { wants: false, seen: add, digits: add, words: ignore, number: ignore })
+  readText(text, { wants: false, seen: add, words: ignore, number: ignore })
   return hashes
 }
 

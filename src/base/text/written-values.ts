@@ -6,10 +6,8 @@ export interface Reader {
   readonly wants: boolean
   words(words: readonly string[]): void
   number(form: string): void
-  /** Takes the hash of one word. */
-  seen?(word: number): void
-  /** Takes the hash of digits that may be a number, and how many digits are written. */
-  digits?(hash: number, written: number): void
+  /** Takes the hash of one word, or of what may be a number, with the count of its digits. */
+  seen?(hash: number, digits?: number): void
   /** True when no more is wanted: the rest is not read. */
   readonly isDone?: boolean
 }
@@ -193,7 +191,7 @@ function scanDigits(text: string, from: number, reader: Reader): number {
         continue
       }
       groups++
-      if (written >= LEAST_NUMBER) reader.digits?.(~kept, written)
+      if (written >= LEAST_NUMBER) reader.seen?.(~kept, written)
       if (!SEPARATORS.has(code) || !isDigit(text.charCodeAt(at + 1))) break
     }
     end = Math.max(end, at)

@@ -61,14 +61,9 @@ export class WatchedValues<Owner> implements Reader {
         this.#find(jsonHash(words.slice(at, at + count).join(' ')))
   }
 
-  seen(word: number): void {
-    this.occurred?.add(word)
-    this.wants ||= this.#firsts.has(word)
-  }
-
-  digits(hash: number, written: number): void {
-    if (written >= LEAST_WRITTEN) this.occurred?.add(hash)
-    this.wants ||= this.#digits.has(hash)
+  seen(hash: number, digits = LEAST_WRITTEN): void {
+    if (digits >= LEAST_WRITTEN) this.occurred?.add(hash)
+    this.wants ||= this.#firsts.has(hash) || this.#digits.has(hash)
   }
 
   number(form: string): void {
