@@ -126,7 +126,7 @@ export function readText(written: string, reader: Reader): void {
 }
 
 const SEED = randomBytes(4).readInt32LE()
-/** What may stand between the digits of a number: `.`, `,`, `'`, `_` and a space. */
+/** Separates groups of digits: `.`, `,`, `'`, `_` and a space. */
 const SEPARATORS: ReadonlySet<number> = new Set([0x2e, 0x2c, 0x27, 0x5f, 0x20])
 /** Numbers in more groups of digits are not found. */
 const MAX_GROUPS = 8
