@@ -12,7 +12,6 @@ const MAX_STEPS = 10_000
 const MAX_RUN = 1_000
 /** The traces and sessions that are remembered. */
 const MAX_KNOWN = 10_000
-const SHARED = 'shared'
 
 /**
  * Holds calls while it is open whether further calls share their trace, which then names their
@@ -26,7 +25,7 @@ export class HeldCalls {
   readonly #keysAfterTrace: keys.TaskKeys
   readonly #window: number
   readonly #tasks: TaskTable
-  readonly #traces = new LruMap<OpenTrace | typeof SHARED>(MAX_KNOWN)
+  readonly #traces = new LruMap<OpenTrace>(MAX_KNOWN)
   /** The callers of sessions whose task may not exist yet. */
   readonly #callers = new LruMap<string>(MAX_KNOWN)
   /** The steps by caller, in their order. */
@@ -58,11 +57,9 @@ export class HeldCalls {
     const known = other.kind === 'session' ? this.callerOf(other.key) : undefined
     const caller = known ?? keys.callerKey(facts.caller)
     const trace = isTraced ? this.#traceOf(`${caller} ${key.key}`, now) : undefined
-    if (trace === SHARED) return key
     if (trace?.isSharedBy(call.method) === true) {
-      this.#traces.set(trace.id, SHARED)
-      const ofTrace = { kind: key.kind, key: inOnePiece(key.key) }
-      for (const step of trace.steps) this.#run(step, ofTrace)
+      for (const step of trace.steps.splice(0))
+        this.#run(step, { kind: key.kind, key: inOnePiece(key.key) })
       return key
     }
     if (trace === undefined && !this.#queues.has(caller)) return key
@@ -141,7 +138,7 @@ export class HeldCalls {
     run(key)
   }
 
-  #traceOf(name: string, now: number): OpenTrace | typeof SHARED {
+  #traceOf(name: string, now: number): OpenTrace {
     const id = inOnePiece(name)
     let trace = this.#traces.get(id)
     if (trace === undefined) this.#traces.set(id, (trace = new OpenTrace(id, this.#window, now)))

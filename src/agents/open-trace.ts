@@ -30,7 +30,7 @@ export class OpenTrace {
   until: number
   readonly #window: number
   readonly #latest: number
-  #hasCall = false
+  #calls = 0
   #isFailing = false
 
   /** `id` names the trace among those of all clients. */
@@ -42,15 +42,13 @@ export class OpenTrace {
   }
 
   /**
-   * Returns true for the second call of the trace. Clients list tools, begin sessions and poll by
+   * Returns true from the second call of the trace on. Clients list tools, begin sessions and poll by
    * themselves within the span of a call, which counts only after the call failed.
    */
   isSharedBy(method: string): boolean {
-    if (isPassive(method)) return false
-    if ((isHandshake(method) || isList(method)) && !this.#isFailing) return false
-    const isSecond = this.#hasCall
-    this.#hasCall = true
-    return isSecond
+    const isStep = (isHandshake(method) || isList(method)) && !this.#isFailing
+    if (!isStep && !isPassive(method)) this.#calls++
+    return this.#calls > 1
   }
 
   /** Takes the end of a call, and the time from which on its client may react. */

@@ -2,6 +2,7 @@ import { digest } from '../base/digest.ts'
 import { type Caller, callerText } from '../http/caller.ts'
 import { headerValue } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
+import { traceId } from '../http/traceparent.ts'
 import type { ClientInfo, RequestCall } from '../mcp/call.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { cutText } from '../telemetry/shown-ids.ts'
@@ -59,11 +60,6 @@ export function taskKeyOf(
     if (key !== undefined && key !== '') return { kind, key }
   }
   return undefined
-}
-
-/** Returns the id within a valid `traceparent`. */
-export function traceId(trace: string): string {
-  return trace.slice(3, 35)
 }
 
 const MAX_AGENT = 60

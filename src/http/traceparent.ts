@@ -16,3 +16,18 @@ export function parseTraceparent(value: string): string | undefined {
   // The copy does not keep the long header alive.
   return FORM.test(known) ? Buffer.from(known, 'latin1').toString('latin1') : undefined
 }
+
+/** Returns the trace id of a valid `traceparent`. */
+export function traceId(trace: string): string {
+  return trace.slice(3, 35)
+}
+
+/** Returns the span id of a valid `traceparent`. */
+export function spanId(trace: string): string {
+  return trace.slice(36, 52)
+}
+
+/** Returns true for a `traceparent` whose trace is recorded. */
+export function isSampled(trace: string | undefined): boolean {
+  return trace !== undefined && (Number.parseInt(trace.slice(53), 16) & 1) === 1
+}

@@ -4,6 +4,7 @@ import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import type { Sessions } from '../mcp/sessions.ts'
 import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
+import type { EndedCall } from '../telemetry/call-line.ts'
 import type { CallWatch } from '../telemetry/call-watch.ts'
 import type { CallRecord, Telemetry } from '../telemetry/telemetry.ts'
 import type { ForeignMark } from '../http/foreign-markers.ts'
@@ -96,9 +97,8 @@ export class InFlightRequests {
     const at = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : now()
     const record = recordOf(entry, end, origin, at, resultBytes)
     telemetry.call(record)
-    if (watch?.wants(record, entry.faults !== undefined) === true) {
-      this.#watched(watch, entry, record, at, error)
-    }
+    if (watch?.wants(record, entry.faults !== undefined) === true)
+      watch.ended(this.#endedCall(entry, record, at, error))
     if (entry.action !== undefined) {
       agents?.watch.ended(
         entry.action,
@@ -109,17 +109,11 @@ export class InFlightRequests {
     entry.faults?.release(entry.call)
   }
 
-  /** Reports a single call to whoever reads calls. */
-  #watched(
-    watch: CallWatch,
-    entry: CallEntry,
-    record: CallRecord,
-    endedAt: number,
-    error?: Explained,
-  ): void {
+  /** Adds to a record what readers of single calls need: a copy would take 3 KB. */
+  #endedCall(entry: CallEntry, record: CallRecord, endedAt: number, error?: Explained): EndedCall {
     const { call, session, requestBytes, action } = entry
     const { protocolVersion = this.#parts.sessions.get(session)?.protocolVersion } = call
-    const more = {
+    return Object.assign(record, {
       id: call.id,
       session,
       source: entry,
@@ -130,9 +124,7 @@ export class InFlightRequests {
       requestBytes,
       task: action && clearTask(action),
       faults: effectsOn(entry, error),
-    }
-    // A copy of the record would take 3 KB.
-    watch.ended(Object.assign(record, more))
+    })
   }
 
   #clientOf({ client, session }: CallEntry): ClientInfo | undefined {

@@ -16,6 +16,7 @@ import { invalidCombination, invalidFile } from '../base/flags/usage-error.ts'
 import type { CallLog, CountLines } from '../telemetry/call-log.ts'
 import { CallWatch } from '../telemetry/call-watch.ts'
 import { ShownIds } from '../telemetry/shown-ids.ts'
+import type { SpanServices } from '../telemetry/spans.ts'
 import { isForPeople, type Logger } from '../telemetry/log.ts'
 import { redactText } from '../telemetry/redact-text.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
@@ -62,11 +63,6 @@ export interface OwnParts {
   readonly own?: OwnUpstream
 }
 
-interface SpanSources extends Pick<Running, 'metrics' | 'watch' | 'agents'> {
-  readonly ids: ShownIds
-  readonly version: string
-}
-
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
   options: RunOptions & Pick<SidecarOptions, 'stdio'>,
@@ -82,12 +78,12 @@ export async function assemble(
   const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
-  const watch = new CallWatch({
-    ids,
-    messages: options.errorMessages === 'redacted',
-  })
+  const messages = options.errorMessages === 'redacted'
+  const watch = new CallWatch({ ids, messages })
   if (callLog !== undefined) watch.read((line) => callLog.take(line))
-  const closeSpans = await openedSpans(options, { metrics, watch, agents, ids, version }, logger)
+  const dropped = (spans: number) => (metrics.outputs.droppedSpans += spans)
+  const services = { version, ids, messages, dropped, logger }
+  const closeSpans = await openedSpans(options, services, watch, agents)
   const closeOutputs = () => Promise.all([closeFiles(), closeSpans?.()])
   const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own, tape }
   const outboundCounts = metrics.outbound
@@ -217,23 +213,17 @@ const CLOSE_SPANS_MS = 2_000
  * collector. A wrong collector is logged, and never keeps the sidecar from starting.
  */
 async function openedSpans(
-  { tracing, errorMessages, drainTimeout }: RunOptions,
-  { metrics, watch, agents, ids, version }: SpanSources,
-  logger: Logger,
+  { tracing: { spans: exported, warning: why }, drainTimeout }: RunOptions,
+  services: SpanServices,
+  watch: CallWatch,
+  agents: AgentSource | undefined,
 ): Promise<(() => Promise<void>) | undefined> {
-  const { spans: exported, warning: why } = tracing ?? {}
+  const { logger } = services
   if (why !== undefined) logger.warn({ why }, 'invalid setting of tracing')
   if (exported === undefined) return undefined
   try {
     const { openSpans } = await import('../telemetry/spans.ts')
-    const spans = await openSpans(exported, {
-      version,
-      ids,
-      messages: errorMessages === 'redacted',
-      dropped: (count) => (metrics.outputs.droppedSpans += count),
-      logger,
-    })
-    watch.spans = spans
+    const spans = (watch.spans = await openSpans(exported, services))
     agents?.watch.read(({ event, verdict }) => spans.verdict(verdict, event.facts))
     return () => spans.close(Math.min(CLOSE_SPANS_MS, drainTimeout))
   } catch (error) {

@@ -24,24 +24,26 @@ const GRPC_PORT = '4317'
 const HTTP_PORT = '4318'
 
 /**
- * Returns the export of spans that OpenTelemetry's variables ask for; undefined when off, and a
+ * Returns the export of spans that OpenTelemetry's variables ask for; nothing when off, and a
  * warning alone where they name no collector that can be reached.
  */
 export function tracingOf(
   { traceInjected: injected, traceSessionIds: sessionIds }: Values<typeof TRACING_FLAGS>,
   env: Environment,
-): { readonly spans?: Exported; readonly warning?: string } | undefined {
+): { readonly spans?: Exported; readonly warning?: string } {
   const read = (name: string): string => env[`OTEL_${name}`]?.trim() ?? ''
   const count = (name: string, fallback: number): number =>
     /^[1-9]\d{0,5}$/.test(read(name)) ? Number(read(name)) : fallback
   const own = read('EXPORTER_OTLP_TRACES_ENDPOINT')
   const endpoint = own || read('EXPORTER_OTLP_ENDPOINT')
   const isOff = read('SDK_DISABLED').toLowerCase() === 'true' || read('TRACES_EXPORTER') === 'none'
-  if (endpoint === '' || isOff) return undefined
+  if (endpoint === '' || isOff) return {}
   const protocol = read('EXPORTER_OTLP_TRACES_PROTOCOL') || read('EXPORTER_OTLP_PROTOCOL')
   const isGrpc = protocol === 'grpc'
-  const url = urlOf(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint, isGrpc)
+  const url = httpUrl(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint)
   if (url === undefined) return { warning: 'the endpoint for OTLP is not an http or https URL' }
+  // A port for gRPC alone accepts no HTTP.
+  if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
   // The variable for traces has the whole path; gRPC has none.
   if (own === '' || (isGrpc && url.pathname === '/')) {
     url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
@@ -61,19 +63,15 @@ export function tracingOf(
   return { spans, warning }
 }
 
-function urlOf(text: string, isGrpc: boolean): URL | undefined {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined
-  const url = new URL(text)
-  // A port for gRPC alone accepts no HTTP.
-  if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
-  return url
+function httpUrl(text: string): URL | undefined {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
 }
 
 function traceUrlOf(given: FlagInput): string {
   const form = 'write a URL such as https://tracing.example.com/trace/{trace}'
   const text = given.text.replaceAll(TRACE, SAMPLE)
   if (!given.text.includes(TRACE)) throw invalidValue(given, 'has no {trace}', form)
-  const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  const url = httpUrl(text)
   if (url === undefined || text.length > MAX_URL) {
     throw invalidValue(given, 'is not an http or https URL', form)
   }

@@ -22,7 +22,6 @@ export interface EndedCall extends CallRecord {
   readonly source: CallSource
   readonly protocolVersion: string | undefined
   readonly endedAt: number
-  span?: string | undefined
 }
 
 /** The call as it arrived; times are those of the monotonic clock. */

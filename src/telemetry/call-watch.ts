@@ -2,18 +2,11 @@ import { type CallLine, callLine, type EndedCall } from './call-line.ts'
 import { ErrorSamples } from './error-samples.ts'
 import { isError } from './outcome-index.ts'
 import { ShownIds } from './shown-ids.ts'
+import type { Spans } from './spans.ts'
 import type { CallRecord } from './telemetry.ts'
 
 /** Receives each call that ends. Must not throw. */
 export type CallReader = (line: CallLine) => void
-
-/** Exports calls as spans. Must not throw. */
-export interface SpanWriter {
-  /** Returns false for a call that is not exported. */
-  wants(trace: string | undefined, mayHaveFaults: boolean): boolean
-  /** Returns the `traceparent` of the span; undefined for a call that is not exported. */
-  call(call: EndedCall): string | undefined
-}
 
 /** Configures what is shown of single calls. */
 export interface CallWatchOptions {
@@ -31,7 +24,7 @@ export interface CallWatchOptions {
 export class CallWatch {
   readonly errors: ErrorSamples
   /** Undefined while no collector is named. */
-  spans: SpanWriter | undefined
+  spans: Spans | undefined
   readonly #ids: ShownIds
   readonly #now: () => number
   readonly #readers = new Set<CallReader>()

@@ -1,10 +1,7 @@
+import { isSampled, spanId, traceId } from '../http/traceparent.ts'
+
 /** A sampled trace is not replaced by an unsampled one for this long. */
 const KEEP_MS = 60_000
-
-/** Offsets in a traceparent: version 2, trace id 32, span id 16, flags 2, joined by dashes. */
-const TRACE_ID = 3
-export const SPAN_ID = 36
-const FLAGS = 53
 
 /** Holds the last trace of one series or bucket, in fields that are overwritten in place. */
 export class Exemplar {
@@ -25,9 +22,8 @@ export class Exemplar {
 
   /** The exemplar as OpenMetrics writes it behind a sample. */
   get text(): string {
-    const trace = traceId(this.#trace)
-    const span = this.#trace.slice(SPAN_ID, FLAGS - 1)
-    return ` # {trace_id="${trace}",span_id="${span}"} ${this.#value} ${this.#at / 1000}`
+    const ids = `trace_id="${traceId(this.#trace)}",span_id="${spanId(this.#trace)}"`
+    return ` # {${ids}} ${this.#value} ${this.#at / 1000}`
   }
 }
 
@@ -36,14 +32,4 @@ export function exemplified(held: Exemplar | undefined, trace: string, value = 1
   const exemplar = held ?? new Exemplar()
   exemplar.take(trace, value)
   return exemplar
-}
-
-/** Returns the trace id of a traceparent. */
-export function traceId(trace: string): string {
-  return trace.slice(TRACE_ID, SPAN_ID - 1)
-}
-
-/** Returns true for a traceparent whose trace is recorded. */
-export function isSampled(trace: string | undefined): boolean {
-  return trace !== undefined && (Number.parseInt(trace.slice(FLAGS), 16) & 1) === 1
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { LruMap } from '../base/lru-map.ts'
 import { foreign } from '../base/text/foreign-text.ts'
+import { isSampled, traceId } from '../http/traceparent.ts'
 import type { JsonRpcId } from '../mcp/call.ts'
-import { isSampled, traceId } from './exemplar.ts'
 import type { LogIds } from './log.ts'
 
 const MAX_ID = 64
@@ -30,13 +30,10 @@ export class ShownIds {
   }
 
   /** Returns the id of a trace, and its page where the trace is sampled. */
-  trace(trace: string | undefined): {
-    readonly trace: string | undefined
-    readonly traceUrl: string | undefined
-  } {
-    const id = trace === undefined ? undefined : traceId(trace)
-    if (id === undefined || !isSampled(trace)) return { trace: id, traceUrl: undefined }
-    return { trace: id, traceUrl: this.#traceUrl?.replaceAll('{trace}', id) }
+  trace(trace: string | undefined): Record<'trace' | 'traceUrl', string | undefined> {
+    const id = trace && traceId(trace)
+    const traceUrl = id && isSampled(trace) ? this.#traceUrl?.replaceAll('{trace}', id) : undefined
+    return { trace: id, traceUrl }
   }
 
   /** Returns the id of a call: shortened, as the start of a hash, or not at all. */

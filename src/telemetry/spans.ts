@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   diag,
   DiagLogLevel,
@@ -23,10 +24,9 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { inOnePiece } from '../base/bytes.ts'
 import { foreign, oneLine } from '../base/text/foreign-text.ts'
+import { isSampled, spanId, traceId } from '../http/traceparent.ts'
 import type { Call } from '../mcp/call.ts'
 import { type EndedCall, shownTool } from './call-line.ts'
-import type { SpanWriter } from './call-watch.ts'
-import { isSampled, SPAN_ID, traceId } from './exemplar.ts'
 import type { Logger } from './log.ts'
 import { isError } from './outcome-index.ts'
 import { redactText } from './redact-text.ts'
@@ -49,7 +49,7 @@ export interface Exported {
   readonly batch: number
 }
 
-interface SpanServices {
+export interface SpanServices {
   readonly version: string
   readonly ids: ShownIds
   /** False keeps the messages of errors out of spans. */
@@ -92,7 +92,7 @@ export async function openSpans(exported: Exported, parts: SpanServices): Promis
  * Exports a span for each sampled call, and one for each verdict on it. Calls never wait: spans
  * wait for the collector up to a bound, and further ones are dropped and counted.
  */
-export class Spans implements SpanWriter {
+export class Spans {
   readonly #options: Exported
   readonly #parts: SpanServices
   readonly #processor: BatchSpanProcessor
@@ -123,11 +123,13 @@ export class Spans implements SpanWriter {
     this.#sampled = options.followsParent ? this.#always : tracer({})
   }
 
+  /** Returns false for a call that is not exported. */
   wants(trace: string | undefined, mayHaveFaults: boolean): boolean {
     const { followsParent, injected } = this.#options
     return !followsParent || isSampled(trace) || (injected && mayHaveFaults)
   }
 
+  /** Returns the `traceparent` of the span; undefined for a call that is not exported. */
   call(call: EndedCall): string | undefined {
     const { source, endedAt, faults, outcome, trace, error } = call
     if (!this.wants(trace, faults.length > 0)) return undefined
@@ -166,10 +168,8 @@ export class Spans implements SpanWriter {
 
   /** Exports what waits, for a limited time. */
   async close(limit: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((done) => (timer = setTimeout(done, limit)))
+    const late = setTimeout(limit, undefined, { ref: false })
     await Promise.race([this.#processor.shutdown().catch(() => undefined), late])
-    clearTimeout(timer)
     this.#drop(this.#waiting, 'the collector did not respond before the shutdown')
     this.#waiting = 0
   }
@@ -260,6 +260,6 @@ function prefixed<T>(facts: Readonly<Record<string, T>>): Record<string, T> {
 /** Returns the context that a `traceparent` names. */
 function contextOf(trace: string): SpanContext {
   const own = inOnePiece(trace)
-  const spanId = own.slice(SPAN_ID, SPAN_ID + 16)
-  return { traceId: traceId(own), spanId, traceFlags: isSampled(own) ? 1 : 0, isRemote: true }
+  const traceFlags = isSampled(own) ? 1 : 0
+  return { traceId: traceId(own), spanId: spanId(own), traceFlags, isRemote: true }
 }

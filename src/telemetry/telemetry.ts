@@ -34,7 +34,7 @@ export interface CallRecord {
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace?: string | undefined
   /** The `traceparent` of the span of the call; undefined for a call that was not exported. */
-  readonly span?: string | undefined
+  span?: string | undefined
 }
 
 /** Records an exchange that carried no call. */

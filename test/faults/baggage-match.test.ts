@@ -99,6 +99,8 @@ describe('a rule with baggage', () => {
   ])('reads nothing from a context with %s, which shows nowhere', async (_, baggage) => {
     const { squall, post } = await start()
     expect(await post(message(1, baggage))).not.toContain('injected')
+    const batch = await post([message(2, baggage), message(3, 'tenant=canary')])
+    expect(batch.match(/injected/g)).toHaveLength(1)
     const shown = await (await fetch(`${squall.admin}/metrics`)).text()
     expect(shown).not.toContain('k9999')
     expect(shown).not.toContain('\u001b')

@@ -55,10 +55,10 @@ export function textLine(text: string, tone: Tone = 'plain'): Line {
 export function fitLine(line: Line, most: number): Line {
   let left = most
   const kept: Span[] = []
-  for (const { text, tone, link } of line) {
-    const shown = fit(text, left)
-    if (shown !== '') kept.push({ text: shown, tone, link })
-    if (shown !== text) break
+  for (const each of line) {
+    const shown = fit(each.text, left)
+    if (shown !== '') kept.push({ ...each, text: shown })
+    if (shown !== each.text) break
     left -= cells(shown)
   }
   return kept
@@ -85,9 +85,8 @@ export function paintLine(line: Line, colours: boolean): string {
   return line
     .map(({ text, tone, link = '' }) => {
       const painted = paint(tone, text, colours)
-      return colours && LINK.test(link)
-        ? `\u001b]8;;${link}\u001b\\${painted}\u001b]8;;\u001b\\`
-        : painted
+      const isLinked = colours && LINK.test(link)
+      return isLinked ? `\u001b]8;;${link}\u001b\\${painted}\u001b]8;;\u001b\\` : painted
     })
     .join('')
 }

@@ -1,6 +1,7 @@
 import type { Asker } from '../falsified/false-values.ts'
 import { clearTask } from '../../agents/task.ts'
-import { callerKey, traceId } from '../../agents/task-key.ts'
+import { callerKey } from '../../agents/task-key.ts'
+import { traceId } from '../../http/traceparent.ts'
 import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
 import {

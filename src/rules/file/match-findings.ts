@@ -186,19 +186,17 @@ function exactTexts(value: unknown): readonly string[] | undefined {
 function headerFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
   const seen = new Set<string>()
-  for (const name of Object.keys(asObject(match['headers']) ?? {})) {
-    const at = { path: [...path, 'headers', name], atKey: true, found: name }
-    if (!isHeaderName(name)) {
-      findings.push({ code: 'invalid_value', message: 'not a valid header name', ...at })
-    } else if (seen.has(name.toLowerCase())) {
-      findings.push({ code: 'duplicate_key', message: 'duplicate header', ...at })
+  const kinds = { headers: 'header name', baggage: 'baggage key' }
+  for (const [kind, called] of Object.entries(kinds)) {
+    for (const name of Object.keys(asObject(match[kind]) ?? {})) {
+      const at = { path: [...path, kind, name], atKey: true, found: name }
+      if (!isHeaderName(name)) {
+        findings.push({ code: 'invalid_value', message: `not a valid ${called}`, ...at })
+      } else if (kind === 'headers' && seen.has(name.toLowerCase())) {
+        findings.push({ code: 'duplicate_key', message: 'duplicate header', ...at })
+      }
+      seen.add(name.toLowerCase())
     }
-    seen.add(name.toLowerCase())
-  }
-  for (const key of Object.keys(asObject(match['baggage']) ?? {})) {
-    const at = { path: [...path, 'baggage', key], atKey: true, found: key }
-    if (!isHeaderName(key))
-      findings.push({ code: 'invalid_value', message: 'not a valid baggage key', ...at })
   }
   return findings
 }

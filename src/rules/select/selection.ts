@@ -3,6 +3,7 @@ import type { EpisodeConfig } from './episode.ts'
 import { SampleHash } from './sample-hash.ts'
 import { isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
+import { parseTraceparent, traceId } from '../../http/traceparent.ts'
 import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
@@ -237,15 +238,12 @@ function sharedKey(stickyBy: StickyBy, facts: Facts): string | undefined {
       const args = callArguments(facts.call?.params)
       return args === undefined ? undefined : canonicalJson(args)
     }
-    case 'trace':
-      return traceId(facts.call?.trace ?? headerValue(facts.headers, 'traceparent'))
+    case 'trace': {
+      const { call, headers } = facts
+      const trace = call?.trace ?? parseTraceparent(headerValue(headers, 'traceparent') ?? '')
+      return trace && traceId(trace)
+    }
     default:
       return stickyBy satisfies never
   }
-}
-
-/** Returns the trace id of a `traceparent`: version, trace, parent and flags, in hexadecimal. */
-function traceId(value: string | undefined): string | undefined {
-  const found = value === undefined ? null : /^\s*[0-9a-f]{2}-([0-9a-f]{32})-/.exec(value)
-  return found?.[1]
 }

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { CallPlan } from './call-plan.ts'
-import type { CallRunner, NoOutcome } from './call-runner.ts'
+import type { CallRunner, CallTimes, NoOutcome } from './call-runner.ts'
 import type { LoadResilience, LoadWork } from './load-options.ts'
 import type { CallOutcome } from './results/tool-recorder.ts'
 
@@ -112,13 +111,8 @@ export async function runClosedModel(
 /** Runs the calls of one task, concurrently or in sequence. */
 export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
 
-/** The ways in which the calls of a task name the task. */
-export interface TaskNames {
-  /** The begin of the ids; undefined where the user's headers name the task. */
-  readonly ids?: string | undefined
-  /** True when each task has a trace of its own. */
-  readonly traced?: boolean
-}
+/** Returns the names by which the calls of a task show that they belong together. */
+export type TaskNames = (task: number) => Pick<CallTimes, 'task' | 'trace'>
 
 /** Returns the function that runs a task. */
 export function taskRunner(
@@ -127,12 +121,11 @@ export function taskRunner(
   recorder: Recorder,
   { sequential }: LoadWork,
   { degrade, deadlineMs = Infinity }: LoadResilience,
-  { ids, traced = false }: TaskNames,
+  namesOf: TaskNames,
 ): RunTask {
   return async (client, task, intendedAt) => {
     const calls = plan(task)
-    const trace = traced ? randomBytes(16).toString('hex') : undefined
-    const names = { task: ids && `${ids}-${task}`, trace }
+    const names = namesOf(task)
     const deadlineAt = intendedAt + deadlineMs
     const requests = { calls: 0, retries: 0 }
     const ends: (CallOutcome | NoOutcome)[] = []

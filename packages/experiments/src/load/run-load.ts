@@ -116,7 +116,11 @@ export async function runModel(
 /** Names tasks where the headers of the user do not. */
 function taskNames(target: LoadTarget): TaskNames {
   const ids = names(target, TASK_HEADER) ? undefined : `load-${randomBytes(6).toString('hex')}`
-  return { ids, traced: !names(target, 'traceparent') }
+  const isTraced = !names(target, 'traceparent')
+  return (task) => ({
+    task: ids && `${ids}-${task}`,
+    trace: isTraced ? randomBytes(16).toString('hex') : undefined,
+  })
 }
 
 function names({ headers }: LoadTarget, header: string): boolean {

@@ -346,7 +346,7 @@ class PodRun {
     const plan = (): readonly PlannedCall[] =>
       Array.from({ length: load.fanOut }, () => calls.get(tools[chosen(weights, random)]!.tool)!)
     const work = LOAD_DEFAULTS.work
-    const runTask = taskRunner(plan, runner, recorder, work, resilience, {})
+    const runTask = taskRunner(plan, runner, recorder, work, resilience, () => ({}))
     const client: LoadClient = {
       call: (tool, _, { timeoutMs }) =>
         this.#call(tool, clock.now() + timeoutMs).catch((error: Error) => {

@@ -70,9 +70,8 @@ export function httpUrl(value: string): string | undefined {
 
 /** Accepts the URL of a trace. */
 export function traceUrl(value: string): string | undefined {
-  const fix = 'write a URL with {trace}, such as https://tracing.example.com/trace/{trace}'
-  const url = value.replaceAll('{trace}', '0')
-  return url !== value && httpUrl(url) === undefined ? undefined : fix
+  const isUrl = value.includes('{trace}') && httpUrl(value.replaceAll('{trace}', '0')) === undefined
+  return isUrl ? undefined : 'write a URL such as https://tracing.example.com/trace/{trace}'
 }
 
 /** Returns the assignments of variables that a text separates by spaces or lines. */

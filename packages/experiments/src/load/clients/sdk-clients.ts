@@ -67,8 +67,7 @@ async function openSdkClient<
   await client.connect(transport)
   return {
     call: (name, args, bounds) => {
-      const { traceparent } = bounds
-      const _meta = traceparent === undefined ? {} : { traceparent }
+      const _meta = bounds.traceparent === undefined ? {} : { traceparent: bounds.traceparent }
       const params = { name, arguments: args, _meta }
       return sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
     },
