@@ -80,9 +80,7 @@ export function stopText(run: StopRun): string {
   const skipped = countOf(progress, 'skipped')
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   lines.push(
-    dryRun
-      ? DRY_RUN
-      : `${wanted}: confirmed by ${done.length} of ${counted} pods${rest}\n`,
+    dryRun ? DRY_RUN : `${wanted}: confirmed by ${done.length} of ${counted} pods${rest}\n`,
     run.signal.aborted ? INTERRUPTED : '',
     podLines(openPods(progress, wanted), request.all, nameOf),
     // Where some did not resume, it matters in which pods faults act again.

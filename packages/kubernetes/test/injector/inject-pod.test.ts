@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fieldsOf } from '../../../../src/base/values.ts'
+import { fieldsOf, textsOf } from '../../../../src/base/values.ts'
 import { parseCommandLine } from '../../../../test/support/commands/command-line.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import { uninjectPod } from '../../src/injector/uninject-pod.ts'
@@ -27,7 +27,7 @@ function envOf(injected: Injected): Readonly<Record<string, string | undefined>>
   const env = containerOf(injected, 'squall').env ?? []
   return Object.fromEntries(
     env.map(({ name, value, valueFrom }) => {
-      return [name, value ?? fieldsOf(fieldsOf(valueFrom)['fieldRef'])['fieldPath']]
+      return [name, value ?? textsOf(fieldsOf(valueFrom)['fieldRef'])['fieldPath']]
     }),
   )
 }
