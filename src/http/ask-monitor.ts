@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { readUpTo } from '../base/read-bounded.ts'
 import { parsedJson } from '../base/json/json-in-text.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
@@ -14,6 +13,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined
   /** The number of bytes after which the body is too long. */
   readonly most: number
+  readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 5_000
@@ -25,16 +25,18 @@ const MAX_JSON = 4 * 1024 * 1024
  */
 export async function ask(
   url: URL,
-  { headers = {}, signal, most }: AskOptions,
+  { headers = {}, signal, most, timeoutMs = TIMEOUT_MS }: AskOptions,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const limit = AbortSignal.timeout(TIMEOUT_MS)
+  // Loaded late: commands start with this file, and few of them ask.
+  const { request } = await import('undici')
+  const limit = AbortSignal.timeout(timeoutMs)
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
   try {
     const { statusCode, body } = await request(url, { headers: { ...headers }, signal: either })
     const bytes = await readUpTo(body, most)
     return { status: statusCode, text: bytes.toString('utf8') }
   } catch (error) {
-    if (limit.aborted) throw new MonitorError(`no response within ${TIMEOUT_MS / 1000} s`)
+    if (limit.aborted) throw new MonitorError(`no response within ${timeoutMs / 1000} s`)
     // The code of an abort is a number.
     const { code, message } = error as { readonly code?: unknown; readonly message: string }
     const why = typeof code === 'string' ? code : message
@@ -47,15 +49,16 @@ export async function askJson(
   base: URL,
   path: string,
   query: Readonly<Record<string, string>>,
-  options: Omit<AskOptions, 'most'>,
+  options: Partial<AskOptions>,
 ): Promise<unknown> {
   const url = new URL(base)
   // A path that begins with two slashes would be another host if it were resolved.
   url.pathname = `${base.pathname.replace(/\/+$/, '')}${path}`
   url.search = new URLSearchParams(query).toString()
-  const { status, text } = await ask(url, { ...options, most: MAX_JSON })
+  const { most = MAX_JSON } = options
+  const { status, text } = await ask(url, { ...options, most })
   if (status !== 200) throw new MonitorError(`${path} responds with status ${status}`)
-  if (Buffer.byteLength(text) > MAX_JSON) throw new MonitorError(`${path} sends more than 4 MiB`)
+  if (Buffer.byteLength(text) > most) throw new MonitorError(`${path} sends over ${most} bytes`)
   const value = parsedJson(text)
   if (value === undefined) throw new MonitorError(`${path} does not send JSON`)
   return value

@@ -1,22 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { injectCommand } from '../../packages/kubernetes/src/cli/inject.ts'
 import type { InjectRequest } from '../../packages/kubernetes/src/cli/inject.ts'
-import { readInjectedPod } from '../../packages/kubernetes/src/kube/injected-pod.ts'
-import { closers } from '../support/closers.ts'
-import { startSquall } from '../support/commands.ts'
-import { call, callMessage, startUpstream } from '../support/wire.ts'
 import { parseCommandLine } from '../support/commands/command-line.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
 
-const opened = closers()
-const FILES = ['mcp-server.yaml', 'load-job.yaml', 'pod-monitor.yaml', 'gateway.yaml']
+const FILES = ['mcp-server.yaml', 'load-job.yaml', 'pod-monitor.yaml']
 const { version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { version: string }
@@ -79,44 +71,6 @@ describe('the example of a server', () => {
     }
     const port = initContainers.at(-1)!.ports?.find(({ name }) => name === 'squall-admin')
     expect(port).toMatchObject({ containerPort: 15_390 })
-  })
-})
-
-describe('the example of a gateway', () => {
-  const [deployment] = example('gateway.yaml')
-  const { metadata, spec } = templateOf([deployment!], 'Deployment')
-
-  it('is found by commands, with the ConfigMap of its rules', () => {
-    const status = { containerStatuses: [{ name: 'squall', state: { running: {} } }] }
-    const pod = { metadata: { ...metadata, name: 'g', namespace: 'shop' }, spec, status }
-    expect(metadata).toMatchObject({ labels: { 'squall.dev/sidecar': 'gateway' } })
-    expect(readInjectedPod(pod, 'squall.dev/')).toMatchObject({
-      sidecar: 'running',
-      mode: 'gateway',
-      version,
-      adminPort: 15_390,
-      rules: { configMap: 'squall-rules', key: undefined, path: '/etc/squall/rules' },
-    })
-  })
-
-  it('injects faults into calls of the Service that it stands for', async () => {
-    const server = opened(await startUpstream('scripted', () => 'ok'))
-    const directory = await mkdtemp(join(tmpdir(), 'squall-gateway-'))
-    const rule = "{ name: r, match: { tool: echo }, faults: [{ abort: { toolError: 'no' } }] }"
-    await writeFile(join(directory, 'rules.yaml'), `rules: [${rule}]\n`)
-    const places: Readonly<Record<string, string>> = {
-      '--listen=[::]:3000': '--listen=127.0.0.1:0',
-      '--admin=[::]:15390': '--admin=127.0.0.1:0',
-      '--upstream=http://mcp-server:3000': `--upstream=${new URL(server.url).origin}`,
-      '--rules=/etc/squall/rules': `--rules=${directory}`,
-    }
-    const [{ args }] = spec.containers as [Container]
-    const [, ...flags] = args.flatMap((arg) => (places[arg] ?? arg).split('='))
-    expect(flags.filter((flag) => /\[::\]|mcp-server|\/etc/.test(flag))).toEqual([])
-    const squall = opened(await startSquall(...flags))
-    const { text } = await call({ port: squall.port, host: '127.0.0.1' }, callMessage(1))
-    expect(text).toContain('"isError":true')
-    expect(await squall.metric('squall_faults_injected_total', { rule: 'r' })).toBe(1)
   })
 })
 

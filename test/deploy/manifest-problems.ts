@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { parseAllDocuments } from 'yaml'
@@ -45,6 +46,7 @@ export function deployed(path: string): readonly Manifest[] {
 /** Returns the problems that Kubernetes' schemas find in an object, unknown fields included. */
 export function manifestProblems(manifest: Manifest): readonly string[] {
   const { apiVersion, kind } = manifest
+  if (kind === 'HTTPRoute') return schemaProblems(manifest, 'http-route.schema.json')
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0]! : ''
   const models = require(`${CUSTOM[group] ?? 'kubernetes-models'}/${apiVersion}/${kind}`) as Record<
     string,
@@ -59,6 +61,14 @@ export function manifestProblems(manifest: Manifest): readonly string[] {
     return [(error as Error).message]
   }
   return unseen(model, seen, kind)
+}
+
+/** Returns the problems that the schema of a CustomResourceDefinition beside this file finds. */
+export function schemaProblems(manifest: unknown, file: string): readonly string[] {
+  const schema = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as object
+  const check = new Ajv({ strict: false, allErrors: true }).compile(schema)
+  check(manifest)
+  return (check.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`)
 }
 
 function watch(value: object, seen: Map<object, Set<string>>): object {

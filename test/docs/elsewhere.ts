@@ -165,7 +165,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   {
     page: 'docs/guides/gateway.md',
     command: /./,
-    because: 'needs a cluster; tests of the examples run what the pod runs',
+    because: 'needs a cluster; chart-gateway.test.ts runs what the pod runs',
   },
   {
     page: 'docs/guides/admission-policies.md',

@@ -6,6 +6,7 @@ const missing = helmMissing()
 
 const POLICY =
   'validation.rules.enabled=true,webhook.readNamespaces=true,validation.policy.environments={dev}'
+const GATEWAY = 'gateways[0].name=a,gateways[0].upstream=http://b,gateways[0].environment=dev'
 const EXTERNAL = 'certificates.mode=external,certificates.external.secretName=mine'
 
 describe.skipIf(missing !== undefined)('values that are wrong', () => {
@@ -56,6 +57,17 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
       `${POLICY},validation.policy.targets={*}`,
       'validation.policy requires validation.rules.failurePolicy=Fail',
     ],
+    ['mode=gateways', "/mode': value must be one of 'sidecar', 'gateway'"],
+    ['mode=gateway', 'mode=gateway requires gateways: name at least one'],
+    [`mode=gateway,validation.rules.enabled=true,${GATEWAY}`, 'requires mode=sidecar'],
+    [`mode=gateway,monitoring.webhook.enabled=true,${GATEWAY}`, 'requires mode=sidecar'],
+    ['gateways[0].name=a,gateways[0].upstream=http://b', "missing property 'environment'"],
+    [`${GATEWAY},${GATEWAY.replaceAll('[0]', '[1]')}`, 'the name a is taken'],
+    [`${GATEWAY},gateways[0].name=squall`, 'the name squall is taken'],
+    [`${GATEWAY},gateways[0].upstream=mcp-server:3000`, '/gateways/0/upstream'],
+    [`${GATEWAY},gateways[0].port=15390`, '/gateways/0/port'],
+    [`${GATEWAY},gateways[0].rule=a`, "'rule' not allowed"],
+    [`${GATEWAY},gateways[0].route.hostnames={a}`, "missing property 'parentRefs'"],
     ['networkPolicy.apiServerPorts={http}', '/networkPolicy/apiServerPorts/0'],
     ['monitoring.rules=true', '/monitoring/rules'],
     ['monitoring.interval=often', '/monitoring/interval'],

@@ -1,5 +1,29 @@
 {{/* Fails for values that the schema cannot reject, or not clearly. */}}
 {{- define "squall.check" -}}
+{{- $names := list -}}
+{{- range .Values.gateways -}}
+{{- if has .name (append $names (include "squall.fullname" $)) -}}
+{{- fail (printf "gateways: the name %s is taken: Deployments and Services of a namespace need different names" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- if eq .Values.mode "gateway" -}}
+{{- if not .Values.gateways -}}
+{{- fail "mode=gateway requires gateways: name at least one, with its upstream and environment" -}}
+{{- end -}}
+{{- with .Values -}}
+{{- range $value, $isSet := dict "validation.rules.enabled" .validation.rules.enabled "validation.workloads.enabled" .validation.workloads.enabled "validation.policy" .validation.policy "budget.enabled" .budget.enabled "production.stop.enabled" .production.stop.enabled "monitoring.webhook.enabled" .monitoring.webhook.enabled -}}
+{{- if $isSet -}}
+{{- fail (printf "%s requires mode=sidecar: without it, there is no webhook" $value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- else -}}
+{{- include "squall.checkWebhook" . -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.checkWebhook" -}}
 {{- $webhook := .Values.webhook -}}
 {{- if and (eq $webhook.matchBy "annotation") (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
 {{- fail (printf "webhook.matchBy=annotation requires Kubernetes 1.30; got %s: set webhook.matchBy=label, and label pod templates squall.dev/inject: \"true\"" .Capabilities.KubeVersion.Version) -}}

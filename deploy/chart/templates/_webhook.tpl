@@ -45,6 +45,15 @@
 {{- end }}
 {{- end -}}
 
+{{/* Names that mean production, as JSON, where they are others than those of the program. */}}
+{{- define "squall.productionEnvironments" -}}
+{{- with .Values.production -}}
+{{- if or .names (ne (toJson .values) `["production","prod","prd","live"]`) -}}
+{{- concat .names .values | uniq | toJson -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What the webhook does with pods. */}}
 {{- define "squall.settings" -}}
 {{- $sidecar := .Values.sidecar -}}
@@ -57,10 +66,8 @@ rules: {{ $sidecar.rules }}
 adminSecret: {{ $sidecar.adminSecret }}
 environmentLabel: {{ .Values.production.label }}
 productionAction: {{ .Values.production.action }}
-{{- with .Values.production }}
-{{- if or .names (ne (toJson .values) `["production","prod","prd","live"]`) }}
-productionEnvironments: {{ concat .names .values | uniq | toJson }}
-{{- end }}
+{{- with include "squall.productionEnvironments" . }}
+productionEnvironments: {{ . }}
 {{- end }}
 excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
 {{- /* Two scrape jobs would have every series twice. */}}

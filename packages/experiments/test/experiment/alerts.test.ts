@@ -174,7 +174,7 @@ test.each<readonly [string, RequestListener]>([
   ['a redirect', (_, res) => res.writeHead(302, { location: '/' }).end()],
   ['no JSON', (_, res) => res.end('<html>')],
   ['another API', (_, res) => res.end('{"data":{}}')],
-  ['more than 4 MiB', (_, res) => res.end(`"${'x'.repeat(5_000_000)}"`)],
+  ['over 4194304 bytes', (_, res) => res.end(`"${'x'.repeat(5_000_000)}"`)],
   ['a reset', (_, res) => res.destroy()],
 ])('a monitoring system that responds with %s is rejected', async (_, respond) => {
   monitor.respond = respond

@@ -35,7 +35,7 @@ import {
   rejectProductionNamespace,
   type RolloutRequest,
 } from './cluster-options.ts'
-import { openPodLines } from '../kube/progress-output.ts'
+import { openPods, podLines } from '../kube/progress-output.ts'
 import { confirmedBy } from './confirmed-by.ts'
 import { writeObserved } from './observed.ts'
 import {
@@ -255,7 +255,7 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
         : isWaiting
           ? `timed out after ${timeoutMs / 1000} s; check again with ${status}, and read the log with kubectl logs -n ${namespace} POD -c squall\n`
           : ''
-  return `${head}${openPodLines(progress, 'applied', all, ({ name }) => name)}${next}`
+  return `${head}${podLines(openPods(progress, 'applied'), all, ({ name }) => name)}${next}`
 }
 
 function outcomeJson(outcome: Outcome, run: Run): string {

@@ -14,8 +14,7 @@ import {
 } from '../kube/status-text.ts'
 import { fitLine, type Input, type Line, openTerminal, type Output, textLine } from '#cli'
 import { type ClusterOptions, withClient } from './cluster-options.ts'
-
-const FAILED = 1
+import { FAILED, jsonText } from './rollout.ts'
 
 /** The options of `squall status`. */
 export interface StatusRequest {
@@ -43,11 +42,7 @@ export function statusCommand(
       if (request.watch)
         return await watchStatus({ look, namespace, json, all, output, input, signal })
       const status = await look(signal)
-      output.write(
-        json
-          ? `${JSON.stringify(statusDocument(status), null, 2)}\n`
-          : statusText(status, namespace, all),
-      )
+      output.write(json ? jsonText(statusDocument(status)) : statusText(status, namespace, all))
       return hasTrouble(status) ? FAILED : 0
     } catch (error) {
       if (!signal.aborted) throw error

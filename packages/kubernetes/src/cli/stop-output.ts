@@ -2,9 +2,10 @@ import { asInvoked } from '#base'
 import type { BudgetOptions } from '../kube/budget.ts'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
+import type { InjectedPod } from '../kube/injected-pod.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../kube/stop-sidecars.ts'
-import { openPodLines } from '../kube/progress-output.ts'
+import { openPods, podLines } from '../kube/progress-output.ts'
 import type { NamespaceCheck } from '../kube/production-namespaces.ts'
 import type { ProductionCheck } from '#rules'
 import type { RolloutRequest } from './cluster-options.ts'
@@ -75,14 +76,15 @@ export function stopText(run: StopRun): string {
   const failed = unwritten(run)
   if (failed > 0) lines.unshift(notDone(request, failed, changes.size))
   const counted = countedPods(progress).length
+  const done = [...progress].filter(([, { state }]) => state === wanted)
   const skipped = countOf(progress, 'skipped')
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   lines.push(
-    dryRun
-      ? DRY_RUN
-      : `${wanted}: confirmed by ${countOf(progress, wanted)} of ${counted} pods${rest}\n`,
+    dryRun ? DRY_RUN : `${wanted}: confirmed by ${done.length} of ${counted} pods${rest}\n`,
     run.signal.aborted ? INTERRUPTED : '',
-    openPodLines(progress, wanted, request.all, (pod) => `${pod.namespace}/${pod.name}`),
+    podLines(openPods(progress, wanted), request.all, nameOf),
+    // Where some did not resume, it matters in which pods faults act again.
+    request.action === 'resume' && hasFailed(run) ? podLines(done, request.all, nameOf) : '',
   )
   if (request.onlyProduction !== undefined && changes.size === 0) {
     return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
@@ -122,6 +124,8 @@ export function stopJson(run: StopRun): string {
     warnings,
   })
 }
+
+const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 
 const TEXTS: Readonly<Record<StopChange, string>> = {
   stopped: 'stopped',

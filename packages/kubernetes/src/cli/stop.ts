@@ -116,8 +116,9 @@ async function act(run: StopRun): Promise<void> {
   run.arePodsUnknown = first === undefined
   await rejectResumes(run, first ?? [])
   await changeFor(first ?? [])
-  if (first === undefined || limit.aborted) return
+  if (first === undefined) return
   begin(run, first)
+  if (limit.aborted) return
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
   const again = list().catch((error: unknown) =>
@@ -155,7 +156,8 @@ function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
     return { state: 'unconfirmed', detail: 'attached: it has not ended' }
   }
   const progress = beginStop(pod)
-  if (progress.state === 'waiting' && changeOf(run, pod) instanceof KubeError) {
+  const done = changeOf(run, pod)
+  if (progress.state === 'waiting' && (done === 'left' || done instanceof KubeError)) {
     return { state: 'unconfirmed', detail: 'its ConfigMap was not changed' }
   }
   if (!dryRun || progress.state !== 'waiting') return progress

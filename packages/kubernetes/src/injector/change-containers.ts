@@ -3,13 +3,7 @@ import { moveNames } from './move-names.ts'
 import type { Plan } from './sidecar-args.ts'
 import type { Container, Handler, Pod } from './pod-types.ts'
 import { Denial } from './injection.ts'
-import {
-  type AppProbe,
-  keptProbes,
-  meetsFaults,
-  numberProbes,
-  rewriteProbes,
-} from './rewrite-probes.ts'
+import { type AppProbe, keptProbes, numberProbes, rewriteProbes } from './rewrite-probes.ts'
 
 /** The limits of the sidecar. */
 const MOST_PROBES = 64
@@ -28,7 +22,8 @@ export function changeContainers(
   const isRewriting = options.get('rewrite-probes') !== 'false'
   const change = (before: Container): Container => {
     Object.assign(probes, keptProbes(before, kept))
-    if (meetsFaults(mode)) {
+    // Requests of the kubelet to the address of the pod reach the sidecar.
+    if (mode !== 'port') {
       if (!isRewriting) return before
       const rewritten = rewriteProbes(before, ports, settings.adminPort)
       Object.assign(probes, rewritten.probes)
@@ -54,7 +49,7 @@ export function changeContainers(
       `shorten them, or send them through the sidecar with ${settings.prefix}rewrite-probes: "false"`,
     )
   }
-  if (meetsFaults(mode) && !isRewriting) {
+  if (mode !== 'port' && !isRewriting) {
     warnings.push(
       'probes are not rewritten: a rule that matches them makes the kubelet restart the container',
     )

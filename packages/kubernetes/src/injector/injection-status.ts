@@ -1,4 +1,4 @@
-import { isRecord, oneLine } from '#base'
+import { isRecord, oneLine, parsedJson } from '#base'
 import type { Mode } from './injection.ts'
 import type { Handler } from './pod-types.ts'
 
@@ -67,14 +67,9 @@ export function writeStatus(status: InjectionStatus): string | undefined {
  * it.
  */
 export function readStatus(text: string, key: string): InjectionStatus {
-  let value: unknown
-  try {
-    value = text.length <= MAX_LENGTH ? JSON.parse(text) : undefined
-  } catch {
-    throw new StatusError(key)
-  }
-  if (!isStatus(value)) throw new StatusError(key)
-  return value
+  const value = text.length <= MAX_LENGTH ? parsedJson(text) : undefined
+  if (isStatus(value)) return value
+  throw new StatusError(key)
 }
 
 function isStatus(value: unknown): value is InjectionStatus {

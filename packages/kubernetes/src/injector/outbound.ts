@@ -1,6 +1,7 @@
 import { type Destination, parseWrittenDestination, withoutHttp } from '#protocol'
 import { quoted } from '#base'
 import { isUncapturable } from '../redirect/outbound-rules.ts'
+import { elements } from './value-checks.ts'
 
 /** The group of the sidecar, whose own connections are not captured: the default of the command. */
 export const OUTBOUND_GROUP = 15_390
@@ -21,7 +22,7 @@ const FORM = `write destinations, separated by commas, such as db:5432, api.exam
 
 /** Accepts destinations, separated by commas. Returns the correction of others. */
 export function outboundProblem(value: string): string | undefined {
-  const targets = targetsOf(value)
+  const targets = elements(value)
   if (targets.length > MAX_TARGETS) return FORM
   for (const [i, target] of targets.entries()) {
     const found = parseWrittenDestination(target)
@@ -37,7 +38,7 @@ export function outboundProblem(value: string): string | undefined {
 
 /** Returns the captured ports of a checked value; `next` returns a free port of the sidecar. */
 export function outboundPorts(value: string, next: () => number): readonly OutboundPort[] {
-  const parsed = targetsOf(value).flatMap((target) => {
+  const parsed = elements(value).flatMap((target) => {
     const found = parseWrittenDestination(target)
     return found === undefined ? [] : [{ ...found, target }]
   })
@@ -65,7 +66,7 @@ export function leadsToServices(
   namespace: string,
   services: ReadonlySet<string>,
 ): boolean {
-  const places = targetsOf(value).flatMap((target) => {
+  const places = elements(value).flatMap((target) => {
     const found = parseWrittenDestination(target)
     if (found?.isHttp !== true) return []
     const name = found.host.replace(/\.svc(\.cluster\.local)?$/, '')
@@ -76,11 +77,7 @@ export function leadsToServices(
 
 /** Returns the ports in a checked value. */
 export function portsOf(value: string): readonly number[] {
-  return targetsOf(value).flatMap((target) => parseWrittenDestination(target)?.port ?? [])
-}
-
-function targetsOf(value: string): readonly string[] {
-  return value.split(',').map((part) => part.trim())
+  return elements(value).flatMap((target) => parseWrittenDestination(target)?.port ?? [])
 }
 
 function isInPod({ host, network }: Destination): boolean {

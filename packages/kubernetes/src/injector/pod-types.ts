@@ -1,6 +1,6 @@
 /*
  * The fields of a pod that injection reads or writes. All other fields are copied unchanged, so these types
- * are not complete.
+ * are not complete. What is only written is an object: tests check it by the schemas of Kubernetes.
  */
 
 /** A pod, or the template of one. */
@@ -54,7 +54,7 @@ export interface Container {
     readonly preStop?: Handler | null
   } | null
   readonly resources?: Resources | null
-  readonly securityContext?: SecurityContext
+  readonly securityContext?: object
   readonly terminationMessagePolicy?: string
   readonly volumeMounts?: readonly VolumeMount[] | null
 }
@@ -100,35 +100,16 @@ export interface HttpGetAction {
 export interface EnvVar {
   readonly name: string
   readonly value?: string
-  readonly valueFrom?: {
-    readonly fieldRef?: { readonly fieldPath: string }
-    readonly secretKeyRef?: {
-      readonly name: string
-      readonly key: string
-      readonly optional?: boolean
-    }
-  }
+  readonly valueFrom?: object
 }
 
-/** A volume of the pod. */
+/** A volume of the pod; injection reads the name alone. */
 export interface Volume {
   readonly name: string
-  readonly configMap?: {
-    readonly name: string
-    readonly optional?: boolean
-    readonly items?: readonly { readonly key: string; readonly path: string }[]
-  }
-  readonly secret?: {
-    readonly secretName: string
-    readonly items?: readonly { readonly key: string; readonly path: string }[]
-  }
-  readonly downwardAPI?: {
-    readonly items: readonly {
-      readonly path: string
-      readonly fieldRef: { readonly fieldPath: string }
-    }[]
-  }
-  readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string }
+  readonly configMap?: object
+  readonly secret?: object
+  readonly downwardAPI?: object
+  readonly emptyDir?: object
 }
 
 export interface VolumeMount {
@@ -144,14 +125,4 @@ export type Quantities = Readonly<Record<string, string | number>>
 export interface Resources {
   readonly requests?: Quantities | null
   readonly limits?: Quantities | null
-}
-
-export interface SecurityContext {
-  readonly runAsUser?: number
-  readonly runAsGroup?: number
-  readonly runAsNonRoot?: boolean
-  readonly readOnlyRootFilesystem?: boolean
-  readonly allowPrivilegeEscalation?: boolean
-  readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
-  readonly seccompProfile?: { readonly type: string }
 }

@@ -1,6 +1,5 @@
 import { actionsOf, HANDLER_FIELDS, PORT_ACTIONS, withActions } from './handler-fields.ts'
 import { APP_HEALTH } from './injected-names.ts'
-import type { Mode } from './injection.ts'
 import type { Container, Handler, Probe } from './pod-types.ts'
 import type { TakenPort } from './taken-ports.ts'
 
@@ -166,11 +165,4 @@ export function httpsHandler(
     return undefined
   })
   return found
-}
-
-/**
- * Returns true in modes in which requests of the kubelet to the pod's address reach the sidecar.
- */
-export function meetsFaults(mode: Mode): boolean {
-  return mode !== 'port'
 }

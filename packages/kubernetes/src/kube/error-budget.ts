@@ -1,6 +1,6 @@
-import { type Fields, fieldsOf, listOf, readUpTo } from '#base'
+import { type Fields, fieldsOf, listOf } from '#base'
+import { askJson } from '#protocol'
 import { type BudgetScope, type NewChaos, scopesOf } from './decide-budget.ts'
-import { jsonOf } from './kube-error.ts'
 
 /** The time limit of each request for a budget: two of them are less than that of a review. */
 export const BUDGET_TIMEOUT_MS = 1_500
@@ -43,30 +43,19 @@ async function decideQuery(
   return `closed until the value of its ${key} is ${wanted}, now ${value}${author('query')}`
 }
 
-/** Returns the single value of a query, or why there is none. Redirects are not followed. */
+/** Returns the single value of a query, or why there is none. */
 async function queryValue(
   base: URL,
   query: string,
   signal: AbortSignal | undefined,
 ): Promise<number | string> {
-  const url = new URL(base)
-  url.pathname = `${base.pathname.replace(/\/+$/, '')}/api/v1/query`
-  url.search = new URLSearchParams({ query }).toString()
-  // Loaded late: commands start with this file, and few clusters have a query.
-  const { request } = await import('undici')
-  const limit = AbortSignal.timeout(BUDGET_TIMEOUT_MS)
+  const options = { signal, timeoutMs: BUDGET_TIMEOUT_MS, most: MAX_BYTES }
   try {
-    const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
-    const { statusCode, body } = await request(url, { signal: either })
-    const bytes = await readUpTo(body, MAX_BYTES)
-    if (statusCode !== 200) return `unknown, status ${statusCode}`
-    if (bytes.length > MAX_BYTES) return `unknown, more than ${MAX_BYTES} bytes`
-    return valueOf(fieldsOf(fieldsOf(jsonOf(bytes))['data']))
+    const found = await askJson(base, '/api/v1/query', { query }, options)
+    return valueOf(fieldsOf(fieldsOf(found)['data']))
   } catch (error) {
-    if (signal?.aborted === true) throw error
-    if (limit.aborted) return `unknown, no response within ${BUDGET_TIMEOUT_MS / 1000} s`
-    const { code } = error as { readonly code?: unknown }
-    return `unknown, ${typeof code === 'string' ? code : 'no valid response'}`
+    signal?.throwIfAborted()
+    return `unknown, ${(error as Error).message}`
   }
 }
 

@@ -9,6 +9,7 @@ import {
   isRecord,
   listOf,
   oneLine,
+  parsedJson,
   textOf,
 } from '#base'
 import {
@@ -339,12 +340,9 @@ function readResponse(
 ): { readonly credentials: Credentials; readonly until: number } {
   const wrong = (what: string): KubeError =>
     new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed ${what}`)
-  let response: Fields
-  try {
-    response = fieldsOf(JSON.parse(text))
-  } catch {
-    throw wrong('no JSON')
-  }
+  const json = parsedJson(text)
+  if (json === undefined) throw wrong('no JSON')
+  const response = fieldsOf(json)
   if (response['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
   if (response['apiVersion'] !== spec.apiVersion)
     throw wrong(`another apiVersion than ${spec.apiVersion}`)

@@ -1,4 +1,4 @@
-import { findProduction, type Production, productionText } from '#rules'
+import { findProduction, productionText } from '#rules'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
@@ -22,22 +22,6 @@ export interface ArmedProduction {
 
 const ASK_MS = 3_000
 
-/** Returns why a namespace is production: by its name, or by its label. */
-export function findNamespaceProduction(
-  { patterns, environmentLabel }: NamespaceCheck,
-  namespace: string,
-  labels: Readonly<Record<string, string>> | undefined,
-): Production | undefined {
-  const where = `the label ${environmentLabel} of the namespace ${namespace},`
-  return findProduction(
-    [
-      { where: 'the namespace', name: namespace },
-      { where, name: labels?.[environmentLabel] },
-    ],
-    patterns,
-  )
-}
-
 /** Finds the namespaces of production among those with armed sidecars, as they are labelled now. */
 export async function findArmedProduction(
   client: KubeClient,
@@ -55,7 +39,10 @@ export async function findArmedProduction(
       return {}
     })
     const { labels, annotations } = metadataOf(read)
-    const production = findNamespaceProduction(check, namespace, labels)
+    const where = `the label ${check.environmentLabel} of the namespace ${namespace},`
+    const label = { where, name: labels[check.environmentLabel] }
+    const names = [{ where: 'the namespace', name: namespace }, label]
+    const production = findProduction(names, check.patterns)
     if (production === undefined) return []
     const isAllowed = annotations[`${check.prefix}allow-production`] === 'true'
     return [{ namespace, armed: count, why: productionText(production), isAllowed }]

@@ -1,5 +1,6 @@
 import { CLEAR_LINE, type LineOutput, plain, redraw } from '#base'
 import { type Problem, problemText } from '#admin-api'
+import type { AwaitedPod } from './apply-rules.ts'
 import type { PodProgress, Progress } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
 
@@ -44,14 +45,19 @@ function onPlain(stream: LineOutput, isAll: boolean) {
   }
 }
 
-/** Lists the pods that are not done by their names, of many pods the first ones. */
-export function openPodLines(
-  progress: Progress,
-  done: PodProgress['state'],
+type PodEntry = readonly [AwaitedPod, PodProgress]
+
+/** Returns the pods that are not done. */
+export function openPods(progress: Progress, done: PodProgress['state']): readonly PodEntry[] {
+  return [...progress].filter(([, { state }]) => state !== 'gone' && state !== done)
+}
+
+/** Lists pods by their names, of many pods the first ones. */
+export function podLines(
+  pods: readonly PodEntry[],
   isAll: boolean,
   nameOf: (pod: InjectedPod) => string,
 ): string {
-  const pods = [...progress].filter(([, { state }]) => state !== 'gone' && state !== done)
   const shown = isAll ? pods : pods.slice(0, MANY)
   const more = pods.length - shown.length
   const rest = more === 0 ? '' : `  and ${more} more; --all lists them\n`

@@ -11,7 +11,7 @@ import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
-import { request as requestHttp, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request as requestHttp, type RequestOptions } from 'node:http'
 import { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { WebSocket } from 'undici'
@@ -99,19 +99,34 @@ function askProxied(
   })
 }
 
+/**
+ * Asks through a forwarded port: kubelet connects inside of the pod, where network policies do not
+ * apply and loopback is reached. Throws nothing but a `KubeError`, and the reason of an abort.
+ */
 async function askForwarded(
   client: KubeClient,
   pod: AskedPod,
   { method, path }: Endpoint,
-  { readToken, signal, timeoutMs = ASK_MS }: AskOptions,
+  { readToken, signal: ended, timeoutMs = ASK_MS }: AskOptions,
 ): Promise<unknown> {
   const what = whatOf(pod)
-  const headers = headersOf(readToken)
-  const request = { pod, method, path, headers, what, signal, timeoutMs, maxBytes: MAX_BYTES }
-  const { status, bytes } = await requestForwarded(client, request)
-  const json = jsonOf(bytes)
-  if (status === 200 && json !== undefined) return json
-  throw responseError(what, status, json, bytes, client.name)
+  const limit = AbortSignal.timeout(timeoutMs)
+  const signal = ended === undefined ? limit : AbortSignal.any([limit, ended])
+  try {
+    const stream = portStream(await openPort(client, pod, signal))
+    const options = { method, path, headers: headersOf(readToken), port: pod.adminPort, signal }
+    const { status, bytes } = await exchange(stream, options)
+    const json = jsonOf(bytes)
+    if (status === 200 && json !== undefined) return json
+    throw responseError(what, status, json, bytes, client.name)
+  } catch (error) {
+    if (error instanceof KubeError) throw error
+    ended?.throwIfAborted()
+    const why = limit.aborted
+      ? `no response through a forwarded port within ${timeoutMs / 1000} s`
+      : `the forwarded port failed: ${(error as Error).message}`
+    throw new KubeError(limit.aborted ? 'timeout' : 'unreachable', `cannot ${what}: ${why}`)
+  }
 }
 
 function whatOf({ namespace, name }: AskedPod): string {
@@ -125,54 +140,22 @@ function headersOf(readToken: string | undefined): Readonly<Record<string, strin
   }
 }
 
-/** A request to a port of a pod, without a body. */
-interface ForwardedRequest extends Required<Limits> {
-  readonly pod: { readonly namespace: string; readonly name: string; readonly adminPort: number }
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly maxBytes: number
-  readonly what: string
-}
-
 /** Names the protocol that all versions speak: one byte names the channel, data or error. */
 const PROTOCOL = 'v4.channel.k8s.io'
 const DATA = Buffer.from([0])
 const FAILURE = 1
 /** The first message of each channel repeats the number of the port. */
 const PORT_BYTES = 2
-/** Headers and frames beside the body. */
-const OVERHEAD = 64 * 1024
-
-/**
- * Sends a request to a port of a pod. Kubelet connects inside of the pod, where network policies do
- * not apply and loopback is reached. Throws nothing but a `KubeError`, and the reason of an abort.
- */
-async function requestForwarded(
-  client: KubeClient,
-  request: ForwardedRequest,
-): Promise<{ readonly status: number; readonly bytes: Buffer }> {
-  const { timeoutMs, what } = request
-  const limit = AbortSignal.timeout(timeoutMs)
-  const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
-  try {
-    const socket = await openPort(client, request, signal)
-    return await exchange(portStream(socket, request.maxBytes + OVERHEAD), request, signal)
-  } catch (error) {
-    if (error instanceof KubeError) throw error
-    request.signal?.throwIfAborted()
-    const why = limit.aborted
-      ? `no response through a forwarded port within ${timeoutMs / 1000} s`
-      : `the forwarded port failed: ${(error as Error).message}`
-    throw new KubeError(limit.aborted ? 'timeout' : 'unreachable', `cannot ${what}: ${why}`)
-  }
-}
+/** With headers and frames beside the body. */
+const MAX_SENT = MAX_BYTES + 64 * 1024
 
 async function openPort(
   client: KubeClient,
-  { pod: { namespace, name, adminPort }, what }: ForwardedRequest,
+  pod: AskedPod,
   signal: AbortSignal,
 ): Promise<WebSocket> {
+  const { namespace, name, adminPort } = pod
+  const what = whatOf(pod)
   const path = `${pathOf({ kind: PODS, namespace, name })}/portforward`
   const query = { ports: String(adminPort) }
   const socket = await client.openSocket({ path, query }, PROTOCOL, signal)
@@ -182,7 +165,7 @@ async function openPort(
   throw new KubeError('unreachable', `cannot ${what}: the API server opened no WebSocket`)
 }
 
-function portStream(socket: WebSocket, maxBytes: number): Duplex {
+function portStream(socket: WebSocket): Duplex {
   const begun = new Set<number>()
   let size = 0
   const stream = new Duplex({
@@ -202,7 +185,7 @@ function portStream(socket: WebSocket, maxBytes: number): Duplex {
     const content = bytes.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)
     begun.add(channel)
     size += content.length
-    if (size > maxBytes) stream.destroy(new Error(`it sent more than ${maxBytes} bytes`))
+    if (size > MAX_SENT) stream.destroy(new Error(`it sent more than ${MAX_SENT} bytes`))
     else if (content.length > 0 && channel === FAILURE) {
       stream.destroy(new Error(content.toString('utf8')))
     } else if (content.length > 0) stream.push(content)
@@ -214,19 +197,15 @@ function portStream(socket: WebSocket, maxBytes: number): Duplex {
 
 async function exchange(
   stream: Duplex,
-  { method, path, headers, pod }: ForwardedRequest,
-  signal: AbortSignal,
+  { headers, ...options }: RequestOptions & { readonly headers: Readonly<Record<string, string>> },
 ): Promise<{ readonly status: number; readonly bytes: Buffer }> {
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       requestHttp({
+        ...options,
         createConnection: () => stream,
         host: '127.0.0.1',
-        port: pod.adminPort,
-        method,
-        path,
         headers: { ...headers, connection: 'close' },
-        signal,
       })
         .once('response', resolve)
         .once('error', reject)

@@ -24,16 +24,6 @@ function derSequence(...members: readonly Uint8Array[]): Buffer {
   return derValue(SEQUENCE, ...members)
 }
 
-/** Encodes a set of one member: larger ones would have to be sorted. */
-function derSet(member: Uint8Array): Buffer {
-  return derValue(SET, member)
-}
-
-/** Encodes true; false is a default that callers omit. */
-function derTrue(): Buffer {
-  return derValue(BOOLEAN, Buffer.from([0xff]))
-}
-
 /** Encodes a number that is not negative, from its bytes. */
 export function derInteger(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
@@ -57,10 +47,6 @@ export function derObject(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   const bytes = [40 * first + second, ...rest].flatMap(base128)
   return derValue(OBJECT_IDENTIFIER, Buffer.from(bytes))
-}
-
-function derText(text: string): Buffer {
-  return derValue(UTF8_STRING, Buffer.from(text, 'utf8'))
 }
 
 /** Encodes a time in seconds: in the short form up to 2049, as certificates require. */
@@ -115,6 +101,8 @@ export interface Issuer extends CertificatePair {
   readonly publicKey: KeyObject
 }
 
+/** False is a default that callers omit. */
+const TRUE = derValue(BOOLEAN, Buffer.from([0xff]))
 const ECDSA_WITH_SHA256 = derSequence(derObject('1.2.840.10045.4.3.2'))
 const COMMON_NAME = '2.5.4.3'
 const BASIC_CONSTRAINTS = '2.5.29.19'
@@ -136,7 +124,7 @@ export function createCa(name: string, validity: Validity): Issuer {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = keyId(publicKey)
   const cert = certificate(name, validity, publicKey, { name, privateKey }, [
-    extension(BASIC_CONSTRAINTS, 'critical', derSequence(derTrue(), derInteger(Buffer.from([0])))),
+    extension(BASIC_CONSTRAINTS, 'critical', derSequence(TRUE, derInteger(Buffer.from([0])))),
     extension(KEY_USAGE, 'critical', CA_USAGE),
     extension(SUBJECT_KEY, 'optional', derOctets(id)),
   ])
@@ -189,11 +177,13 @@ function certificate(
 }
 
 function commonName(name: string): Buffer {
-  return derSequence(derSet(derSequence(derObject(COMMON_NAME), derText(name))))
+  const text = derValue(UTF8_STRING, Buffer.from(name, 'utf8'))
+  // A set of one member: larger ones would have to be sorted.
+  return derSequence(derValue(SET, derSequence(derObject(COMMON_NAME), text)))
 }
 
 function extension(id: string, weight: 'critical' | 'optional', value: Buffer): Buffer {
-  const critical = weight === 'critical' ? [derTrue()] : []
+  const critical = weight === 'critical' ? [TRUE] : []
   return derSequence(derObject(id), ...critical, derOctets(value))
 }
 

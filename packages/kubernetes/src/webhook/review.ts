@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, isRecord, textOf, textsOf } from '#base'
+import { type Fields, fieldsOf, isRecord, parsedJson, textOf, textsOf } from '#base'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -57,12 +57,10 @@ export function parseReview(bytes: Uint8Array) {
   if (isDeeperThan(bytes, MAX_DEPTH)) {
     return invalid('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
   }
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
-  } catch {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+  const value = parsedJson(text)
+  if (value === undefined)
     return invalid('not_json', 'the body is not JSON; send an AdmissionReview')
-  }
   const { apiVersion, kind, request } = fieldsOf(value)
   if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
     return invalid(

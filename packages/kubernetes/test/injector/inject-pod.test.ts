@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { fieldsOf, textsOf } from '../../../../src/base/values.ts'
 import { parseCommandLine } from '../../../../test/support/commands/command-line.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import { uninjectPod } from '../../src/injector/uninject-pod.ts'
@@ -25,7 +26,9 @@ function containerOf({ pod }: Injected, name: string): Container {
 function envOf(injected: Injected): Readonly<Record<string, string | undefined>> {
   const env = containerOf(injected, 'squall').env ?? []
   return Object.fromEntries(
-    env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.fieldRef?.fieldPath]),
+    env.map(({ name, value, valueFrom }) => {
+      return [name, value ?? textsOf(fieldsOf(valueFrom)['fieldRef'])['fieldPath']]
+    }),
   )
 }
 
@@ -205,7 +208,7 @@ describe('the sidecar', () => {
     })
     const { securityContext } = containerOf(injected, 'squall')
     expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 })
-    expect(securityContext?.capabilities).toEqual({ drop: ['ALL'] })
+    expect(securityContext).toHaveProperty('capabilities', { drop: ['ALL'] })
   })
 
   it('is not given the token of the account of the pod', () => {
@@ -307,7 +310,7 @@ describe('what comes first', () => {
     const args = containerOf(injected, 'squall').args?.join(' ')
     expect(args).toContain('--log-injections sample')
     expect(args).toContain('--log-level warn')
-    expect(injected.pod.spec?.volumes?.[0]?.configMap?.name).toBe('team')
+    expect(injected.pod.spec?.volumes?.[0]?.configMap).toMatchObject({ name: 'team' })
   })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { fieldsOf } from '../../../../src/base/values.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { InjectionContext } from '../../src/injector/injection.ts'
 import type { Container } from '../../src/injector/pod-types.ts'
@@ -83,7 +84,7 @@ describe('a pod with outbound', () => {
     })
     expect(captures(init)).toEqual({
       redirects: [{ from: 3000, to: 15300 }],
-      group: sidecar?.securityContext?.runAsGroup,
+      group: fieldsOf(sidecar?.securityContext)['runAsGroup'],
       captures: [
         '* 5432 15301',
         '10.0.0.0/8 6379 15302',
@@ -111,7 +112,10 @@ describe('a pod with outbound', () => {
     const { init } = injected(annotations)
     expect(captures(init)).toMatchObject({ redirects: [], captures: ['* 5432 15301'] })
     expect(init?.args).not.toContain('--exempt-uid')
-    expect(init?.securityContext?.capabilities).toEqual({ add: ['NET_ADMIN'], drop: ['ALL'] })
+    expect(init?.securityContext).toHaveProperty('capabilities', {
+      add: ['NET_ADMIN'],
+      drop: ['ALL'],
+    })
   })
 
   it('takes listeners that are no port of the pod or of a destination', () => {

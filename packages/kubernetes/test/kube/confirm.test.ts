@@ -160,7 +160,7 @@ test.each<[string, Responder, RegExp]>([
     /responds with status 302/,
   ],
   ['sends no JSON', (_, response) => void response.end(PASSWORD), /does not send JSON/],
-  ['sends 5 MiB', (_, response) => void response.end(HUGE), /sends more than 4 MiB/],
+  ['sends 5 MiB', (_, response) => void response.end(HUGE), /sends over 4194304 bytes/],
   ['closes the connection', (_, response) => void response.destroy(), /UND_ERR_SOCKET|ECONNRESET/],
   ['never ends', (_, response) => void response.write('{'), /no response within 5 s/],
 ])('all sidecars are asked when Prometheus %s', async (_, respond, why) => {

@@ -68,7 +68,7 @@ test.each<[string, RequestListener, string]>([
   ['an infinite value', responding(row('+Inf')), 'not a number'],
   ['a hostile value', responding([{ value: 'secret' }]), 'not a number'],
   ['a matrix', responding([], 'matrix'), 'not a value'],
-  ['no JSON', (_, response) => void response.end('secret <html>'), 'not a value'],
+  ['no JSON', (_, response) => void response.end('secret <html>'), 'not send JSON'],
   ['an error', (_, response) => void response.writeHead(503).end('secret'), 'status 503'],
   [
     'a redirect, which is not followed',
@@ -78,7 +78,7 @@ test.each<[string, RequestListener, string]>([
     },
     'status 302',
   ],
-  ['a long response', (_, response) => void response.end(' '.repeat(70_000)), 'more than 65536'],
+  ['a long response', (_, response) => void response.end(' '.repeat(70_000)), 'over 65536 bytes'],
   [
     'a response that does not end',
     (_, response) => {
@@ -86,7 +86,7 @@ test.each<[string, RequestListener, string]>([
       write()
       response.on('error', () => undefined)
     },
-    'more than 65536',
+    'over 65536 bytes',
   ],
   ['no response', () => undefined, 'no response within 1.5 s'],
   ['an end of the connection', ({ socket }) => void socket.destroy(), 'UND_ERR_SOCKET'],

@@ -1,0 +1,73 @@
+{{/* Gateways: Squall as a Deployment in front of a Service. */}}
+{{- define "squall.gatewayLabels" -}}
+app.kubernetes.io/name: {{ include "squall.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: gateway
+squall.dev/gateway: {{ .name }}
+{{- end -}}
+
+{{/* How a gateway is started. Defaults of sidecars that are flags of squall run apply to it as well. */}}
+{{- define "squall.gatewayArgs" -}}
+{{- $values := .root.Values -}}
+{{- with .gateway -}}
+- run
+- --listen=[::]:{{ .port | default 3000 }}
+- --upstream={{ .upstream }}
+- --rules=/etc/squall/rules
+- --environment={{ .environment }}
+- --drain-timeout=30s
+{{- with include "squall.productionEnvironments" $.root }}
+- {{ printf "--production-names=%s" (fromJsonArray . | join ",") | quote }}
+{{- end }}
+{{- $defaults := merge dict $values.sidecar.defaults (dict "trace-url" $values.tracing.url) }}
+{{- range $flag := list "max-percent" "max-duration" "max-active" "allow-faults" "deny-tools" "guard-error-rate" "guard-window" "rollback-on" "exclude-paths" "metrics-detail" "log-level" "log-injections" "call-log" "trace-url" }}
+{{- with get $defaults $flag }}
+- {{ printf "--%s=%s" $flag . | quote }}
+{{- end }}
+{{- end }}
+{{- range .extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.gatewayEnv" -}}
+{{- $values := .root.Values -}}
+- name: SQUALL_POD
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+# By variable, so that the hook gets them, too.
+- { name: SQUALL_ADMIN, value: '[::]:15390' }
+- { name: SQUALL_CONTROL, value: 'unix:/run/squall/control.sock' }
+# The upstream does not end with this pod: until no Service sends more.
+- { name: SQUALL_STOP_WAIT, value: 5s }
+- { name: SQUALL_POD_LABELS_FILE, value: /etc/squall/pod/labels }
+- { name: SQUALL_WORKLOAD, value: {{ .gateway.name }} }
+{{- range $variable, $key := dict "SQUALL_ADMIN_TOKEN" "token" "SQUALL_ADMIN_READ_TOKEN" "read-token" }}
+- name: {{ $variable }}
+  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret }}, key: {{ $key }}, optional: true } }
+{{- end }}
+{{- with include "squall.gatewayHeap" .gateway }}
+- { name: NODE_OPTIONS, value: --max-old-space-size={{ . }} --max-semi-space-size=8 }
+{{- end }}
+{{- with $values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret }}, key: otlp-headers, optional: true } }
+{{- end }}
+{{- end -}}
+
+{{- define "squall.gatewayResources" -}}
+{{- .resources | default (dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "512Mi")) | toYaml -}}
+{{- end -}}
+
+{{/* The share of the memory limit for the heap, in MiB: as in sidecars, 60 %. */}}
+{{- define "squall.gatewayHeap" -}}
+{{- $limit := dig "limits" "memory" "" (include "squall.gatewayResources" . | fromYaml) | toString -}}
+{{- if $limit -}}
+{{- $units := dict "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- $unit := get $units (regexFind "[a-zA-Z]+$" $limit) | default 1 -}}
+{{- divf (mulf (regexFind "^[0-9.]+" $limit) $unit 0.6) 1048576 | floor | int -}}
+{{- end -}}
+{{- end -}}
