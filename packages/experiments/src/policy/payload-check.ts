@@ -1,7 +1,9 @@
 import { isRecord, plain, quoted } from '#base'
 import { type Policy, productionPattern, readYaml } from '#rules'
 import { stageRejections } from '../experiment/plan-rejections.ts'
-import { readShell, withSubstituted } from './shell-text.ts'
+import { UncheckedError, UNKNOWN } from './shell-commands.ts'
+import { runsOf } from './shell-runs.ts'
+import { squallIn } from './squall-commands.ts'
 
 /** The limits of a payload: a larger one is rejected without a look at the rest. */
 const MAX_VALUES = 20_000
@@ -54,7 +56,7 @@ class PayloadLook {
   /** Looks at a value; `nested` counts the texts that were read as JSON or YAML around it. */
   take(value: unknown, path: string, depth: number, nested: number): void {
     this.#values++
-    if (this.#values > MAX_VALUES || depth > MAX_DEPTH) {
+    if (this.#values > MAX_VALUES || depth > MAX_DEPTH || isLong(value)) {
       this.#found.add('it is too large to be checked; send less')
       return
     }
@@ -73,14 +75,11 @@ class PayloadLook {
   }
 
   #text(text: string, path: string, depth: number, nested: number): void {
-    for (const form of formsOf(text)) {
-      if (readShell(form).approves) {
-        this.#found.add(
-          `${where(path)} may run squall mcp approve or policy trust; only a person at a terminal may`,
-        )
-      }
-      for (let at = 0; at < form.length; at += PIECE - OVERLAP) {
-        this.#name(form.slice(at, at + PIECE), path)
+    for (const form of decodedForms(text)) {
+      for (const each of [form, this.#words(form, path)]) {
+        for (let at = 0; at < each.length; at += PIECE - OVERLAP) {
+          this.#name(each.slice(at, at + PIECE), path)
+        }
       }
     }
     if (nested >= MAX_NESTED || !/[:{[]/.test(text)) return
@@ -91,6 +90,27 @@ class PayloadLook {
     }
   }
 
+  /** Returns a text as a shell reads it; notes commands that only a person may run. */
+  #words(text: string, path: string): string {
+    try {
+      const runs = runsOf(text)
+      if (runs.some((run) => squallIn(run)?.approves)) {
+        this.#found.add(
+          `${where(path)} may run squall mcp approve or policy trust; only a person at a terminal may`,
+        )
+      }
+      return runs
+        .map(({ words, written, read }) => [...words, ...written, ...read].join(' '))
+        .join('\n')
+        .replaceAll(UNKNOWN, '')
+        .replaceAll(SPELLED, (each) => each.replaceAll(/[-._ ]/g, ''))
+    } catch (error) {
+      if (!(error instanceof UncheckedError)) throw error
+      this.#found.add(`${where(path)} cannot be checked: ${error.message}`)
+      return ''
+    }
+  }
+
   #name(name: string, path: string): void {
     const pattern = productionPattern(name, this.#policy.forbidden)
     if (pattern === undefined) return
@@ -98,6 +118,7 @@ class PayloadLook {
   }
 
   #key(key: string, value: unknown, path: string): void {
+    if (isLong(value)) return
     if (EXPERIMENT_KEYS.test(key)) this.#isExperiment = true
     if (GATE_KEYS.test(key)) this.#hasGate ||= hasBound(value, path, 0)
     if (/^(?:stages|pods)$/i.test(key) && Array.isArray(value)) this.#stages(value, path)
@@ -136,27 +157,25 @@ class PayloadLook {
   }
 }
 
+function isLong(value: unknown): boolean {
+  return Array.isArray(value) && value.length > MAX_VALUES
+}
+
 function where(path: string): string {
   return path === '' ? 'it' : quoted(plain(path))
 }
 
-/** Returns a text as written, and as it reads without percent and Base64 encoding and quotes. */
-export function formsOf(text: string): readonly string[] {
-  const words = readShell(text).words.replaceAll(SPELLED, (each) => each.replaceAll(/[-._ ]/g, ''))
-  return [...decodedForms(text), words]
-}
-
-/** Returns a text without percent and Base64 encoding, and the commands that are substituted in it. */
+/** Returns a text as written, and without percent and Base64 encoding. */
 export function decodedForms(text: string): readonly string[] {
   const forms = [text]
   if (/%[0-9a-f]{2}/i.test(text)) {
     forms.push(text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => charOf(hex)))
   }
-  for (const [word] of text.matchAll(/[A-Za-z0-9+/_-]{8,65536}={0,2}/g)) {
-    const read = Buffer.from(word, 'base64').toString('latin1')
-    if (/^[\t\n\r -~]+$/.test(read)) forms.push(read)
-  }
-  return forms.flatMap(withSubstituted)
+  const words = text.match(/[A-Za-z0-9+/_-]{8,65536}={0,2}/g) ?? []
+  const decoded = words
+    .map((word) => Buffer.from(word, 'base64').toString('latin1'))
+    .filter((read) => /^[\t\n\r -~]+$/.test(read))
+  return decoded.length === 0 ? forms : [...forms, decoded.join('\n')]
 }
 
 function charOf(hex: string): string {

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isGlob, matchesGlob } from '#base'
+import { UncheckedError } from './shell-commands.ts'
 
 /** Settings that start the hook and `squall mcp`, the program itself, and what they write. */
 const SETTINGS =
@@ -20,8 +21,10 @@ const FILES = [
 const NAMES =
   /squall|toxi|\/api\/|\.(?:claude|cursor|vscode|mcp\.json)|experiments|audit\.jsonl|disableAllHooks/i
 /** Longer commands are not checked when they name what is protected, nor longer paths. */
-const MAX_COMMAND = 16_384
+const MAX_COMMAND = 65_536
 export const MAX_PATH = 4096
+/** Limits the paths of a command, each below each of its directories. */
+const MAX_PATHS = 2048
 
 /** The files that only a person changes: the policy, settings of agents, history and trust. */
 export interface Protected {
@@ -52,10 +55,11 @@ export function isProtected(path: string, { policy, state, directory }: Protecte
   const wanted = policy.toLowerCase()
   const named = isGlob(full) ? dirname(full) : full
   if (isGlob(full) && matchesGlob(full, wanted)) return true
-  const isDirectory = (each: string): boolean =>
-    named === join(directory, each).toLowerCase() &&
-    (each !== HISTORY || !existsSync(real) || existsSync(join(real, 'history.jsonl')))
-  if (DIRECTORIES.some(isDirectory)) return true
+  const own = DIRECTORIES.find((each) => named.endsWith(`/${each}`))
+  if (own !== undefined && named === join(directory, own).toLowerCase()) {
+    if (own !== HISTORY || !existsSync(real)) return true
+    if (existsSync(join(real, 'history.jsonl'))) return true
+  }
   return (
     basename(full) === basename(wanted) ||
     `${full}/`.startsWith(`${state.toLowerCase()}/`) ||
@@ -76,6 +80,9 @@ export function leadsToProtected(path: string, files: Protected): boolean {
   const key = `${files.directory}\n${path}`
   const known = files.seen?.get(key)
   if (known !== undefined) return known
+  if ((files.seen?.size ?? 0) > MAX_PATHS) {
+    throw new UncheckedError('it names too many files to be checked; send less')
+  }
   const leads = isProtected(path, files) || isLinkToProtected(path, files)
   files.seen?.set(key, leads)
   return leads
@@ -91,7 +98,7 @@ function isLinkToProtected(path: string, files: Protected): boolean {
 
 function realOf(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return existsSync(path) ? realpathSync(path) : undefined
   } catch {
     return undefined
   }

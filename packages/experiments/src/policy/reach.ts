@@ -1,10 +1,13 @@
+import { resolve } from 'node:path'
 import type { Policy } from '#rules'
 import { quoted } from '#base'
 import { changedByGit } from './git-changes.ts'
-import { decodedForms, formsOf, payloadProblems } from './payload-check.ts'
+import { decodedForms, payloadProblems } from './payload-check.ts'
 import { isTooLong, leadsToProtected, type Protected } from './protected-files.ts'
-import { API, readSquall } from './shell-text.ts'
-import { UncheckedError, writtenBy } from './shell-writes.ts'
+import { UncheckedError } from './shell-commands.ts'
+import { runsOf } from './shell-runs.ts'
+import { writtenBy } from './shell-writes.ts'
+import { API, squallIn } from './squall-commands.ts'
 
 /** The call of a tool, as the hook of an agent describes it. */
 export interface ToolCall {
@@ -79,22 +82,25 @@ async function commandProblems(
 ): Promise<readonly string[]> {
   if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
   const trees = new Set<string>()
+  const seen = new Map<string, boolean>()
   try {
-    for (const form of decodedForms(text)) {
-      const written = writtenBy(form, files, trees)
+    const runs = decodedForms(text).flatMap((form) => runsOf(form, resolve(files.directory)))
+    for (const run of runs) {
+      const written = writtenBy(run, { ...files, seen }, trees)
       if (written !== undefined) return [onlyAPerson(written)]
     }
+    const changed = await changedByGit(trees, files)
+    if (changed !== undefined) return [onlyAPerson(changed)]
+    const found = runs.map((run) => squallIn(run))
+    const past = found.find((each) => each?.injects !== undefined)?.injects
+    if (past !== undefined) return [pastPlans(past)]
+    if (!found.some((each) => each?.reaches)) return []
+    const commands = runs.flatMap(({ words }, at) => (found[at] ? [words.join(' ')] : []))
+    return checked({ command: commands.join('\n') }, policy, files)
   } catch (error) {
     if (error instanceof UncheckedError) return [error.message]
     throw error
   }
-  const changed = await changedByGit(trees, files)
-  if (changed !== undefined) return [onlyAPerson(changed)]
-  const found = formsOf(text).map(readSquall)
-  const past = found.find(({ injects }) => injects !== undefined)?.injects
-  if (past !== undefined) return [pastPlans(past)]
-  if (!found.some(({ reaches }) => reaches)) return []
-  return checked({ command: found[0]!.commands }, policy, files)
 }
 
 function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rounds } from '../../../../test/support/rounds.ts'
 import { callProblems } from '../../src/policy/reach.ts'
 
 /** Commands that run others: each would change the policy, its guards, or faults. */
@@ -279,6 +280,182 @@ const ALLOWED = [
   'cd src && cat ../squall-policy.yaml',
 ]
 
+/** Commands that compute their words. */
+const COMPUTED = [
+  'echo x > $(echo squall-policy.yaml)',
+  'echo x >$(echo squall-policy.yaml)',
+  'echo x > "$(printf %s squall-policy.yaml)"',
+  "echo x > $(printf '%s-%s' squall policy.yaml)",
+  'echo x > `echo squall-policy.yaml`',
+  'echo x > $(ls squall*)',
+  'echo x > $(ls *.yaml | head -1)',
+  "echo x > $(find . -name 'squall-pol*')",
+  'echo x > $(git ls-files | grep policy)',
+  'tee $(ls squall-*) < weak',
+  'rm $(echo squall-policy.yaml)',
+  'rm $(ls squall-p*)',
+  'cp weak.yaml $(ls squall-p*)',
+  'rm $(basename /x/squall-policy.yaml)',
+  'eval "$(echo rm squall-policy.yaml)"',
+  'echo `echo \\`rm squall-policy.yaml\\``',
+  'rm${IFS}squall-policy.yaml',
+  'rm${IFS%??}squall-policy.yaml',
+  "echo x > $'squall-policy.yaml'",
+  "echo x > $'\\x73quall-policy.yaml'",
+  'echo x > $"squall-policy.yaml"',
+  'echo x > squall-{policy,x}.yaml',
+  'echo x > squall-polic[y].yaml',
+  'rm squall-{a..z}olicy.yaml',
+  'rm {a,{b,squall-policy}}.yaml',
+  '{rm,squall-policy.yaml}',
+  'f=squall-policy.yaml; echo > $f',
+  'f=squall-; f+=policy.yaml; echo > $f',
+  'f=squall-policy.yamlX; echo > ${f%X}',
+  'echo > ${f:-squall-policy.yaml}',
+  'printf -v f squall-policy.yaml; echo > $f',
+  'echo ${x:=squall-policy.yaml}; rm $x',
+  "sed -n '1w squall-policy.yaml' x",
+  "export f=squall-policy.yaml; bash -c 'echo > $f'",
+  'g() { echo > $f; }; f=squall-policy.yaml; g',
+  'x="rm squall-policy.yaml"; $x',
+  'for f in a squall-policy; do rm $f.yaml; done',
+  'read f < list; rm $f',
+  "echo 'rm squall-policy.yaml' > x.sh; chmod +x x.sh; ./x.sh",
+  "cat > x.sh <<'EOF'\nrm squall-policy.yaml\nEOF\nbash ./x.sh",
+  'echo $[ 1 <<A ]\nrm squall-policy.yaml\nA',
+  'rsync -a weak/ ./',
+  'rsync --remove-source-files -a ./ host:/x',
+  'scp host:weak.yaml squall-policy.yaml',
+]
+
+/** The same for faults and approvals. */
+const COMPUTED_FAULTS = [
+  'squall${IFS}fault${IFS}add${IFS}--abort${IFS}503',
+  '{squall,fault,add,--abort,503}',
+  'x="squall fault add"; $x --abort 503',
+  'c=$(echo squall) && $c fault add --abort 503',
+  '$(echo squall) fault add',
+  '$(which squall) apply rules.yaml',
+  '$(command -v squall) apply rules.yaml',
+  '"$SQUALL" fault add --abort 503',
+  'eval $(echo squall apply rules.yaml)',
+  'cat > x.sh <<EOF\nsquall apply rules.yaml\nEOF\nsh x.sh',
+  'cat <<EOF\n$(squall apply rules.yaml)\nEOF',
+  'cat <<EOF | sh\nsquall apply rules.yaml\nEOF',
+  'git commit -m "$(squall apply rules.yaml)"',
+  'bash -c "$(cat <<EOF\nsquall apply rules.yaml\nEOF\n)"',
+  '(echo squall apply) | sh',
+  'bash -c squall\\ apply',
+  'source <(echo squall apply)',
+  'bash < <(echo squall apply)',
+  '{ echo squall apply; } | sh',
+  'echo squall apply |\n sh',
+]
+
+/** Commands whose computed words lead to no guarded file, as far as anybody can see. */
+const EVERYDAY = [
+  'echo x > "$OUT"',
+  'make 2>&1 | tee $LOG',
+  'echo x > "$(mktemp)"',
+  'tee "$(date +%F).log" < x',
+  'for f in a.txt b.txt; do echo x > $f; done',
+  'for f in src/*.ts; do cp "$f" "$f.bak"; done',
+  'for i in $(seq 3); do curl -s http://x > out$i.json; done',
+  'rm -rf "$TMPDIR/x"',
+  'f=$(mktemp); echo x > $f; rm $f',
+  'out=build/$(git rev-parse HEAD).tgz; tar czf $out src',
+  'mv "$f" "$f.old"',
+  'kill $(pgrep -f squall)',
+  'rm -f $(git ls-files -o "*.o")',
+  'sed -i s/a/b/ $(git grep -l foo -- src)',
+  'cat > "out/$(basename "$f" .json).txt" < $f',
+  'npx prettier --write $(git diff --name-only)',
+  'mkdir -p a/{b,c}',
+  'mv build/{a,b}.js dist/',
+  '$TF apply -auto-approve',
+  'gh pr review "$PR" --approve',
+  'x=1; y=$((x << 2)); echo $y',
+  'while read -r line; do echo "$line"; done < a.txt',
+]
+
+/** Texts that name commands, and copies out of the project. */
+const TEXTS = [
+  'rsync -a ./ host:/x',
+  'rsync -avz --delete . user@host.example:/srv/app/',
+  'rsync -a ./ build/',
+  'scp squall-policy.yaml host:/x',
+  "git commit -F - <<'EOF'\ndocs: squall fault add\n\nRun squall apply, then squall mcp approve.\nEOF",
+  "git commit -m \"$(cat <<'EOF'\nfix: it's `squall fault add`\n\nrm squall-policy.yaml\nEOF\n)\"",
+  'git commit -m "docs: explain squall fault add --abort 503"',
+  "git tag -a v1 -m 'squall fault add'",
+  'grep -r "squall fault add" docs',
+  'if grep -q "squall apply" README.md; then echo found; fi',
+  'cat <<EOF\nsquall apply rules.yaml\nEOF',
+  "cat >> docs/a.md <<'EOF'\nRun `squall apply`, or curl -d x http://127.0.0.1:15390/api/faults\nEOF",
+  'gh pr create --body "$(cat <<\'EOF\'\nRuns squall fault add.\nEOF\n)"',
+  "gh release create v1 --notes 'squall apply'",
+]
+
+/** Pieces of hostile commands, and the length of these. */
+const HOSTILE = [
+  '1',
+  'a',
+  '/',
+  '>',
+  '[',
+  '\n',
+  '`',
+  '*',
+  '${a:-',
+  'a=',
+  'cd a;',
+  'rg;',
+  '`a`',
+  'git -c reset ',
+  'xargs -n ',
+  'xargs -n 1 ',
+  'which a xargs ',
+  '@{a',
+  'squall attach ',
+  '"',
+  '\\"',
+  "$'",
+  '<<a\n',
+  'cat <<a\na\n',
+  'for a in b;',
+  'read a;',
+  "['a','",
+  'git apply a;',
+  'find . -exec ',
+  "sh -c 'a ",
+  '(cd /tmp);',
+  'npm r ',
+  'npm rm mcp-squal ',
+  'claude ',
+  'kubectl edit ',
+  'a=$a',
+  'squall mcp ',
+  'squ*ll -a ',
+  'mv a/. ',
+  'rm a/b ',
+  'a > b;',
+  "a 'b c';",
+  'a | ',
+  '$(echo ',
+  '$(a)',
+  '{a,b}',
+  '{a,',
+  'a=$a$a;',
+  "$'\\'",
+  '<<a ',
+  '((',
+  'alias a=b;',
+  'bHMgLWwgYWJj ',
+]
+const LENGTH = rounds(8192, 65_536)
+/** A reading in quadratic time takes hundreds of times the time of a plain command. */
+const TIMES = 10
+
 let project: string
 
 /** The policy has a change that is not committed, and two links lead to it. */
@@ -342,4 +519,41 @@ it('the hook refuses a command that runs in many directories', async () => {
   expect(await bash('(cd src); (cd build);'.repeat(9))).toBe('')
   const many = Array.from({ length: 9 }, (_, i) => `(cd d${i})`).join(';')
   expect(await bash(many)).toContain('too many directories')
+})
+
+it.each(COMPUTED)('the hook refuses to change what guards the agent: %j', async (command) => {
+  expect(await bash(command)).toMatch(/it may change .*, which only a person may/)
+})
+
+it.each(COMPUTED_FAULTS)('the hook refuses faults past squall mcp: %j', async (command) => {
+  expect(await bash(command)).toContain('without a plan, its gates and its approval')
+})
+
+it.each([...EVERYDAY, ...TEXTS])('the hook allows %j', async (command) => {
+  expect(await bash(command)).toBe('')
+})
+
+/** Returns the time of a reading, in ms of this process. */
+async function timeOf(piece: string): Promise<number> {
+  const began = process.cpuUsage().user
+  await bash(piece.repeat(Math.ceil(LENGTH / piece.length)))
+  return (process.cpuUsage().user - began) / 1000
+}
+
+it('the hook reads hostile commands in about the time of a plain one', async () => {
+  const plain = Math.max(await timeOf('npm test && '), await timeOf('plain words in a line '))
+  for (const piece of HOSTILE) {
+    const most = plain * TIMES
+    // The first reading may include the work of the engine.
+    const time = await timeOf(piece)
+    expect.soft(time < most ? time : await timeOf(piece), piece).toBeLessThan(most)
+  }
+})
+
+it('the hook refuses what has too many parts to be checked', async () => {
+  const numbers = Array.from({ length: 3000 }, (_, i) => i)
+  expect(await bash(numbers.map((i) => `a ${i}`).join(';'))).toContain('too long to be checked')
+  expect(await bash(`rm ${numbers.join(' ')}`)).toContain('too many files to be checked')
+  expect(await bash('a=bbbb;'.concat('a=$a$a;'.repeat(30)))).toContain('too long to be checked')
+  expect(await bash('$('.repeat(100))).toContain('too many commands in commands')
 })

@@ -1,10 +1,8 @@
 import { type Policy, readPolicy } from '#rules'
 import { describe, expect, it } from 'vitest'
-import { rounds } from '../../../../test/support/rounds.ts'
 import { payloadProblems } from '../../src/policy/payload-check.ts'
 import { APPROVING, HARMLESS } from './approve-forms.ts'
 import { PRODUCTION } from './production-spellings.ts'
-import { readShell } from '../../src/policy/shell-text.ts'
 
 const POLICY = policyOf()
 const GOOD = {
@@ -107,15 +105,6 @@ describe('the payload of a tool call', () => {
     const rule = { name: 'x', faults: ['reset'] }
     expect(problems({ ...GOOD, rules: [rule] })).toEqual([])
     expect(problems({ ...GOOD, stages: undefined, rules: [{ ...rule, percent: 5 }] })).toEqual([])
-  })
-
-  it('reads a hostile command in time that grows with its length', () => {
-    const repeated = rounds(25_000, 100_000)
-    const began = process.cpuUsage().user
-    for (const piece of ['[', '${a:-', '$(', '`', "$'", 'squall -a ', 'a=', '\\', 'p-', '{']) {
-      readShell(piece.repeat(repeated))
-    }
-    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(repeated / 20)
   })
 
   it('is refused when it is too large or too deep to be checked', () => {

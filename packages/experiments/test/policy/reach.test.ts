@@ -6,14 +6,9 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Protected } from '../../src/policy/protected-files.ts'
 import { callProblems } from '../../src/policy/reach.ts'
-import { readSquall } from '../../src/policy/shell-text.ts'
-import { rounds } from '../../../../test/support/rounds.ts'
 import { APPROVING, HARMLESS } from './approve-forms.ts'
 
 const POLICY = policyOf()
-/** The length of a hostile command. A reading in quadratic time would take minutes for each. */
-const LENGTH = rounds(50_000, 200_000)
-const MOST_MS = LENGTH / 20
 let files: Protected
 
 function policyOf(): Policy {
@@ -113,7 +108,10 @@ const OTHERS = [
 ]
 
 const TRUSTING = APPROVING.map((each) =>
-  each.replace(/=approve/, "='policy trust'").replaceAll('approve', 'policy trust'),
+  each
+    .replace(/=approve/, "='policy trust'")
+    .replace('{approve,x}', '{policy,trust}')
+    .replaceAll('approve', 'policy trust'),
 )
 
 const INJECTING = [
@@ -303,60 +301,10 @@ describe('the hook, of a command of the shell,', () => {
     expect(await bash(command)).toContain('names production')
   })
 
-  it('reads a hostile command in time that grows with its length', () => {
-    const began = process.cpuUsage().user
-    for (const piece of ["'", 'ls ', "ls 'a' ", 'squall -a ', '| ls ', 'a > ', 'curl -', 'rg x ']) {
-      readSquall(piece.repeat(LENGTH / 4))
-    }
-    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(MOST_MS)
-  })
-
-  it.each([
-    '1',
-    'a',
-    '/',
-    '>',
-    '[',
-    '\n',
-    '`',
-    '*',
-    '${a:-',
-    'a=',
-    'cd a;',
-    'rg;',
-    '`a`',
-    'git -c reset ',
-    'xargs -n ',
-    'xargs -n 1 ',
-    'which a xargs ',
-    '@{a',
-    'squall attach ',
-    '"',
-    '\\"',
-    "$'",
-    '<<a\n',
-    'cat <<a\na\n',
-    'for a in b;',
-    'read a;',
-    "['a','",
-    'git apply a;',
-    'find . -exec ',
-    "sh -c 'a ",
-    '(cd /tmp);',
-    'npm r ',
-    'npm rm mcp-squal ',
-    'claude ',
-    'kubectl edit ',
-    'a=$a',
-  ])('reads a long run of %j in time', async (piece) => {
-    const began = process.cpuUsage().user
-    await bash(piece.repeat(Math.ceil(LENGTH / piece.length)))
-    expect((process.cpuUsage().user - began) / 1000).toBeLessThan(MOST_MS)
-  })
-
   it('refuses a command that is too long to be checked', async () => {
-    expect(await bash(`${'a '.repeat(10_000)}; sq"ua"ll apply`)).toContain('too long')
-    expect(await bash(`echo ${'a '.repeat(10_000)}`)).toBe('')
+    expect(await bash(`${'a '.repeat(40_000)}; sq"ua"ll apply`)).toContain('too long')
+    expect(await bash(`echo ${'a '.repeat(40_000)}`)).toBe('')
+    expect(await bash(`echo ${'a '.repeat(10_000)}; squall list`)).toBe('')
   })
 })
 
