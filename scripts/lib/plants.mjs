@@ -151,8 +151,8 @@ export const PLANTS = [
     name: 'origin-real',
     fault: 'the outcome of a call that a fault edited or holds counts as real',
     file: 'src/listener/faults/call-state.ts',
-    from: 'return isChanged || edits.length > 0 || holders > 0 ?',
-    to: 'return isChanged || (edits.length > 0 && holders > 0) ?',
+    from: 'return isChanged || edits.length > 0 || isHeld ?',
+    to: 'return isChanged || (edits.length > 0 && isHeld) ?',
     tests: ['test/faults/call-state.test.ts'],
   },
 ]

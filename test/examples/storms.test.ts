@@ -79,9 +79,7 @@ it('rate-limited-provider: five at once for each session, and then come back lat
 })
 
 it('executed-response-lost: errors for work that was done', async () => {
-  const { v1, server, injected, errors, responded } = await startExample(
-    'executed-response-lost',
-  )
+  const { v1, server, injected, errors, responded } = await startExample('executed-response-lost')
   const agent = await v1()
   expect(await callStates(agent, 'create_ticket', 6)).toEqual([
     'ok',

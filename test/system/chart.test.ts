@@ -116,45 +116,52 @@ describe.skipIf(missing !== undefined)('the chart', () => {
       }
     })
 
-    it.skipIf(mode === 'gateway')('starts the webhook with flags and settings that it takes', async () => {
-      const manifests = await modeOf(mode)
-      const { args, ports } = podOf(manifests).containers[0]!
-      const asked = parseCommandLine(args, {}, '0.1.0')
-      const port = (name: string): unknown =>
-        ports.find((each) => each.name === name)?.containerPort
-      expect(asked).toMatchObject({
-        name: 'webhook',
-        request: {
-          listen: { port: port('https') },
-          admin: { port: port('admin') },
-          settingsFile: '/etc/squall/injector/settings.yaml',
-        },
-      })
-      const settings = manifests.find(
-        ({ kind, ...each }) => kind === 'ConfigMap' && 'settings.yaml' in (each['data'] as object),
-      )!
-      const data = settings['data'] as Record<string, string>
-      const parsed = parseInjectorSettings(parse(data['settings.yaml']!), '0.1.0')
-      expect(parsed.excludedNamespaces).toContain(NAMESPACE)
-      const { timeoutSeconds } = hookOf(manifests)
-      const { reviewTimeoutMs } = (asked as { request: { reviewTimeoutMs: number } }).request
-      expect(reviewTimeoutMs).toBeLessThan(timeoutSeconds * 1000)
-    })
-
-    it.skipIf(mode === 'gateway')('runs the webhook under the Pod Security level restricted', async () => {
-      const pod = podOf(await modeOf(mode))
-      expect(pod.hostNetwork ?? false).toBe(mode === 'everything')
-      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true })
-      for (const { securityContext } of pod.containers) {
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          runAsNonRoot: true,
-          capabilities: { drop: ['ALL'] },
-          seccompProfile: { type: 'RuntimeDefault' },
+    it.skipIf(mode === 'gateway')(
+      'starts the webhook with flags and settings that it takes',
+      async () => {
+        const manifests = await modeOf(mode)
+        const { args, ports } = podOf(manifests).containers[0]!
+        const asked = parseCommandLine(args, {}, '0.1.0')
+        const port = (name: string): unknown =>
+          ports.find((each) => each.name === name)?.containerPort
+        expect(asked).toMatchObject({
+          name: 'webhook',
+          request: {
+            listen: { port: port('https') },
+            admin: { port: port('admin') },
+            settingsFile: '/etc/squall/injector/settings.yaml',
+          },
         })
-      }
-    })
+        const settings = manifests.find(
+          ({ kind, ...each }) =>
+            kind === 'ConfigMap' && 'settings.yaml' in (each['data'] as object),
+        )!
+        const data = settings['data'] as Record<string, string>
+        const parsed = parseInjectorSettings(parse(data['settings.yaml']!), '0.1.0')
+        expect(parsed.excludedNamespaces).toContain(NAMESPACE)
+        const { timeoutSeconds } = hookOf(manifests)
+        const { reviewTimeoutMs } = (asked as { request: { reviewTimeoutMs: number } }).request
+        expect(reviewTimeoutMs).toBeLessThan(timeoutSeconds * 1000)
+      },
+    )
+
+    it.skipIf(mode === 'gateway')(
+      'runs the webhook under the Pod Security level restricted',
+      async () => {
+        const pod = podOf(await modeOf(mode))
+        expect(pod.hostNetwork ?? false).toBe(mode === 'everything')
+        expect(pod.securityContext).toMatchObject({ runAsNonRoot: true })
+        for (const { securityContext } of pod.containers) {
+          expect(securityContext).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            runAsNonRoot: true,
+            capabilities: { drop: ['ALL'] },
+            seccompProfile: { type: 'RuntimeDefault' },
+          })
+        }
+      },
+    )
   })
 
   it('stops all sidecars before it is uninstalled, with rights that it has only then', async () => {

@@ -66,9 +66,7 @@ class Walk {
 
   read(text: string, directories: readonly string[], depth = 0): void {
     if (depth > MAX_SHELLS) {
-      throw new UncheckedError(
-        'it nests too many shells to be checked; nest fewer',
-      )
+      throw new UncheckedError('it nests too many shells to be checked; nest fewer')
     }
     const isUncertain = UNCERTAIN.test(text)
     // Loops and functions may use variables that are set behind them.

@@ -197,7 +197,10 @@ function portStream(socket: WebSocket): Duplex {
 
 async function exchange(
   stream: Duplex,
-  { headers, ...options }: RequestOptions & { readonly headers: Readonly<Record<string, string>> },
+  {
+    headers,
+    ...options
+  }: Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> },
 ): Promise<{ readonly status: number; readonly bytes: Buffer }> {
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

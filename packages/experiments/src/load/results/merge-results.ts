@@ -19,10 +19,7 @@ import { isRecord, parsedJson } from '#base'
 
 /** Merges results. Latencies are merged by bucket, not averaged. Throws a `LoadError`. */
 export function mergeResults(results: readonly LoadResult[]): LoadResult {
-  const [first] = results
-  if (first === undefined)
-    throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
-  allShards(results)
+  const first = firstOfWhole(results)
   const starts = results.map(({ run }) => Date.parse(run.startedAt))
   const start = Math.min(...starts)
   const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
@@ -73,13 +70,16 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
 }
 
 /** Throws where shards are missing, or others are among them: gates would judge another load. */
-function allShards(results: readonly LoadResult[]): void {
+function firstOfWhole(results: readonly LoadResult[]): LoadResult {
+  const [first] = results
+  if (first === undefined)
+    throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
   const shards = results.flatMap(({ run }) => run.shard ?? [])
   const count = shards[0]?.count
-  if (count === undefined) return
+  if (count === undefined) return first
   const indices = new Set(shards.map(({ index }) => index))
   const isWhole = indices.size === count && shards.every((each) => each.count === count)
-  if (isWhole && results.length === count) return
+  if (isWhole && results.length === count) return first
   const seen = `${results.length} files with the shards ${[...indices].sort((a, b) => a - b).join(', ')}`
   const fix = `give each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
   throw new LoadError('CANNOT_MERGE', `${seen} are not one load`, fix)

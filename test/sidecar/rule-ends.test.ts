@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { expect, it } from 'vitest'
-import type { ActiveRules } from '../../../src/rules/watch/active-rules.ts'
-import { RuleEnds } from '../../../src/rules/watch/rule-ends.ts'
-import { nextEnd } from '../../../src/rules/select/selection.ts'
+import type { ActiveRules } from '../../src/rules/watch/active-rules.ts'
+import { RuleEnds } from '../../src/sidecar/rule-ends.ts'
+import { nextEnd } from '../../src/rules/select/selection.ts'
 
 it('reports a rule that ends between two looks at the clock, after a timer that fired early', async () => {
   const times = [0, 9.9, 10, 10.5]

@@ -1,7 +1,7 @@
-import type { CompiledRule } from '../match/compiled-rule.ts'
-import type { RuleState } from '../select/rule-state.ts'
-import { nextEnd, phaseAt, windowEnd } from '../select/selection.ts'
-import type { ActiveRules } from './active-rules.ts'
+import type { CompiledRule } from '../rules/match/compiled-rule.ts'
+import type { RuleState } from '../rules/select/rule-state.ts'
+import { nextEnd, phaseAt, windowEnd } from '../rules/select/selection.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 
 /** The longest delay of a timer. */
 const MAX_TIMER = 2 ** 31 - 1
