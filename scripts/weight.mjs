@@ -10,17 +10,17 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8966 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9029 },
   { name: 'filters', directories: ['src/filters'], budget: 6976 },
-  { name: 'rules', directories: ['src/rules'], budget: 12701 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6131 },
+  { name: 'rules', directories: ['src/rules'], budget: 12708 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6087 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16935 },
+  { name: 'listener', directories: ['src/listener'], budget: 16952 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2801 },
-  { name: 'cli', directories: ['src/cli'], budget: 3119 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15525 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32575 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2799 },
+  { name: 'cli', directories: ['src/cli'], budget: 3132 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15425 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32796 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
 ]
 

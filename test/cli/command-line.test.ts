@@ -80,7 +80,7 @@ describe('squall run', () => {
       tapeKeepSecrets: false,
       tapeRedact: [],
       traceUrl: undefined,
-      tracing: undefined,
+      tracing: {},
     })
   })
 
