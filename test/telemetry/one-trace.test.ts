@@ -178,7 +178,7 @@ const HOSTILE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '8 MB': { baggage: `tenant=canary,a=${'x'.repeat(8 << 20)}` },
 }
 
-it.each(TRANSPORTS.filter(([, , path]) => !/streams|sse/.test(path)))(
+it.each(TRANSPORTS)(
   'a hostile context selects, samples and hurts nothing over %s',
   async (_, sdk, path) => {
     const call = async (meta: Record<string, unknown>): Promise<string> => {

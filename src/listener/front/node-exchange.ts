@@ -213,9 +213,15 @@ class NodeBody implements IncomingBody {
         yield* pieces.list
         if (whole) return
         pieces.clear()
-        // Leaving the loop early must not end the client's connection: the response may still be
-        // sent.
-        yield* req.iterator({ destroyOnReturn: false })
+        try {
+          // Leaving the loop early must not end the client's connection: the response may still be
+          // sent.
+          yield* req.iterator({ destroyOnReturn: false })
+        } finally {
+          // An upstream may respond before it has the whole body, and a client may read only when
+          // it has sent it: node:http discards the rest of no body that was read in part.
+          req.resume()
+        }
       },
     }
   }
