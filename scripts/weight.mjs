@@ -15,12 +15,12 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12708 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6087 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16952 },
+  { name: 'listener', directories: ['src/listener'], budget: 16958 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2799 },
   { name: 'cli', directories: ['src/cli'], budget: 3132 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15425 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32796 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32799 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
 ]
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
-import { INTERRUPTED, print } from '#cli'
+import { INTERRUPTED, print, UsageError } from '#cli'
 import { redactText } from '#sidecar'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
@@ -67,6 +67,7 @@ export async function storedSweep(
   onProgress: (done: number, all: number) => void,
 ): Promise<SweepResult> {
   const { results: directory, command, check, match, faults, repeat, cellTimeout } = request
+  const tape = await openSweepTape(request.tape, match)
   const settings: SweepSettings = {
     tape: request.tape,
     digest: sha256Of(await readFile(request.tape)),
@@ -77,7 +78,6 @@ export async function storedSweep(
     repeat,
     cellTimeoutMs: cellTimeout,
   }
-  const tape = await openSweepTape(request.tape, match)
   try {
     const earlier = request.resume ? await earlierSweep(directory, settings) : undefined
     const result = await sweep({ ...request, settings, tape, earlier, stop, onProgress })
@@ -92,13 +92,19 @@ export async function storedSweep(
 async function earlierSweep(directory: string, settings: SweepSettings): Promise<SweepResult> {
   const earlier = await readSweep(directory)
   if (earlier === undefined) {
-    throw new Error(`${directory} has no results of a sweep; leave out --resume`)
+    throw new UsageError(
+      'INVALID_VALUE',
+      `${directory} has no results of a sweep`,
+      'leave out --resume',
+    )
   }
   const { tape: _, ...own } = settings
   const { tape: __, ...others } = earlier.settings
   if (JSON.stringify(own) === JSON.stringify(others)) return earlier
-  throw new Error(
-    `the results in ${directory} are of another tape, command or flags; name another directory with --results`,
+  throw new UsageError(
+    'INVALID_VALUE',
+    `the results in ${directory} are of another tape, command or flags`,
+    'name another directory with --results',
   )
 }
 

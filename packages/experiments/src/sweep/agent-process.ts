@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { endingAfter, oneLine, signalWhenGone } from '#base'
+import { UsageError } from '#cli'
 import { redactText } from '#sidecar'
 
 /** The end of a command, and the end of what it printed. */
@@ -32,11 +33,6 @@ const MAX_LINES = 20
 /** The longest wait for the rest of the output of a command that has ended. */
 const PIPES_MS = 1000
 
-/** Reports a command that cannot be started. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError'
-}
-
 /**
  * Runs a command in a process group of its own, which has ended when this resolves: also after a
  * time-out, and also when Squall is killed. A process that leaves the group goes on.
@@ -50,7 +46,8 @@ export async function runProcess(
     await once(child, 'spawn')
   } catch (error) {
     const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    throw new CommandError(`${oneLine(program, 200)} cannot be started: ${code}`)
+    const wrong = `${oneLine(program, 200)} cannot be started: ${code}`
+    throw new UsageError('INVALID_VALUE', wrong, 'check the command')
   }
   const group = -child.pid!
   const keeper = signalWhenGone('KILL', group)

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { oneLine } from '#base'
-import { readVersion } from '#cli'
+import { readVersion, UsageError } from '#cli'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { type Cell, cellsOf, countCalls, ruleOf, type SweepCall, sweepCalls } from './cells.ts'
 import { type Baseline, judge, type Run } from './judge.ts'
@@ -143,7 +143,7 @@ function chosenCells(
   const strange = only.find((id) => !cells.some((cell) => cell.id === id))
   if (strange === undefined) return cells.filter(({ id }) => only.length === 0 || only.includes(id))
   const form = `write the number of a call and a fault, such as 1-${settings.faults[0]}`
-  throw new Error(`there is no cell ${oneLine(strange, 40)}; ${form}`)
+  throw new UsageError('INVALID_VALUE', `there is no cell ${oneLine(strange, 40)}`, form)
 }
 
 /** Runs a cell as often as asked for; undefined when it was interrupted. */

@@ -71,6 +71,20 @@ it('the command prints the table, and writes HTML, JUnit and a rules file for ea
   })
 }, 60_000)
 
+it('what cannot be swept is a wrong input, and no task that broke', async () => {
+  const path = await tapeHere()
+  const swept = async (tape: string, ...args: readonly string[]) =>
+    startProgram(['sweep', '--tape', tape, '--results', `${path}-r`, ...args]).finished()
+  const run = ['--', process.execPath, AGENT, 'none']
+  const gone = await swept(`${path}.gone`, ...run)
+  const cell = await swept(path, '--cell', '99-error', ...run)
+  const command = await swept(path, '--', 'no-such-program')
+  expect([gone.code, cell.code, command.code]).toEqual([2, 2, 2])
+  expect(gone.stderr).toContain('it cannot be read (ENOENT)')
+  expect(cell.stderr).toContain('there is no cell 99-error; write the number of a call and a fault')
+  expect(command.stderr).toContain('no-such-program cannot be started: ENOENT; check the command')
+})
+
 it('a sweep that is killed while its task hangs ends the task, and other flags do not resume it', async () => {
   const path = await tapeHere()
   const args = ['--faults', 'rateLimit,timeout', '--check', CHECK, '--parallel', '1']
