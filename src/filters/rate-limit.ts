@@ -20,7 +20,7 @@ const MODERN_RPC_CODE = 429
 /** Too many requests: always, or beyond a real limit. */
 export const rateLimit = defineFault({
   name: 'rateLimit',
-  summary: 'rejects calls with too many requests',
+  summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
     'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (with protocol version 2026-07-28 and later, which reserve -32029, status 429). The upstream does not receive the call. With `limit`, calls within the limit pass and are counted as `within_limit`, and `Retry-After` is the time until the next token. The SDKs neither wait nor retry by themselves.',
   otherTools:

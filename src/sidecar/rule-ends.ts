@@ -17,12 +17,16 @@ export class RuleEnds {
     this.#report = report
   }
 
-  /** Waits until the next rule ends or pauses. Rules that expired before are not reported. */
-  follow(from = this.#rules.clock()): void {
+  /**
+   * Waits until the next rule ends or pauses. Rules that expired before are not reported. A pause
+   * may be over before its timer fires: those since `last` count.
+   */
+  follow(from = this.#rules.clock(), last = from): void {
     this.close()
     let next = Infinity
     for (const [rule, state] of this.#timed()) {
-      if (phaseAt(rule, state.since, from) !== 'on') state.wake()
+      const hasPaused = nextEnd(rule.selection, state.since, last) <= from
+      if (hasPaused || phaseAt(rule, state.since, from) !== 'on') state.wake()
       next = Math.min(next, nextEnd(rule.selection, state.since, from))
     }
     if (next === Infinity) return
@@ -42,7 +46,7 @@ export class RuleEnds {
     })
     if (expired.length > 0) this.#report(expired.map(([{ name }]) => name))
     // A rule may end between two readings of the clock.
-    this.follow(now)
+    this.follow(now, from)
   }
 
   /** The rules of the file that may act, with their states. */

@@ -30,7 +30,7 @@ class CallView {
    * Aborted when the rule is withdrawn. Read once: a rule that becomes active again gets another
    * signal.
    */
-  readonly withdrawn: AbortSignal
+  withdrawn: AbortSignal
   protected readonly matched: MatchedRule
 
   constructor(matched: MatchedRule, owner: CallProgress) {
@@ -297,10 +297,13 @@ export class ActiveFault extends FaultEffects implements FaultContext {
   /** The start of the first sleep, if earlier than the call of `sleep`. */
   #since: number | undefined
 
-  /** `acted` is true when the same fault took effect on the call before a restart. */
-  constructor(matched: MatchedRule, index: number, owner: CallProgress, acted = false) {
+  /** `before` is the same fault before a restart of the call. */
+  constructor(matched: MatchedRule, index: number, owner: CallProgress, before?: ActiveFault) {
     super(matched, index, owner)
-    this.acted = acted
+    if (before !== undefined) {
+      this.acted = before.acted
+      this.withdrawn = before.withdrawn
+    }
     const fault = (this.fault = matched.rule.faults[index]!)
     this.transformsOutput = fault.onOutput !== undefined
     this.readsResponse = fault.beforeResponse !== undefined || fault.onResponse !== undefined

@@ -123,7 +123,7 @@ function activate(own: CallInjection, plan: Plan, before: readonly ActiveFault[]
   for (const matched of plan.matched) {
     const { faults: all } = matched.rule
     for (let index = 0; index < all.length && !matched.dryRun; index++) {
-      const active = new ActiveFault(matched, index, own, before[faults.length]?.acted)
+      const active = new ActiveFault(matched, index, own, before[faults.length])
       faults.push(active)
       own.actsOnRequest ||= active.requestHook !== undefined
       own.readsResponse ||= active.readsResponse

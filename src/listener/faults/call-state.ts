@@ -99,14 +99,22 @@ export function move(own: CallProgress, by: keyof typeof TRANSITIONS): void {
   own.state = TRANSITIONS[by][own.state]
 }
 
+/** The outcomes of calls without a whole response. */
+export const NO_RESPONSE: ReadonlySet<Outcome> = new Set([
+  'reset',
+  'incomplete',
+  'timeout',
+  'abandoned',
+])
+
 /**
  * Returns the origin of the call's outcome, also of one that would end now. The fault causes the
  * outcome of an edited call, although the upstream responds to it. A fault that still holds the
- * call causes no success: the client has the whole response.
+ * call does not: the client has the whole response.
  */
 export function originOf({ state, edits, holders }: CallProgress, outcome?: Outcome): Origin {
   const isChanged = state !== 'open' && state !== 'responded'
-  const isHeld = holders > 0 && outcome !== 'ok'
+  const isHeld = holders > 0 && (outcome === undefined || NO_RESPONSE.has(outcome))
   return isChanged || edits.length > 0 || isHeld ? 'injected' : 'real'
 }
 

@@ -85,6 +85,16 @@ function once(act: () => void): () => void {
   }
 }
 
+/** The longest time for which the rest of a body is discarded. */
+const DISCARD_MS = 10_000
+
+/** Reads the rest of a body that nobody needs; a client that sends for too long is cut. */
+function discard(req: IncomingMessage): void {
+  if (req.complete || req.destroyed) return
+  const timer = setTimeout(() => req.socket.destroy(), DISCARD_MS).unref()
+  req.resume().once('close', () => clearTimeout(timer))
+}
+
 type Collected = (bytes: Uint8Array | null, reason?: UnreadReason) => void
 
 const EMPTY = new Uint8Array(0)
@@ -220,7 +230,7 @@ class NodeBody implements IncomingBody {
         } finally {
           // An upstream may respond before it has the whole body, and a client may read only when
           // it has sent it: node:http discards the rest of no body that was read in part.
-          req.resume()
+          discard(req)
         }
       },
     }

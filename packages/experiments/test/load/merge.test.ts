@@ -63,7 +63,9 @@ test('the parts of a load together are the whole, and their results merge into o
   expect(mergeResults([merged, merged]).run.mergedFrom).toBe(6)
   const [one, two, three] = parts as [LoadResult, LoadResult, LoadResult]
   for (const wrong of [[one], [one, two], [one, two, two], [one, two, three, merged]]) {
-    expect(() => mergeResults(wrong)).toThrow(/are not one load; give each shard from 0\/3 to 2\/3/)
+    expect(() => mergeResults(wrong)).toThrow(
+      /are not a complete set of shards of one load; give each shard from 0\/3 to 2\/3/,
+    )
   }
 })
 

@@ -80,9 +80,13 @@ function firstOfWhole(results: readonly LoadResult[]): LoadResult {
   const indices = new Set(shards.map(({ index }) => index))
   const isWhole = indices.size === count && shards.every((each) => each.count === count)
   if (isWhole && results.length === count) return first
-  const seen = `${results.length} files with the shards ${[...indices].sort((a, b) => a - b).join(', ')}`
+  const seen = [...indices].sort((a, b) => a - b).join(', ')
   const fix = `give each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
-  throw new LoadError('CANNOT_MERGE', `${seen} are not one load`, fix)
+  throw new LoadError(
+    'CANNOT_MERGE',
+    `the ${results.length} files with the shards ${seen} are not a complete set of shards of one load`,
+    fix,
+  )
 }
 
 function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
