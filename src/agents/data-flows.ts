@@ -116,7 +116,7 @@ function valuesIn(root: unknown): ReadonlySet<number> {
   const found = new Set<number>()
   const hasDigits = (form: string): boolean => form.indexOf('e') >= LEAST.digits
   const reader: Reader = {
-    wants: true,
+    wantsWords: true,
     words(words) {
       for (const word of words) {
         const isLong = /^\d+$/.test(word)

@@ -135,8 +135,8 @@ it('does not send a false value in a session that has too many numbers to follow
 
 it('blocks a call that has too many numbers to look for a false value', async () => {
   const agent = await lied('json')
-  const numbers = Array.from({ length: 20_000 }, (_, i) => 500_001 + i).join(' ')
-  const { result } = await agent.call('pay', { note: `${numbers} ${FALSE_PRICE}` })
+  const numbers = Array.from({ length: 20_000 }, (_, i) => 500_001 + i)
+  const { result } = await agent.call('pay', { numbers, amount: FALSE_PRICE })
   expect(result).toMatchObject({ isError: true })
   expect(JSON.stringify(result)).toContain('too many numbers')
   expect((await agent.executed()).map(([tool]) => tool)).not.toContain('pay')
@@ -168,7 +168,7 @@ it('reads no more than a part of a message in a turn of the event loop', () => {
   values.occurred = new Occurred()
   let numbers = 0
   const reader: Reader = {
-    wants: true,
+    wantsWords: true,
     get isDone() {
       return values.isDone
     },

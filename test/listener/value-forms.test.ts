@@ -1,6 +1,5 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digitsHash, readText, readValue, wordHash } from '../../src/base/text/written-values.ts'
+import { readText, readValue } from '../../src/base/text/written-values.ts'
 import { formsOf } from '../../src/listener/falsified/value-forms.ts'
 import { WatchedValues } from '../../src/listener/falsified/watched-values.ts'
 
@@ -35,6 +34,8 @@ describe('finds a false value', () => {
     [4187, 'price'],
     ['{"amount":4187.23}', 'price'],
     ['[4187.23,12]', 'price'],
+    ['{"note":"pay\\n4187.23"}', 'price'],
+    ['{"note":"\\u20ac4187.23"}', 'price'],
     ['order anna müller  12 main st!', 'text'],
     [{ 'ord-41872': true }, 'id'],
   ])('in %j', (value, owner) => {
@@ -67,7 +68,7 @@ it.each([
   ['10.0.0.1', []],
 ])('reads %s', (token, forms) => {
   const found = new Set<string>()
-  readText(token, { wants: true, words: () => undefined, number: (form) => found.add(form) })
+  readText(token, { wantsWords: false, words: () => undefined, number: (form) => found.add(form) })
   expect([...found].sort()).toEqual(forms.toSorted())
 })
 
@@ -86,57 +87,4 @@ it('rounds only to what the true value does not round to, and to no year', () =>
   expect(forms('4187.23', '4187.94')).toEqual(['4187e0', '41872e-1'])
   expect(forms('2031.44', '1931.44')).toEqual(['20314e-1'])
   expect(forms('512.38', '488.01')).toEqual(['5124e-1'])
-})
-
-/** Returns the hashes by which texts without a value are passed over. */
-function hashesOf(text: string): ReadonlySet<number> {
-  const hashes = new Set<number>()
-  const add = (hash: number): unknown => hashes.add(hash)
-  const ignore = (): void => undefined
-  readText(text, { wants: false, seen: add, words: ignore, number: ignore })
-  return hashes
-}
-
-const parts = [
-  '1',
-  '23',
-  '456',
-  '4187',
-  '00',
-  '.',
-  ',',
-  ' ',
-  "'",
-  '_',
-  '-',
-  ':',
-  '/',
-  'e',
-  'eur',
-  'X',
-]
-
-it('passes over no text with a number or a word that is looked for', () => {
-  const texts = fc.array(fc.constantFrom(...parts), { maxLength: 14 }).map((all) => all.join(''))
-  const property = fc.property(texts, (text) => {
-    const hashes = hashesOf(text)
-    const words = (all: readonly string[]): void =>
-      expect(all.filter((word) => !hashes.has(wordHash(word)))).toEqual([])
-    const number = (form: string): void => {
-      // Numbers of one or two digits are not looked for.
-      if (form.indexOf('e') > 2)
-        expect({ form, is: hashes.has(digitsHash(form)) }).toMatchObject({ is: true })
-    }
-    readText(text, { wants: true, words, number })
-  })
-  fc.assert(property, { numRuns: 2_000 })
-})
-
-it.each([4187, 418_723, 4187.23, 0.00123])('passes over no %s in JSON', (value) => {
-  const values = new WatchedValues<string>()
-  const ignore = (): void => undefined
-  const number = (form: string): void => values.addNumber(form, 'it')
-  readValue(value, { wants: true, words: ignore, number })
-  readValue({ list: [value] }, values)
-  expect(values.take()).toEqual(new Set(['it']))
 })

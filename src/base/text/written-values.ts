@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 
 /** Receives the words of a text, in lower case, and its numbers, in their canonical form. */
 export interface Reader {
-  /** False for a text that has nothing of interest, once its hashes were seen. */
-  readonly wants: boolean
+  /** False where the words are of no use: texts are read faster without them. */
+  readonly wantsWords: boolean
   words(words: readonly string[]): void
+  /** Takes the hash of one word. */
+  seen?(hash: number): void
   number(form: string): void
-  /** Takes the hash of one word, or of what may be a number, with the count of its digits. */
-  seen?(hash: number, digits?: number): void
   /** True when no more is wanted: the rest is not read. */
   readonly isDone?: boolean
 }
@@ -31,10 +31,10 @@ const LEAST_KEY = 6
 const WORD = /[0-9a-z\u00c0-\u1fff\u2c00-\u2fff\u3040-\uffff]+/g
 /**
  * Finds numbers, each alone and with its unit. Three letters in front may be a currency; an id has
- * others.
+ * others. In front of a number in JSON within a text there may be an escape.
  */
 export const NUMBER =
-  /(?<![0-9a-z.,]|[0-9a-z]-)(?:[a-z]{3})?(\d+(?:[.,'’_]\d+|[ \u00a0\u202f]\d{3}(?!\d))*)([a-z]*)(?![0-9a-z]|[.,:/-][0-9a-z])/gi
+  /(?:(?<=\\[bfnrt]|\\u[0-9a-f]{4})|(?<![0-9a-z.,]|[0-9a-z]-)(?:[a-z]{3})?)(\d+(?:[.,'’_]\d+|[ \u00a0\u202f]\d{3}(?!\d))*)([a-z]*)(?![0-9a-z]|[.,:/-][0-9a-z])/gi
 /** Keeps its place in a text, unlike a copy of it for each text. */
 const FINDER = new RegExp(NUMBER)
 const SEPARATOR = /[.,'’_ \u00a0\u202f]/g
@@ -77,32 +77,29 @@ export function readValue(value: unknown, reader: Reader): void {
   if (typeof value === 'string') readText(value, reader)
   else if (typeof value === 'number') {
     const text = String(Math.abs(value))
-    scan(text, reader)
-    if (!reader.wants) return
-    reader.words([text])
+    reader.seen?.(wordHash(text))
+    if (reader.wantsWords) reader.words([text])
     reader.number(canonical(text))
   } else if (Array.isArray(value)) for (const each of value) readValue(each, reader)
   else if (typeof value === 'object' && value !== null) {
-    for (const key in value) {
+    for (const [key, each] of Object.entries(value)) {
       if (key.length >= LEAST_KEY) readText(key, reader)
-      readValue((value as Readonly<Record<string, unknown>>)[key], reader)
+      readValue(each, reader)
     }
   }
 }
 
-/** Returns the words of a text, in lower case. */
-export function wordsIn(text: string): readonly string[] {
-  return text.normalize('NFKC').toLowerCase().match(WORD) ?? []
-}
-
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
-  const isAscii = scan(written, reader)
-  if (isAscii && !reader.wants) return
-  const text = (isAscii ? written : written.normalize('NFKC')).toLowerCase()
-  const words = wordsIn(text)
-  if (!isAscii) for (const word of words) reader.seen?.(wordHash(word))
-  reader.words(words)
+  const signs = scan(written, reader)
+  if (signs === 'words' && !reader.wantsWords) return
+  const text = (signs === 'other' ? written.normalize('NFKC') : written).toLowerCase()
+  if (reader.wantsWords || signs === 'other') {
+    const words = text.match(WORD) ?? []
+    if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
+    reader.words(words)
+  }
+  if (signs === 'words') return
   FINDER.lastIndex = 0
   for (let found = FINDER.exec(text); found !== null; found = FINDER.exec(text)) {
     const { index, 1: token = '', 2: unit = '' } = found
@@ -126,75 +123,33 @@ export function readText(written: string, reader: Reader): void {
 }
 
 const SEED = randomBytes(4).readInt32LE()
-/** Separates groups of digits: `.`, `,`, `'`, `_` and a space. */
-const SEPARATORS: ReadonlySet<number> = new Set([0x2e, 0x2c, 0x27, 0x5f, 0x20])
-/** Numbers in more groups of digits are not found. */
-const MAX_GROUPS = 8
 
 /** Returns a keyed hash of a word in lower case. */
 export function wordHash(word: string): number {
   let hash = SEED
-  for (let at = 0; at < word.length; at++) hash = mix(hash, word.charCodeAt(at))
+  for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
   return hash
 }
 
-/** Returns a keyed hash of the digits of a number in its canonical form. */
-export function digitsHash(form: string): number {
-  return ~wordHash(form.slice(0, form.indexOf('e')))
-}
-
-function mix(hash: number, code: number): number {
-  return Math.imul(hash ^ code, 0x01000193)
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
-}
-
-/** Hashes the words and the digits of a text in ASCII; returns false for one in other characters. */
-function scan(text: string, reader: Reader): boolean {
+/** Hashes the words of a text in ASCII; `other` for a text in other characters. */
+function scan(text: string, reader: Reader): 'words' | 'numbers' | 'other' {
   let hash = SEED
   let isWord = false
-  let digitsEnd = 0
+  let hasDigits = false
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0
-    if (code > 0x7f) return false
+    if (code > 0x7f) return 'other'
+    const isDigit = code >= 0x30 && code <= 0x39
     const lower = code | 0x20
-    const isNumber = isDigit(code)
-    if (isNumber && at >= digitsEnd) digitsEnd = scanDigits(text, at, reader)
-    if (isNumber || (lower >= 0x61 && lower <= 0x7a)) {
+    if (isDigit || (lower >= 0x61 && lower <= 0x7a)) {
       isWord = true
-      hash = mix(hash, isNumber ? code : lower)
+      hasDigits ||= isDigit
+      hash = Math.imul(hash ^ (isDigit ? code : lower), 0x01000193)
     } else if (isWord) {
       reader.seen?.(hash)
       hash = SEED
       isWord = false
     }
   }
-  return true
-}
-
-/** Hashes the digits of each number that groups of digits may be; returns the end of the groups. */
-function scanDigits(text: string, from: number, reader: Reader): number {
-  let end = from
-  for (let start = from; start === from || start < end; start++) {
-    // Each group may begin a number.
-    if (start > from && isDigit(text.charCodeAt(start - 1))) continue
-    let [hash, kept, written, at] = [SEED, SEED, 0, start]
-    for (let groups = 0; groups < MAX_GROUPS; at++) {
-      const code = text.charCodeAt(at)
-      if (isDigit(code)) {
-        written++
-        // Zeros at the ends do not count.
-        if (code !== 0x30 || kept !== SEED) hash = mix(hash, code)
-        if (code !== 0x30) kept = hash
-        continue
-      }
-      groups++
-      if (written >= LEAST_NUMBER) reader.seen?.(~kept, written)
-      if (!SEPARATORS.has(code) || !isDigit(text.charCodeAt(at + 1))) break
-    }
-    end = Math.max(end, at)
-  }
-  return end
+  return hasDigits ? 'numbers' : 'words'
 }

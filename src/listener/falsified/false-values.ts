@@ -1,5 +1,6 @@
 import { LruMap } from '../../base/lru-map.ts'
 import type { ByteBudget, CacheBudget, EvictableCache } from '../../base/byte-budget.ts'
+import { jsonHash } from '../../base/json/json-hash.ts'
 import { fieldsOf } from '../../base/values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 import type { Call, RequestCall } from '../../mcp/call.ts'
@@ -8,7 +9,7 @@ import { hashOf } from '../../agents/action.ts'
 import type { FalsifiedVerdict } from '../../agents/falsified-verdicts.ts'
 import type { ToolHint } from '../../agents/server-tools.ts'
 import type { Task } from '../../agents/task.ts'
-import { digitsHash, readText, readValue } from '../../base/text/written-values.ts'
+import { readText, readValue } from '../../base/text/written-values.ts'
 import { formsOf, type ValueForms } from './value-forms.ts'
 import { Occurred, OCCURRED_BYTES, WatchedValues } from './watched-values.ts'
 
@@ -84,9 +85,6 @@ interface Place {
   readonly owns: readonly Conversation[]
 }
 
-/** Has its place itself: a WeakMap would take a microsecond for each call. */
-type PlacedCall = Call & { place?: Place }
-
 /** The calls of one task, session or client, in which false values are looked for. */
 class Conversation {
   readonly key: string
@@ -111,6 +109,7 @@ class Conversation {
 export class FalseValues implements EvictableCache {
   readonly #followed = new Map<string, Conversation>()
   readonly #others = new LruMap<Conversation>(MAX_OCCURRED, (_, own) => this.#forget(own))
+  readonly #calls = new WeakMap<Call, Place>()
   readonly #onVerdict: OnFalsified
   #memory: (ByteBudget & { readonly cacheBudget: CacheBudget }) | undefined
 
@@ -133,18 +132,14 @@ export class FalseValues implements EvictableCache {
    * `records`, remembers what occurs, because a fault may falsify later results.
    */
   asked(call: RequestCall, asker: Asker, records: boolean): FalseUse | undefined {
-    const owns: Conversation[] = []
-    const read: CallRead = { used: new Set(), unread: new Set() }
-    for (const key of asker.keys) {
-      const own = this.#conversation(key, records)
-      if (own === undefined) continue
-      owns.push(own)
-      readCall(own, call, asker.party, read)
-    }
-    if (owns.length > 0) (call as PlacedCall).place = { asker, owns }
-    const use = read.used.size > 0 ? this.#used([...read.used], asker.hint) : undefined
+    const owns = asker.keys.flatMap((key) => this.#conversation(key, records) ?? [])
+    if (owns.length === 0) return undefined
+    this.#calls.set(call, { asker, owns })
+    const reads = owns.map((own) => readCall(own, call, asker))
+    const lies = new Set(reads.flatMap(({ used }) => used))
+    const use = lies.size > 0 ? this.#used([...lies], asker.hint) : undefined
     if (use?.isBlocked === true) return use
-    const may = [...read.unread].find((lie) => isBlocking(lie, asker.hint))
+    const may = reads.flatMap(({ unread }) => unread).find((lie) => isBlocking(lie, asker.hint))
     return may ? { by: may.by, hint: asker.hint, isBlocked: true, isUnread: true } : use
   }
 
@@ -153,12 +148,12 @@ export class FalseValues implements EvictableCache {
    * value that could be recognized cannot be followed wherever the call may belong.
    */
   falsified(
-    call: PlacedCall,
+    call: Call,
     by: Falsification,
     values: readonly FalseValue[],
     onUse: Lie['onUse'],
   ): boolean {
-    const { owns = [], asker } = call.place ?? {}
+    const { owns = [], asker } = this.#calls.get(call) ?? {}
     const task = asker?.task ?? (() => undefined)
     const all = values.flatMap((value) => formsOf(value) ?? [])
     if (all.length > 0 && !(owns.length > 0 && owns.every(hasPlace))) return false
@@ -183,9 +178,9 @@ export class FalseValues implements EvictableCache {
   }
 
   /** Takes the response to a call as its client gets it; `raw` is its text where it was not parsed. */
-  responded(call: PlacedCall, message: Message, raw: () => string | undefined): void {
+  responded(call: Call, message: Message, raw: () => string | undefined): void {
     if (message.kind !== 'result') return
-    for (const own of call.place?.owns ?? []) respondedIn(own, call, message.result, raw)
+    for (const own of this.#calls.get(call)?.owns ?? []) respondedIn(own, call, message.result, raw)
   }
 
   /** Returns the fault whose value a request may use that cannot be read, by the keys of its head. */
@@ -281,23 +276,26 @@ function isBlocking({ onUse }: Lie, hint: ToolHint): boolean {
 
 /** The results whose false values a call holds, or may hold because it was not read to its end. */
 interface CallRead {
-  readonly used: Set<Lie>
-  readonly unread: Set<Lie>
+  readonly used: readonly Lie[]
+  readonly unread: readonly Lie[]
 }
 
+const NOTHING: CallRead = { used: [], unread: [] }
+
 /** Looks for false values in a call. */
-function readCall(own: Conversation, call: RequestCall, party: string, read: CallRead): void {
+function readCall(own: Conversation, call: RequestCall, { party }: Asker): CallRead {
   own.usedAt = performance.now()
   if (own.parties.size < MAX_PARTIES) own.parties.add(party)
-  if (call.method !== 'tools/call') return
+  if (call.method !== 'tools/call') return NOTHING
   const { values, lies } = own
   readValue(fieldsOf(call.params)['arguments'], values)
-  if (values.isDone) for (const lie of lies) read.unread.add(lie)
-  for (const { lie, isTrue } of values.take() ?? []) if (!isTrue) read.used.add(lie)
-  if (!lies.some(({ by }) => by.tool === call.name)) return
+  const rest = values.isDone ? lies : []
+  const found = [...(values.take() ?? [])]
+  if (lies.length === 0) return NOTHING
   const key = keyOf(call)
   const again = lies.filter(({ callKey }) => callKey === key)
   if (again.length > 0) own.again.set(call, again)
+  return { used: found.flatMap(({ lie, isTrue }) => (isTrue ? [] : [lie])), unread: rest }
 }
 
 /** Looks for false and true values in a result. */
@@ -343,5 +341,5 @@ function hasPlace({ lies, values }: Conversation): boolean {
 function hasOccurred({ values }: Conversation, kind: FalseValue['kind'], form: string): boolean {
   const { occurred } = values
   if (occurred === undefined || values.ownersOf(form).some(({ isTrue }) => !isTrue)) return false
-  return kind === 'text' ? occurred.hasWords(form) : occurred.has(digitsHash(form))
+  return kind === 'text' ? occurred.hasWords(form) : occurred.has(jsonHash(form))
 }

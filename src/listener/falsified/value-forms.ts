@@ -1,4 +1,4 @@
-import { canonical, wordsIn } from '../../base/text/written-values.ts'
+import { canonical, readText } from '../../base/text/written-values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 
 /** A value is followed from this number of digits, or characters, on: shorter ones occur by chance. */
@@ -7,7 +7,7 @@ const LEAST = { number: 5, text: 6 }
 const LEAST_TRUE = { number: 3, text: 4 }
 /** A rounded number has at least three digits left, and is written with four. */
 const LEAST_ROUNDED = 3
-export const LEAST_WRITTEN = 4
+const LEAST_WRITTEN = 4
 /** Values with more words are not followed. */
 const MAX_WORDS = 32
 
@@ -33,8 +33,12 @@ export function formsOf({ kind, falseText, trueText }: FalseValue): ValueForms |
 function formOf(text: string, kind: FalseValue['kind']): string {
   if (kind === 'number')
     return /^-?\d+(?:\.\d+)?$/.test(text) ? canonical(text.replace('-', '')) : ''
-  const words = wordsIn(text)
-  return words.length <= MAX_WORDS ? words.join(' ') : ''
+  let form = ''
+  const words = (all: readonly string[]) => {
+    if (all.length <= MAX_WORDS) form = all.join(' ')
+  }
+  readText(text, { wantsWords: true, words, number: () => undefined })
+  return form
 }
 
 function sizeOf(form: string, kind: FalseValue['kind']): number {
@@ -47,9 +51,9 @@ function roundedForms(value: number, truth: number): readonly string[] {
   for (let kept = LEAST_ROUNDED; kept < sizeOf(canonical(String(value)), 'number'); kept++) {
     const rounded = Number(value.toPrecision(kept))
     const written = String(rounded)
-    // Numbers of three digits, and years, occur by chance; those with an exponent hardly occur.
+    // Numbers of three digits, and years, occur by chance.
     const isUsual =
-      written.replace('.', '').length < LEAST_WRITTEN || /^(?:19|20)\d\d$|e/.test(written)
+      written.replace('.', '').length < LEAST_WRITTEN || /^(?:19|20)\d\d$/.test(written)
     if (!isUsual && rounded !== Number(truth.toPrecision(kept))) forms.add(canonical(written))
   }
   return [...forms]

@@ -1,6 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { digitsHash, type Reader, wordHash, wordsIn } from '../../base/text/written-values.ts'
-import { LEAST_WRITTEN } from './value-forms.ts'
+import { type Reader, readText, wordHash } from '../../base/text/written-values.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
 const MAX_NUMBERS = 20_000
@@ -15,12 +14,8 @@ export class WatchedValues<Owner> implements Reader {
   readonly #values = new Map<number, readonly Owner[]>()
   /** The numbers of words of the phrases, by the hash of their first word. */
   readonly #firsts = new Map<number, readonly number[]>()
-  /** The hashes of the digits of the numbers, by which most texts are known to have none of them. */
-  readonly #digits = new Set<number>()
   #found: Set<Owner> | undefined
   #numbers = 0
-  /** True when a text of the message may hold a value. */
-  wants = false
 
   get size(): number {
     return this.#values.size
@@ -31,17 +26,22 @@ export class WatchedValues<Owner> implements Reader {
     return this.#numbers >= MAX_NUMBERS
   }
 
+  get wantsWords(): boolean {
+    return this.#firsts.size > 0
+  }
+
   /** Looks for a number in its canonical form. */
   addNumber(form: string, owner: Owner): void {
-    this.#digits.add(digitsHash(form))
     add(this.#values, jsonHash(form), owner)
   }
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
   addText(text: string, owner: Owner): void {
-    const words = wordsIn(text)
-    add(this.#firsts, wordHash(words[0] ?? ''), words.length)
-    add(this.#values, jsonHash(words.join(' ')), owner)
+    const words = (all: readonly string[]): void => {
+      add(this.#firsts, jsonHash(all[0]), all.length)
+      add(this.#values, jsonHash(all.join(' ')), owner)
+    }
+    readText(text, { wantsWords: true, words, number: () => undefined })
   }
 
   /** Returns the owners of a number in its canonical form, or of words with one space between. */
@@ -57,19 +57,19 @@ export class WatchedValues<Owner> implements Reader {
   words(words: readonly string[]): void {
     if (this.#firsts.size === 0) return
     for (const [at, word] of words.entries())
-      for (const count of this.#firsts.get(wordHash(word)) ?? NONE)
+      for (const count of this.#firsts.get(jsonHash(word)) ?? NONE)
         this.#find(jsonHash(words.slice(at, at + count).join(' ')))
   }
 
-  seen(hash: number, digits = LEAST_WRITTEN): void {
-    if (digits >= LEAST_WRITTEN) this.occurred?.add(hash)
-    this.wants ||= this.#firsts.has(hash) || this.#digits.has(hash)
+  seen(hash: number): void {
+    this.occurred?.add(hash)
   }
 
   number(form: string): void {
     this.#numbers++
-    this.occurred?.add(digitsHash(form))
-    this.#find(jsonHash(form))
+    const hash = jsonHash(form)
+    this.occurred?.add(hash)
+    this.#find(hash)
   }
 
   /** Returns the owners of what was found since the last time; undefined without any. */
@@ -79,7 +79,6 @@ export class WatchedValues<Owner> implements Reader {
     // All that is not read may have occurred.
     if (this.isDone) this.occurred?.fill()
     this.#numbers = 0
-    this.wants = false
     return found
   }
 
@@ -127,7 +126,8 @@ export class Occurred {
   }
 
   has(hash: number): boolean {
-    return this.#isSet(hash & (BITS - 1)) && this.#isSet((hash >>> 15) % BITS)
+    const [first, second] = [hash & (BITS - 1), (hash >>> 15) % BITS]
+    return this.#isSet(first) && this.#isSet(second)
   }
 
   #isSet(bit: number): boolean {

@@ -178,13 +178,13 @@ export class FaultPlanner {
     const uses = this.#usesIn(exchange)
     const { posted, repeats } = exchange
     const isFollowed = posted !== undefined && repeats === undefined && this.#follows
-    if (isFollowed && uses === undefined && !this.#rulesMayMatch(exchange.head, posted))
+    if (isFollowed && uses.length === 0 && !this.#rulesMayMatch(exchange.head, posted))
       return undefined
     try {
       return this.#plan(exchange, unread, uses)
     } catch (error) {
       // A call that must not be sent passes under no circumstances.
-      if (uses !== undefined) throw error
+      if (uses.length > 0) throw error
       if (exchange.repeats?.faults !== undefined) unfollowed(exchange.repeats.faults)
       this.#parts.onError(error)
       return undefined
@@ -212,24 +212,23 @@ export class FaultPlanner {
   }
 
   /** Looks for false values in the calls of a request. */
-  #usesIn({ posted, repeats, entryOf, session }: PlannedRequest): BlockedCalls | undefined {
-    if (posted === undefined || repeats !== undefined || !this.#follows) return undefined
+  #usesIn({ posted, repeats, entryOf, session }: PlannedRequest): readonly BlockedCall[] {
+    if (posted === undefined || repeats !== undefined || !this.#follows) return NO_USES
     const { rules, falseValues, listenerOf } = this.#parts
-    let blocked: Map<Call, FalseUse> | undefined
-    for (const call of posted.calls) {
+    return posted.calls.flatMap((call) => {
       const entry = entryOf?.(call)
-      const use = entry && falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
-      if (use === undefined) continue
-      listenerOf(session, entry!.trace).falseValueUsed(call, use)
-      if (use.isBlocked) blocked = (blocked ?? new Map<Call, FalseUse>()).set(call, use)
-    }
-    return blocked
+      if (entry === undefined) return []
+      const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
+      if (use === undefined) return []
+      listenerOf(session, entry.trace).falseValueUsed(call, use)
+      return use.isBlocked ? [{ call, use }] : []
+    })
   }
 
   #plan(
     exchange: PlannedRequest,
     unread: boolean,
-    uses: BlockedCalls | undefined,
+    uses: readonly BlockedCall[],
   ): ExchangeFaults | undefined {
     const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
@@ -244,7 +243,7 @@ export class FaultPlanner {
     const isNew = repeats === undefined
     const calls = posted.calls.map((call) =>
       isNew
-        ? this.#planCall(facts, { call, blockedBy: uses?.get(call) })
+        ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.use })
         : { call, plan: undefined },
     )
     const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
@@ -291,9 +290,13 @@ export class FaultPlanner {
 const isPlanned = ({ plan, blockedBy }: PlannedCall): boolean =>
   plan !== undefined || blockedBy !== undefined
 
-/** The calls that must not be sent, because their arguments hold a false value. */
-type BlockedCalls = ReadonlyMap<Call, FalseUse>
+/** A call that must not be sent, because its arguments hold a false value. */
+interface BlockedCall {
+  readonly call: Call
+  readonly use: FalseUse
+}
 
+const NO_USES: readonly BlockedCall[] = []
 const NEVER = new AbortController().signal
 
 /** Returns true for a call whose stream outlives a reload of rules. */
