@@ -1,8 +1,8 @@
 {{/* Fails for values that the schema cannot reject, or not clearly. */}}
 {{- define "squall.check" -}}
-{{- $names := list -}}
+{{- $names := ternary (list (include "squall.fullname" .)) list (eq .Values.mode "sidecar") -}}
 {{- range .Values.gateways -}}
-{{- if has .name (append $names (include "squall.fullname" $)) -}}
+{{- if has .name $names -}}
 {{- fail (printf "gateways: the name %s is taken: Deployments and Services of a namespace need different names" .name) -}}
 {{- end -}}
 {{- $names = append $names .name -}}

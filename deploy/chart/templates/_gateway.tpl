@@ -64,10 +64,18 @@ squall.dev/gateway: {{ .name }}
 
 {{/* The share of the memory limit for the heap, in MiB: as in sidecars, 60 %. */}}
 {{- define "squall.gatewayHeap" -}}
-{{- $limit := dig "limits" "memory" "" (include "squall.gatewayResources" . | fromYaml) | toString -}}
+{{- $memory := dig "limits" "memory" "" (include "squall.gatewayResources" . | fromYaml) -}}
+{{- $limit := kindIs "string" $memory | ternary $memory ($memory | int64 | toString) -}}
 {{- if $limit -}}
 {{- $units := dict "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
 {{- $unit := get $units (regexFind "[a-zA-Z]+$" $limit) | default 1 -}}
 {{- divf (mulf (regexFind "^[0-9.]+" $limit) $unit 0.6) 1048576 | floor | int -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The ConfigMaps with rules that the chart knows, as JSON. */}}
+{{- define "squall.rulesNames" -}}
+{{- $names := list .Values.sidecar.rules -}}
+{{- range .Values.gateways -}}{{- with .rules -}}{{- $names = append $names . -}}{{- end -}}{{- end -}}
+{{- $names | uniq | toJson -}}
 {{- end -}}
