@@ -4,9 +4,9 @@ import * as Type from 'typebox'
 import { defineFault, type FaultContext, type Output } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { call, callMessage, metricOf, RawClient, startSidecar, toolCall } from '../support/wire.ts'
-import { jsonApp, resultText } from './apps.ts'
+import { resultText } from './apps.ts'
 import { ECHO, oneFault, REPLACED } from './one-fault.ts'
-import { bodyApp } from './responding-app.ts'
+import { bodyApp, responseText } from './responding-app.ts'
 
 const opened = closers()
 const MIB = 2 ** 20
@@ -24,23 +24,28 @@ function output(change: (ctx: FaultContext, body: AsyncIterable<Uint8Array>) => 
   }).create({})
 }
 
-it('a client that closes behind the last byte has the whole response of the upstream', async () => {
-  const endsLate = output(async function* (ctx, body) {
-    ctx.injected()
-    yield* body
-    await ctx.sleep(3_600_000)
-  })
-  const stage = opened(
-    await startSidecar({ rules: [REPLACED], faults: [endsLate], upstream: jsonApp }),
-  )
-  const client = await RawClient.connect(stage.port)
-  await client.send(toolCall(1), 'POST')
-  await client.sees(resultText(1))
-  client.close()
-  await stage.settled()
-  const labels = { tool: 'echo', outcome: 'ok', origin: 'real' }
-  expect(metricOf(await stage.metrics(), 'squall_calls_total', labels)).toBe(1)
-})
+it.each([
+  ['ok', { content: [{ type: 'text', text: 'fine' }] }],
+  ['tool_error', { content: [{ type: 'text', text: 'no' }], isError: true }],
+])(
+  'a client that closes behind the last byte has the %s of the upstream',
+  async (outcome, result) => {
+    const endsLate = output(async function* (ctx, body) {
+      ctx.injected()
+      yield* body
+      await ctx.sleep(3_600_000)
+    })
+    const upstream = bodyApp(JSON.stringify(result))
+    const stage = opened(await startSidecar({ rules: [REPLACED], faults: [endsLate], upstream }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await client.sees(responseText(JSON.stringify(result)))
+    client.close()
+    await stage.settled()
+    const labels = { tool: 'echo', outcome, origin: 'real' }
+    expect(metricOf(await stage.metrics(), 'squall_calls_total', labels)).toBe(1)
+  },
+)
 
 it('a client that leaves while a fault sends slowly leaves because of it', async () => {
   let sent = 0

@@ -27,3 +27,19 @@ it('pauses once in each period until the rule ends', () => {
   expect([1_900, 1_950].map(next)).toEqual([1_950, Infinity])
   expect(nextEnd({ cycle: { period: 400, lasting: 400 } }, 0, 900)).toBe(Infinity)
 })
+
+it('wakes the faults of a rule whose pause is over before the timer fires', async () => {
+  const times = [0, 12]
+  const wakes = new EventEmitter()
+  const selection = { inPod: true, cycle: { period: 11, lasting: 10 } }
+  const rules = {
+    clock: () => (times.length > 1 ? times.shift()! : times[0]!),
+    ruleSet: { rules: [{ name: 'often', enabled: true, selection }] },
+    states: { of: () => ({ since: 0, wake: () => void wakes.emit('wake') }) },
+  } as unknown as ActiveRules
+  const ends = new RuleEnds(rules, () => undefined)
+  const woken = once(wakes, 'wake')
+  ends.follow()
+  await woken
+  ends.close()
+})
