@@ -15,7 +15,7 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12708 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6087 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16983 },
+  { name: 'listener', directories: ['src/listener'], budget: 16979 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2803 },
   { name: 'cli', directories: ['src/cli'], budget: 3132 },

@@ -7,7 +7,6 @@ import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import { hasChanged, isExecuted, originOfCall } from './faults/call-outcome.ts'
-import { NO_RESPONSE } from './faults/call-state.ts'
 
 /** Explains an error, for samples of errors. */
 export interface Explained extends ErrorText {
@@ -16,6 +15,8 @@ export interface Explained extends ErrorText {
 }
 
 const NO_FAULTS: readonly FaultEffect[] = []
+
+const NO_RESPONSE: ReadonlySet<Outcome> = new Set(['reset', 'incomplete', 'timeout', 'abandoned'])
 
 /** Calls that stay open until the client leaves: their duration is not measured. */
 const LONG_LIVED = new Set(['subscriptions/listen'])

@@ -49,7 +49,7 @@ async function meets(pod: RuledSquall, wanted: string): Promise<void> {
 it.each(['fast', 'standard'])(
   'new connections get ECONNREFUSED for the time, and open ones continue, with %s',
   async (engine) => {
-    const { pod, port } = await start(refusing('900ms'), '--engine', engine)
+    const { pod, port } = await start(refusing('2s'), '--engine', engine)
     const { squall } = pod
     const client = await RawClient.connect(port)
     await client.send(toolCall(1, 'shut'), 'POST')

@@ -99,13 +99,8 @@ export function move(own: CallProgress, by: keyof typeof TRANSITIONS): void {
   own.state = TRANSITIONS[by][own.state]
 }
 
-/** The outcomes of calls without a whole response. */
-export const NO_RESPONSE: ReadonlySet<Outcome> = new Set([
-  'reset',
-  'incomplete',
-  'timeout',
-  'abandoned',
-])
+/** The outcomes of calls with a whole response. */
+const RESPONDED: ReadonlySet<Outcome> = new Set(['ok', 'tool_error', 'rpc_error', 'http_error'])
 
 /**
  * Returns the origin of the call's outcome, also of one that would end now. The fault causes the
@@ -114,7 +109,7 @@ export const NO_RESPONSE: ReadonlySet<Outcome> = new Set([
  */
 export function originOf({ state, edits, holders }: CallProgress, outcome?: Outcome): Origin {
   const isChanged = state !== 'open' && state !== 'responded'
-  const isHeld = holders > 0 && (outcome === undefined || NO_RESPONSE.has(outcome))
+  const isHeld = holders > 0 && (outcome === undefined || !RESPONDED.has(outcome))
   return isChanged || edits.length > 0 || isHeld ? 'injected' : 'real'
 }
 
