@@ -13,7 +13,7 @@ const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8984 },
   { name: 'filters', directories: ['src/filters'], budget: 6976 },
   { name: 'rules', directories: ['src/rules'], budget: 12708 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6087 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6101 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
   { name: 'listener', directories: ['src/listener'], budget: 16979 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },

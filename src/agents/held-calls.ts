@@ -58,8 +58,11 @@ export class HeldCalls {
     const caller = known ?? keys.callerKey(facts.caller)
     const trace = isTraced ? this.#traceOf(`${caller} ${key.key}`, now) : undefined
     if (trace?.isSharedBy(call.method) === true) {
-      for (const step of trace.steps.splice(0))
-        this.#run(step, { kind: key.kind, key: inOnePiece(key.key) })
+      const steps = trace.steps.splice(0)
+      if (steps.length > 0) {
+        const ofTrace = { kind: key.kind, key: inOnePiece(key.key) }
+        for (const step of steps) this.#run(step, ofTrace)
+      }
       return key
     }
     if (trace === undefined && !this.#queues.has(caller)) return key

@@ -3,10 +3,21 @@ export const REDACTED = '[redacted]'
 const MAX_DEPTH = 8
 // Bounds copies of values that refer to themselves.
 const MAX_VALUES = 2_000
-const WORDS =
-  'authorization cookie apikey token secret password passwd pwd passphrase credential privatekey accesskey'
 /** Parts of the names of secrets, without dashes and underscores. */
-export const SECRET_WORDS = WORDS.split(' ')
+export const SECRET_WORDS = [
+  'authorization',
+  'cookie',
+  'apikey',
+  'token',
+  'secret',
+  'password',
+  'passwd',
+  'pwd',
+  'passphrase',
+  'credential',
+  'privatekey',
+  'accesskey',
+] as const
 const MAX_KEY = 64
 // Remembers names, because log lines repeat the same few fields.
 const MAX_CHECKED = 1_000
