@@ -122,7 +122,13 @@ async function hasEnded(started: StartedServer): Promise<never> {
   const how = await started.ended
   if (started.isEnding) return NEVER
   printLast(started)
-  throw new Error(`the server has ended (${how}); start it alone to see why`)
+  const isTaken = started.lines.some((line) =>
+    /EADDRINUSE|address (?:is )?already in use/i.test(line),
+  )
+  const next = isTaken
+    ? 'another program has its port: end that, or choose a port with --port if the server reads PORT'
+    : 'start it alone to see why'
+  throw new Error(`the server has ended (${how}); ${next}`)
 }
 
 function printLast({ lines }: StartedServer): void {

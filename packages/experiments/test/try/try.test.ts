@@ -97,6 +97,19 @@ it('a server that prints nothing is found at its port, and its end is said', asy
   expect(code).toBe(1)
 })
 
+it('a server whose port is in use is started on another one', async () => {
+  const other = await startUpstream('scripted', ['ok'])
+  onTestFinished(() => other.close())
+  const command = ['--', ...HTTP_SERVER]
+  const { code, stderr } = await squallTry(command, { PORT: other.url.port }).finished()
+  expect(stderr).toContain('another program has its port: end that, or choose a port with --port')
+  expect(code).toBe(1)
+  const program = squallTry(['--json', '--port', `${await freePort()}`, ...command])
+  expect(await shown(program)).toMatchObject({ transport: 'http', tool: 'search_docs' })
+  program.signal('SIGINT')
+  expect((await program.finished()).code).toBe(0)
+})
+
 it('a running server is reached at its URL', async () => {
   const tools = [{ name: 'bare', inputSchema: { type: 'object' } }]
   const server = await startUpstream('scripted', ['ok'], tools)
