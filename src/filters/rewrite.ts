@@ -134,9 +134,9 @@ function textEdits(
   return textsOf(result).flatMap(({ value, start, end }) => {
     let text = value
     for (const [from, to] of Object.entries(replace)) {
-      const places = text.split(from).length - 1
-      if (places * (to.length - from.length) > left) return []
-      text = text.replaceAll(from, () => to)
+      const pieces = text.split(from)
+      if ((pieces.length - 1) * (to.length - from.length) > left) return []
+      text = pieces.join(to)
     }
     text = prepend + text + append
     left -= Math.max(0, text.length - value.length)

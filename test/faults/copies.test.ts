@@ -15,6 +15,7 @@ import { closers } from '../support/closers.ts'
 import { PushApp } from './push-app.ts'
 import { resultText } from './apps.ts'
 import { REPLACED } from './one-fault.ts'
+import { stepsOf } from './thread-cpu.ts'
 
 const opened = closers()
 
@@ -95,6 +96,18 @@ it('sends so many more, each with an id that no other has, and drops what is ans
   expect(stage.injected).toHaveLength(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['real'])
+})
+
+it('serves other events between the copies of a large call', async () => {
+  const count = 60
+  const stage = await start([copies(count)])
+  const text = TEXT.replace('"big"', `"text":"${'\\u0041'.repeat(500_000)}","big"`)
+  const sent = async () => {
+    await call(stage, text)
+    await stage.received(count + 1)
+  }
+  // Milliseconds of CPU, which other load does not lengthen. All copies at once took 1.3 s.
+  expect((await stepsOf(sent())).most).toBeLessThan(500)
 })
 
 it('leaves the spacing between them, the call itself first', async () => {

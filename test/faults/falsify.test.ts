@@ -14,6 +14,7 @@ import { ruleStage } from '../support/wire/rules.ts'
 import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 import { bodyApp, responseText, streamApp, streamOf } from './responding-app.ts'
+import { stepsOf } from './thread-cpu.ts'
 
 const opened = closers()
 const TASKS = {
@@ -211,3 +212,16 @@ it('remembers nothing of a response whose client left before it was there', asyn
 function ignore(): void {
   // Only errors matter here.
 }
+
+it('serves other events while it searches a long text for a number', async () => {
+  const text = JSON.stringify('12345678 '.repeat(400_000))
+  const result = `{"content":[{"type":"text","text":${text}}]}`
+  const stage = opened(
+    await startSidecar({ rules: [oneFault('falsify: { number: {} }')], upstream: bodyApp(result) }),
+  )
+  const got = call(stage, callMessage(1))
+  // Milliseconds of CPU, which other load does not lengthen. A search for all copies took 1.4 s.
+  expect((await stepsOf(got)).most).toBeLessThan(500)
+  expect((await got).text).toBe(responseText(result))
+  expect(stage.notApplicable).toMatchObject([{ reason: 'no_plausible_change' }])
+})

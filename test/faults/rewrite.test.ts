@@ -5,6 +5,7 @@ import { closers } from '../support/closers.ts'
 import { whenAsked } from './apps.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
+import { stepsOf } from './thread-cpu.ts'
 
 const opened = closers()
 const RESULT =
@@ -161,4 +162,15 @@ it('changes any value of a response: a version, a capability, an error', async (
     { effect: 'remove /result/capabilities/tools, set /result/protocolVersion' },
     { effect: 'set /error/code' },
   ])
+})
+
+it('replaces millions of occurrences in a text soon', async () => {
+  const resultOf = (word: string) =>
+    `{"content":[{"type":"text","text":"${word.repeat(3_000_000)}"}]}`
+  const replace = 'rewrite: { text: { replace: { a: b, b: c, c: d, d: e, e: f } } }'
+  const stage = await start(replace, bodyApp(resultOf('a')))
+  const got = call(stage, callMessage(1))
+  // Milliseconds of CPU, which other load does not lengthen. One call for each took 1.8 s.
+  expect((await stepsOf(got)).most).toBeLessThan(800)
+  expect((await got).text === responseText(resultOf('f'))).toBe(true)
 })

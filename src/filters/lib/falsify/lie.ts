@@ -99,7 +99,12 @@ export async function findLie(
     if (attempts.length > 0 && ++tries >= MAX_TRIES) return undefined
   }
   if (at !== undefined || parts.length > 0) return undefined
-  return proseSwaps(kind, view, ctx).flatMap((swap) => lieOf(view, undefined, swap) ?? [])[0]
+  for (const swap of proseSwaps(kind, view, ctx)) {
+    const lie = lieOf(view, undefined, swap)
+    if (lie !== undefined) return lie
+    await ctx.nextLoop()
+  }
+  return undefined
 }
 
 /** Returns the items in an order that the seed determines. */

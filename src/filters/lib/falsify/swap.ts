@@ -1,5 +1,5 @@
 import { editsInString, type TextEdit } from '../../../base/json/json-edit.ts'
-import type { JsonNode } from '../../../base/json/json-node.ts'
+import type { JsonNode, JsonString } from '../../../base/json/json-node.ts'
 import { sameJson } from '../../../base/json/canonical-json.ts'
 import type { FalseValue } from '../../fault.ts'
 import {
@@ -15,6 +15,8 @@ import { type Leaf, type ResultView, rawOf } from './result-view.ts'
 
 /** Larger results are searched for the value only as it is written, without separators. */
 const MAX_SEARCHED = 16 * 1024
+/** A value with more occurrences in one text is left as it is: a search for all takes seconds. */
+const MAX_OCCURRENCES = 16 * 1024
 /** The least characters of a text that recognise it. */
 const ENOUGH_CHARS = 6
 
@@ -26,8 +28,8 @@ export interface Swap {
   readonly values: readonly FalseValue[]
   /** Returns the JSON of the false value for a copy of the true one; undefined for other values. */
   readonly json: (node: JsonNode, raw: string) => string | undefined
-  /** Returns the edits of a text that has the true value. */
-  readonly inText: (text: string, raw: boolean) => readonly TextEdit[]
+  /** Returns the edits of a text that has the true value; undefined when it has too many. */
+  readonly inText: (text: string, raw: boolean) => readonly TextEdit[] | undefined
 }
 
 /** Replaces a number, and keeps signs, separators and decimals. */
@@ -73,9 +75,11 @@ export function booleanSwap(from: boolean): Swap {
   }
 }
 
-function occurrences(text: string, from: string, to: string): readonly TextEdit[] {
+function occurrences(text: string, from: string, to: string): readonly TextEdit[] | undefined {
   const edits: TextEdit[] = []
+  let seen = 0
   for (let at = text.indexOf(from); at >= 0; at = text.indexOf(from, at + from.length)) {
+    if (++seen > MAX_OCCURRENCES) return undefined
     const end = at + from.length
     const isPart = /[\p{L}\p{N}_][-.]?$/u.test(text.slice(Math.max(0, at - 2), at))
     const goesOn = /^[-.]?[\p{L}\p{N}_]/u.test(text.slice(end, end + 2))
@@ -91,12 +95,12 @@ function occurrences(text: string, from: string, to: string): readonly TextEdit[
  */
 export function swapEdits(view: ResultView, of: Leaf | undefined, swap: Swap): readonly TextEdit[] {
   const raw = view.text.length > MAX_SEARCHED
-  const found = view.parts.flatMap(({ leaves }) =>
-    leaves.flatMap((leaf) => {
-      const edits = editsOf(leaf, swap, raw)
-      return edits.length === 0 ? [] : [{ leaf, edits }]
-    }),
-  )
+  const found: { readonly leaf: Leaf; readonly edits: readonly TextEdit[] }[] = []
+  for (const leaf of view.parts.flatMap(({ leaves }) => leaves)) {
+    const edits = editsOf(leaf, swap, raw)
+    if (edits === undefined) return []
+    if (edits.length > 0) found.push({ leaf, edits })
+  }
   const isMeant = ({ keys }: Leaf): boolean =>
     of === undefined || swap.isDistinct || sameJson(keys, of.keys)
   const copies = found.filter(({ leaf }) => isMeant(leaf))
@@ -105,7 +109,12 @@ export function swapEdits(view: ResultView, of: Leaf | undefined, swap: Swap): r
   // A short value may stand for anything among words, and in JSON that is laid out otherwise.
   const isUnsure = ({ leaf: { node, part } }: { readonly leaf: Leaf }): boolean =>
     !known.has(part) || (node.kind === 'string' && !sameText(of!.node, node.value))
-  const prose = view.prose.map((node) => ({ node, edits: swap.inText(node.value, raw) }))
+  const prose: { readonly node: JsonString; readonly edits: readonly TextEdit[] }[] = []
+  for (const node of view.prose) {
+    const edits = swap.inText(node.value, raw)
+    if (edits === undefined) return []
+    prose.push({ node, edits })
+  }
   const words = prose.flatMap(({ edits }) => edits).length
   if (others.some(isUnsure)) return []
   if (!swap.isDistinct && words > 0 && others.length + words > 1) return []
@@ -127,10 +136,11 @@ function sameText(node: JsonNode, text: string): boolean {
 }
 
 /** Returns the edits of one value; a text may have the value among other words. */
-function editsOf(leaf: Leaf, swap: Swap, raw: boolean): readonly TextEdit[] {
+function editsOf(leaf: Leaf, swap: Swap, raw: boolean): readonly TextEdit[] | undefined {
   const { node, part } = leaf
   const json = swap.json(node, rawOf(leaf))
   if (json !== undefined) return [{ start: node.start, end: node.end, text: json }]
   if (node.kind !== 'string') return []
-  return editsInString(part.text, node, swap.inText(node.value, raw))
+  const edits = swap.inText(node.value, raw)
+  return edits && editsInString(part.text, node, edits)
 }

@@ -1,4 +1,3 @@
-import { splice } from '../../../base/json/json-edit.ts'
 import { valueOf } from '../../../base/json/json-node.ts'
 import { readJson } from '../../../base/json/json-text.ts'
 import type { JsonRpcId } from '../../../mcp/call.ts'
@@ -9,12 +8,15 @@ export function idText(text: string): string | undefined {
   return id === undefined ? undefined : text.slice(id.start, id.end)
 }
 
+/** The texts before and after the id of a message; undefined when it has no id. */
+export function aroundId(text: string): readonly [string, string] | undefined {
+  const id = valueOf(readJson(text), 'id')
+  return id && [text.slice(0, id.start), text.slice(id.end)]
+}
+
 /** The text of a message with another id, and nothing else changed; undefined when it has no id. */
 export function withId(text: string, id: string): string | undefined {
-  const old = valueOf(readJson(text), 'id')
-  return old === undefined
-    ? undefined
-    : splice(text, [{ start: old.start, end: old.end, text: id }])
+  return aroundId(text)?.join(id)
 }
 
 export type WrongId = 'other' | 'type'

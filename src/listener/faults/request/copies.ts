@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { withId } from '../../../filters/lib/json/message-id.ts'
+import { aroundId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type ByteBudget } from '../../../base/byte-budget.ts'
+import { heavyWork } from '../../../base/event-loop.ts'
 import type { Upstream } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
@@ -92,15 +93,18 @@ async function sendOrder(
       // A response that arrived while the process stood still is read first.
       if (!responded.signal.aborted) await new Promise<void>(afterReads)
     }
+    const isCall = own.call?.kind === undefined
+    const around = isCall ? aroundId(text) : [text]
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
+      // Many copies of a large call would keep other calls waiting.
+      await heavyWork.wait(text.length)
       const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
       if (hasEnded) active.revoke('session_over')
       if (active.withdrawn.aborted || hasEnded) return
       // The fault takes effect with its first copy.
       active.settle()
-      const isCall = own.call?.kind === undefined
-      const copy = isCall ? withId(text, JSON.stringify(`${PREFIX}-${++made}`)) : text
+      const copy = around?.join(JSON.stringify(`${PREFIX}-${++made}`))
       if (copy === undefined) continue
       const more = active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
       const request = to.texts.alone(copy, more)
