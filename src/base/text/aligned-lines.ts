@@ -3,7 +3,9 @@ export function alignedLines(
   rows: readonly (readonly string[])[],
   isNumber: (column: number) => boolean = () => false,
 ): readonly string[] {
-  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)))
+  const widths = rows[0]!.map((_, i) =>
+    rows.reduce((width, row) => Math.max(width, row[i]!.length), 0),
+  )
   const pad = (text: string, i: number): string =>
     isNumber(i) ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
   return rows.map((row) => row.map(pad).join('  ').trimEnd())

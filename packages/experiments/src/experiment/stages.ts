@@ -12,7 +12,7 @@ import { type Moment, measuredOf, runPhase } from './phase.ts'
 import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
-import { sidecarPoll } from './sidecar-admin.ts'
+import { sidecarPoll, unlessLost } from './sidecar-admin.ts'
 import { type Counts, type Killing, type SidecarState, sumOf } from './sidecars.ts'
 import { expectedText } from './experiment-tables.ts'
 import { isUnready } from './steady-phases.ts'
@@ -117,7 +117,8 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     counts = await sidecars.counts(names).catch(() => counts)
   const result = { ...phase.result, ...samplesOf(plan, stage, counts), restartMs }
   let end =
-    phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
+    (await unlessLost(context, phase.end)) ??
+    (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end === undefined ? stageWords(result) : end.why

@@ -30,11 +30,14 @@ export interface Control extends ControlRequest {
   readonly running: RunningExperiments
 }
 
-/** The result of a tool, and what the audit log keeps of it. */
+/**
+ * The result of a tool, and what the audit log keeps of it. A run has written its entry before this
+ * server may end with its client.
+ */
 export interface Outcome {
   readonly text: string
   readonly data: Readonly<Record<string, unknown>>
-  readonly entry?: Partial<AuditEntry>
+  readonly entry?: Partial<AuditEntry> | 'written'
 }
 
 /** The plan that a question to a person is about. */
@@ -134,7 +137,7 @@ async function respond(
     const result = await tool.run(args, call)
     if (isInputRequiredResult(result)) return result
     const { text, data, entry } = result
-    await call.audit({ outcome: 'done', ...entry })
+    if (entry !== 'written') await call.audit({ outcome: 'done', ...entry })
     // The structure has no members without a value.
     const structuredContent = JSON.parse(JSON.stringify(data)) as Record<string, unknown>
     return { content: [{ type: 'text', text: shortened(text, MAX_TEXT) }], structuredContent }

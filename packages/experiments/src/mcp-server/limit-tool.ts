@@ -93,8 +93,9 @@ export const FIND_LIMIT = defineTool({
       await call.audit({ outcome: 'started', ...about })
       const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: DEFAULTS.maxCalls }
       const access = { ...control.access, production: control.production, ...budget }
-      const result = await control.running.run({ id, target }, context.mcpReq.signal, (stop) =>
-        runSearch(access, search, {
+      const { signal } = context.mcpReq
+      const result = await control.running.run({ id, target }, signal, async (stop) => {
+        const found = await runSearch(access, search, {
           policy: checked.policy,
           stop,
           onProgress: progressOf(call) ?? (() => {}),
@@ -103,15 +104,18 @@ export const FIND_LIMIT = defineTool({
             const limits = await freezePolicy(control)
             await checkPlan(proposal.plan, { ...control, limits })
           },
-        }),
-      )
+        })
+        const { id: experiment, end } = found
+        await call.audit({ outcome: 'done', ...about, experiment, verdict: end.code })
+        return found
+      })
       return {
         text: plainText(searchText(result, search.variations)),
         data: {
           ...shaped(OUTPUT, { ...result, status: 'done', search: result.id, id: undefined }),
           points: result.points.map((point) => shaped(POINT, point)),
         },
-        entry: { ...about, experiment: result.id, verdict: result.end.code },
+        entry: 'written',
       }
     })
   },

@@ -190,9 +190,10 @@ async function runApproved(
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
       const entry = { ...about, experiment: result.id, verdict: result.verdict }
+      await call.audit({ outcome: 'done', ...entry })
       const outcome = { ...result, status: 'done', experiment: result.id }
       const data = { ...shaped(RUN_OUTPUT, outcome), ...show(result) }
-      return { text: noteLines(result).join('\n'), data, entry }
+      return { text: noteLines(result).join('\n'), data, entry: 'written' }
     })
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error

@@ -69,7 +69,7 @@ function headLines(
   if (abandoned > 0) {
     const by = tools.filter((tool) => tool.abandoned !== undefined)
     const names = by.map((tool) => `${tool.tool} ${integerText(tool.abandoned!)}`).join(', ')
-    const cut = `cut at the end, and counted nowhere else: ${integerText(abandoned)} (${names})`
+    const cut = `cut at the end, and counted ${run.complete ? 'by gates only' : 'nowhere else'}: ${integerText(abandoned)} (${names})`
     lines.push(paint('bad', oneLine(cut, 80)))
   }
   if (held.asked > 0) {

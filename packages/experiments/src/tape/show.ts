@@ -1,4 +1,4 @@
-import { foreign, integerText, latency, oneLine, plainJson } from '#base'
+import { canonicalJson, foreign, integerText, latency, oneLine, plainJson } from '#base'
 import { print } from '#cli'
 import type { TapeLine } from '#sidecar'
 import type { TAPE_DIFF, TAPE_SHOW } from '../commands/tape.ts'
@@ -77,7 +77,7 @@ async function shownCall(tape: Tape, call: TapedCall) {
     messages: responses.length,
     responseBytes: responses.reduce((sum, { length }) => sum + length, 0),
     ended: endText(await endOf(tape, call)),
-    params: oneLine(JSON.stringify(rest['arguments'] ?? rest), MAX_PARAMS),
+    params: oneLine(canonicalJson(rest['arguments'] ?? rest), MAX_PARAMS),
   }
 }
 

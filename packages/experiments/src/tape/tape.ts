@@ -221,10 +221,12 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
   const value = parsedJson(text)
   if (value === undefined) return 'it is not valid JSON'
   if (!isRecord(value)) return 'it is not an object'
-  const { at, exchange, from, status = 200, retryAfter = '', error } = value
+  const { at, exchange, from, id, status = 200, retryAfter = '', error } = value
   if (typeof at !== 'number' || typeof exchange !== 'number')
     return 'at or exchange is not a number'
   if (from !== 'client' && from !== 'server') return 'from is neither client nor server'
+  if (!['string', 'number', 'undefined'].includes(typeof id) && id !== null)
+    return 'id is neither a string nor a number'
   const wrong = TEXTS.find((name) => !['string', 'undefined'].includes(typeof value[name]))
   if (wrong !== undefined) return `${wrong} is not a string`
   // Both are written into the head of a response.

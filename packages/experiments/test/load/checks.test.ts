@@ -5,7 +5,7 @@ import { parseCalls } from '../../src/load/calls-file.ts'
 import { parseExpectation } from '../../src/load/expectation.ts'
 import { Histogram } from '../../src/load/results/histogram.ts'
 import { runLoad } from '../../src/load/run-load.ts'
-import type { SloVerdict } from '../../src/load/results/result.ts'
+import type { LoadResult, SloVerdict } from '../../src/load/results/result.ts'
 import { evaluateSlo, parseSlo } from '../../src/load/results/slo.ts'
 import { beyondText, marginText } from '../../src/report/margin-text.ts'
 import { closeAll } from './closing.ts'
@@ -124,6 +124,22 @@ test('gates are judged by what was measured, and what was not measured does not 
     { measured: null, ok: false, margin: null },
     { measured: null, ok: false, margin: null },
   ])
+})
+
+test('a gate fails that calls cut at the end would fail as timeouts', () => {
+  const histogram = new Histogram()
+  for (let call = 0; call < 90; call++) histogram.add(5)
+  const ok = { ...noCounts(), tasks: 45, calls: 90, responded: 90, correct: 90, success: 90 }
+  const judged = { counts: ok, indicators: indicatorsOf(ok), latency: histogram.latency() }
+  const gates = ['success>89%', 'success>90%', 'p50<6ms', 'p95<50s', 'p95<61s', 'blast<10%']
+  const verdicts = (complete: boolean): boolean[] => {
+    const options = { fanOut: 2, timeoutMs: 60_000 }
+    const arrivals = { started: 100, abandoned: 10 } as LoadResult['arrivals']
+    const run = { complete, options } as unknown as LoadResult['run']
+    return evaluateSlo(gates.map(parseSlo), judged, { run, arrivals }).map((gate) => gate.ok)
+  }
+  expect(verdicts(true)).toEqual([true, false, true, false, true, false])
+  expect(verdicts(false)).toEqual([true, true, true, true, true, true])
 })
 
 /** Returns the gate of 100 calls with these latencies, of which `failed` have an error. */

@@ -82,3 +82,24 @@ test('messages are bounded in number and length, and looked at once a second', (
   expect(samples.map(({ message }) => message.split(' ')[0])).toEqual(['19', '18', '17'])
   for (const { message } of samples) expect(message.length).toBeLessThanOrEqual(201)
 })
+
+test.each(['lean', 'sdk-v1', 'sdk-v2'] as const)(
+  'headers and the query of the target that a server repeats are hidden, client %s',
+  async (client) => {
+    const rules = `rules:
+  - name: repeats
+    match: { tool: work }
+    faults: [abort: { toolError: 'no row for k1-blue-7 or abc-def in /mcp?key=green-1' }]
+`
+    ruled = await startSquall({ rules, upstream: scriptedListener(() => 'ok') })
+    const result = await load({
+      url: new URL(`http://127.0.0.1:${ruled.squall.port}/mcp?key=green-1`),
+      client,
+      headers: { 'x-key': 'k1-blue-7', authorization: 'Custom abc-def' },
+      work: { tools: ['work'] },
+      pace: { clients: 1, tasks: 3 },
+    })
+    const { message } = errorOf(result, 'injected').samples![0]!
+    expect(message).toBe('no row for [redacted] or [redacted] in /mcp?[redacted]')
+  },
+)

@@ -4,6 +4,8 @@
  * the server busy for so long.
  */
 import { afterEach, expect, test } from 'vitest'
+import { mergeResults } from '../../src/load/results/merge-results.ts'
+import { parseSlo } from '../../src/load/results/slo.ts'
 import { progressLine } from '../../src/load/load-progress.ts'
 import type { RunningLoad } from '../../src/load/run-load.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
@@ -26,6 +28,7 @@ test.each([
     url: server.url,
     work,
     pace: { clients: 2, durationMs: 300, gracefulStopMs: 2_000, ...pace },
+    checks: { slo: ['success>99.99%', 'success>10%', 'max<1s', 'p50<1s'].map(parseSlo) },
   })
   expect(performance.now() - began).toBeLessThan(20_000)
   // It ran for the requested time, and reports what it does not know.
@@ -35,6 +38,12 @@ test.each([
   expect(result.tools).toMatchObject([{ tool: 'work', abandoned: 1 }])
   expect(result.errors).toEqual([])
   expect(result.counts).toMatchObject({ failedTasks: 0, success: result.counts.calls })
+  // Gates do not pass on what the load does not know.
+  const passed = [false, true, false, true]
+  expect(result.slo.map(({ ok }) => ok)).toEqual(passed)
+  expect(mergeResults([result]).slo.map(({ ok }) => ok)).toEqual(passed)
+  const total = result.counts.calls + 1
+  expect(result.slo[0]!.margin?.counted).toMatchObject({ total, beyond: 1 })
 })
 
 test('calls that end within the graceful stop count like all others', async () => {

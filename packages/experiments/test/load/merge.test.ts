@@ -60,7 +60,8 @@ test('the parts of a load together are the whole, and their results merge into o
     ['success>99%', false],
   ])
   // A merged result merges with other loads.
-  expect(mergeResults([merged, merged]).run.mergedFrom).toBe(6)
+  const other = { ...merged, run: { ...merged.run, seed: 2 } }
+  expect(mergeResults([merged, other]).run.mergedFrom).toBe(6)
   const [one, two, three] = parts as [LoadResult, LoadResult, LoadResult]
   for (const wrong of [[one], [one, two], [one, two, two], [one, two, three, merged]]) {
     expect(() => mergeResults(wrong)).toThrow(
@@ -97,4 +98,11 @@ test('runs that are years apart merge into a line of bounded length', async () =
   const [one, two] = (await shards(2, 4)) as [LoadResult, LoadResult]
   const later = { ...two, run: { ...two.run, startedAt: '2039-01-01T00:00:00.000Z' } }
   expect(mergeResults([one, later]).timeline.points.length).toBeLessThanOrEqual(3600)
+})
+
+test('a result that is given twice is rejected', async () => {
+  const server = open(await startUpstream('scripted', () => 'ok'))
+  const result = await load({ url: server.url, pace: { clients: 1, tasks: 3 } })
+  const again = parseResult(JSON.stringify(result), 'again.json')
+  expect(() => mergeResults([result, again])).toThrow('two files have the same result')
 })

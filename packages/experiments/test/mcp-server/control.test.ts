@@ -103,6 +103,19 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
   })
 })
 
+it('logs the end of a run whose client has left', async () => {
+  const agent = await agentOf({ approval: 'none' })
+  const asked = await proposed(agent, { hold: '1m' })
+  agent.call('run_experiment', asked).catch(() => 'left')
+  await armed()
+  await agent.close()
+  await eventually(async () => ((await stage.rules()) === BEFORE ? undefined : 'not restored'))
+  await eventually(async () => {
+    const ended = (await audited()).find(({ verdict }) => verdict === 'inconclusive')
+    return ended?.['digest'] === asked.digest ? undefined : 'not logged'
+  })
+})
+
 it.each(['steadyState', 'abortOn', 'expect'])(
   'a plan may not request a URL in %s that nobody has opened',
   async (section) => {

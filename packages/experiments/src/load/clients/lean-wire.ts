@@ -6,6 +6,7 @@ import { openHeldStream } from './held-stream.ts'
 import { limitCall } from './call-limit.ts'
 import { type CallBounds, type CallResponse, type HeldStream, TASK_HEADER } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
+import { secretHider } from './own-secrets.ts'
 import { markersOf } from './markers.ts'
 import { readResponse } from './read-response.ts'
 
@@ -32,6 +33,7 @@ export class LeanWire {
   readonly #agent: Agent
   readonly #url: URL
   readonly #headers: Readonly<Record<string, string>>
+  readonly #hidden: ReturnType<typeof secretHider>
   readonly clientInfo: { readonly name: string; readonly version: string }
   #id: number
 
@@ -47,6 +49,7 @@ export class LeanWire {
     })
     this.#url = url
     this.#headers = headers
+    this.#hidden = secretHider(target)
     this.clientInfo = { name: NAME, version }
   }
 
@@ -65,7 +68,7 @@ export class LeanWire {
       headers = response.headers
       const read = await readResponse(response, id)
       const session = response.headers['mcp-session-id']
-      return { ...read, id, ...(typeof session === 'string' && { session }) }
+      return { ...this.#hidden(read), id, ...(typeof session === 'string' && { session }) }
     } catch (error) {
       const markers = markersOf(headers?.['x-squall-fault'])
       const seen = { late: limit.late, headSeen: headers !== undefined, markers }

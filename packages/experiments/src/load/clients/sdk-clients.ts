@@ -5,6 +5,7 @@ import type { LoadTarget } from '../load-options.ts'
 import { isRecord } from '#base'
 import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
+import { secretHider } from './own-secrets.ts'
 import { toolResponse } from './read-response.ts'
 import { LoadError } from '../load-error.ts'
 import type { ClientKind } from '../results/result.ts'
@@ -65,11 +66,12 @@ async function openSdkClient<
   const markerFetch = createMarkerFetch()
   const transport = new Transport(url, { fetch: markerFetch.fetch, requestInit: { headers } })
   await client.connect(transport)
+  const hidden = secretHider({ url, headers })
   return {
-    call: (name, args, bounds) => {
+    call: async (name, args, bounds) => {
       const _meta = bounds.traceparent === undefined ? {} : { traceparent: bounds.traceparent }
       const params = { name, arguments: args, _meta }
-      return sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
+      return hidden(await sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds))
     },
     hold: (signal) => {
       const { sessionId } = transport

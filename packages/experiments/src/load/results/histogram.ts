@@ -24,13 +24,13 @@ export class Histogram {
     return this.#count
   }
 
-  /** Adds a latency in milliseconds. */
-  add(ms: number): void {
+  /** Adds calls with a latency in milliseconds. */
+  add(ms: number, calls = 1): void {
     const value = Math.min(MAX_VALUE, Math.max(0, Math.round(ms * 1000)))
     const bucket = bucketOf(value)
-    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1)
-    this.#count++
-    this.#sum += value
+    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + calls)
+    this.#count += calls
+    this.#sum += value * calls
     if (value < this.#min) this.#min = value
     if (value > this.#max) this.#max = value
   }

@@ -219,7 +219,7 @@ export const RESULT_SCHEMA = objectOf({
     dropped: count,
     /** Started more than 50 ms late; the latency counts from the planned time. */
     late: count,
-    /** Cut at the end of the run, counted nowhere else. */
+    /** Cut at the end of the run; only gates count them. */
     abandoned: count,
     /** Not sent because the task would have missed its deadline. */
     skipped: count,
@@ -231,7 +231,7 @@ export const RESULT_SCHEMA = objectOf({
       tool: text,
       /** `ok` is responded, correct and in time. */
       ...counts(TOOL_COUNTS),
-      /** Calls cut at the end of the run, counted nowhere else; absent without any. */
+      /** Calls cut at the end of the run; only gates count them. Absent without any. */
       abandoned: maybe(count),
       /** The errors of failed calls, after their retries. */
       errors,

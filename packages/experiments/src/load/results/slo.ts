@@ -1,5 +1,5 @@
 import { readDuration, readPercent } from '#base'
-import type { Indicators } from '../../indicators/indicators.ts'
+import { type Indicators, indicatorsOf } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Verdict } from '#sidecar'
@@ -155,14 +155,47 @@ export function limitGate(name: string, limit: number): SloGate {
   return { text, metric, operator, limit: unit === 'share' ? limit / 100 : limit }
 }
 
-/** Evaluates each gate. A gate without a measurement fails. */
-export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
+/**
+ * Evaluates each gate. A gate without a measurement fails, and one that fails if the calls that a
+ * load cut at its end had timed out: a server that hangs passes no gate.
+ */
+export function evaluateSlo(
+  gates: readonly SloGate[],
+  measurements: Measurements,
+  load?: Pick<LoadResult, 'run' | 'arrivals'>,
+): SloVerdict[] {
+  const isCut = load !== undefined && load.run.complete && load.arrivals.abandoned > 0
+  const timedOut = isCut ? withTimeouts(measurements, load) : measurements
   return gates.map((gate) => {
-    const measured = gate.metric.of(measurements)
-    const ok = measured !== null && passes(measured, gate.operator, gate.limit)
-    const margin = measured === null ? null : gateMargin(gate, measured, measurements)
-    return { gate: gate.text, limit: gate.limit, measured, ok, margin }
+    const verdict = evaluated(gate, measurements)
+    const other = isCut && verdict.ok ? evaluated(gate, timedOut) : verdict
+    return other.ok ? verdict : other
   })
+}
+
+function evaluated(gate: SloGate, measurements: Measurements): SloVerdict {
+  const measured = gate.metric.of(measurements)
+  const ok = measured !== null && passes(measured, gate.operator, gate.limit)
+  const margin = measured === null ? null : gateMargin(gate, measured, measurements)
+  return { gate: gate.text, limit: gate.limit, measured, ok, margin }
+}
+
+/** Counts the calls that were cut as timeouts, and their tasks as failed. */
+function withTimeouts(
+  measured: Measurements,
+  { run: { options }, arrivals: { started, abandoned } }: Pick<LoadResult, 'run' | 'arrivals'>,
+): Measurements {
+  const { counts } = measured
+  const tasks = Math.max(0, Math.round(started / Number(options['fanOut'])) - counts.tasks)
+  const all = {
+    ...counts,
+    calls: counts.calls + abandoned,
+    tasks: counts.tasks + tasks,
+    failedTasks: counts.failedTasks + tasks,
+  }
+  const histogram = Histogram.from(measured.latency.histogram)
+  histogram.add(Number(options['timeoutMs']), abandoned)
+  return { ...measured, counts: all, indicators: indicatorsOf(all), latency: histogram.latency() }
 }
 
 function gateMargin(

@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest'
+import { alignedLines } from '../../../src/base/text/aligned-lines.ts'
+
+test('aligns more rows than a function takes arguments', () => {
+  const rows = Array.from({ length: 300_000 }, (_, i) => [String(i), 'x'])
+  const lines = alignedLines(rows, (column) => column === 0)
+  expect(lines[0]).toBe('     0  x')
+  expect(lines.at(-1)).toBe('299999  x')
+})
