@@ -12,9 +12,6 @@ export class NoSmallFileError extends Error {
 // A bundle of all public roots is a quarter of this.
 const MAX_FILE_BYTES = 1024 * 1024
 
-/** The reason for a path that exists and was not read. */
-export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
-
 /**
  * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes
  * and devices, which may block or never end.

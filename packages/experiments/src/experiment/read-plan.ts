@@ -1,4 +1,4 @@
-import { canonicalJson, drawSeed, sha256Of, quoted } from '#base'
+import { canonicalJson, drawSeed, sha256Of, quoted, systemReason } from '#base'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -240,8 +240,7 @@ async function callsOf(
 }
 
 function reasonOf(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException
-  return code ?? (error instanceof Error ? error.message : String(error))
+  return systemReason(error)
 }
 
 function at(code: Problem['code'], message: string, path: string): Problem {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { quoted } from '#base'
+import { quoted, systemReason } from '#base'
 import { drainSignal, invalidFile, readVersion, surviveOwnErrors, UsageError } from '#cli'
 import { assemble, BindError, createLogger, type Logger } from '#sidecar'
 import type { ServeRequest } from '../commands/tape.ts'
@@ -52,8 +52,8 @@ export async function openTape(file: string): Promise<Tape> {
   try {
     return await Tape.open(file)
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    const why = error instanceof TapeError ? message : `it cannot be read (${code})`
+    const isTape = error instanceof TapeError
+    const why = isTape ? error.message : `it cannot be read (${systemReason(error)})`
     throw invalidFile(
       `the tape ${quoted(file)}: ${why}`,
       'name a file that squall run --tape has written',

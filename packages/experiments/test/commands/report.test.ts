@@ -77,7 +77,7 @@ describe('squall load report', () => {
     [[], 'squall: no results to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: report: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
+      'squall: report: "no.json" cannot be read (there is no such file or directory); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],

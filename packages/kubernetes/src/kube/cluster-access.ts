@@ -1,4 +1,4 @@
-import { NoSmallFileError, readSmallFile } from '#base'
+import { NoSmallFileError, readSmallFile, systemReason } from '#base'
 import type { Impersonation } from './impersonation.ts'
 import { configError } from './kube-error.ts'
 
@@ -40,11 +40,10 @@ export function readKubeFile(path: string, what: string): string {
   try {
     return readSmallFile(path, MAX_BYTES).toString('utf8')
   } catch (error) {
-    const { code = 'error', message } = error as NodeJS.ErrnoException
     throw configError(
       error instanceof NoSmallFileError
-        ? `${what}: ${path} is ${message}`
-        : `${what}: ${path} cannot be read (${code}); check the path and its permissions`,
+        ? `${what}: ${path} is ${error.message}`
+        : `${what}: ${path} cannot be read (${systemReason(error)}); check the path and its permissions`,
     )
   }
 }
