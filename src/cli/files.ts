@@ -22,13 +22,13 @@ export async function readBytes(
   }
 }
 
-/** Reads a text file, as `readBytes` does. */
+/** Reads a text file without its BOM, as `readBytes` does. */
 export async function readText(path: string, most: number, label: string): Promise<string> {
   const bytes = await readBytes(path, most, label)
   if (bytes.length > most)
     throw invalidFile(`${label} is too large`, `use at most ${sizeText(most)}`)
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw invalidFile(`${label} is not UTF-8`, 'write it as UTF-8')
   }

@@ -28,7 +28,7 @@ export async function freezePolicy({
   try {
     const bytes = await readBounded(path, MAX_POLICY_BYTES)
     if (bytes.length > MAX_POLICY_BYTES) throw new Error('too large')
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
     const why = systemReason(error)
     const deny = (): never => {

@@ -39,6 +39,13 @@ describe('squall load report', () => {
     expect(stdout).toMatch(/^# Load report\n/)
   })
 
+  it('reads results that begin with a BOM', async () => {
+    const marked = join(directory, 'marked.json')
+    await writeFile(marked, `\ufeff${await readFile(file, 'utf8')}`)
+    const args = ['load', 'report', '--markdown', marked]
+    expect((await startProgram(args, {}, { here: true })).code).toBe(0)
+  })
+
   it('is what squall load writes by --report', async () => {
     const stage = await Stage.open('0.0.0')
     try {
