@@ -18,6 +18,9 @@ const REASONS: ReadonlyMap<string | undefined, string> = new Map([
   ['ERR_ENCODING_INVALID_ENCODED_DATA', 'it is not UTF-8'],
 ])
 
+/** Matches the codes of certificates that Node rejects. */
+export const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/
+
 /** Returns why the system rejected the use of a file or an address. */
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
