@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
 /** Reports a path that is not a file, or a file that is too large. */
-export class NoSmallFileError extends Error {
+class NoSmallFileError extends Error {
   override readonly name = 'NoSmallFileError'
 
   constructor(most: number) {

@@ -21,10 +21,10 @@ const REASONS: ReadonlyMap<string | undefined, string> = new Map([
 /** Matches the codes of certificates that Node rejects. */
 export const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/
 
-/** Returns why the system rejected the use of a file or an address. */
+/** Returns why a file or an address cannot be used: the reason of the system, or the message. */
 export function systemReason(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  return REASONS.get(code) ?? code ?? message
+  const { code, errno, message } = error as NodeJS.ErrnoException
+  return REASONS.get(code) ?? (errno === undefined ? message : (code ?? message))
 }
 
 /** Returns the message for an error of the system about a path or an address; undefined for others. */

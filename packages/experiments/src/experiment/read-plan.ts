@@ -214,7 +214,7 @@ async function rulesOf(
   try {
     text = await readText(path)
   } catch (error) {
-    const message = `the file cannot be read: ${reasonOf(error)}`
+    const message = `the file cannot be read: ${systemReason(error)}`
     return {
       file: name,
       problems: [{ ...at('unreadable', message, 'rules'), ...document.position(['rules']) }],
@@ -233,14 +233,10 @@ async function callsOf(
   try {
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
-    const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : reasonOf(error)
+    const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : systemReason(error)
     const where = document.position(['load', 'calls'])
     return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return systemReason(error)
 }
 
 function at(code: Problem['code'], message: string, path: string): Problem {

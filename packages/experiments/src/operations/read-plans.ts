@@ -2,7 +2,7 @@ import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import { NotSavedError, readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
-import { asInvoked, plain, quoted, readBounded, systemReason } from '#base'
+import { asInvoked, plain, quoted, readBounded } from '#base'
 import {
   MAX_PLAN_BYTES,
   type ReadAndSaved,
@@ -12,7 +12,7 @@ import {
 import { type Policy, problemLines, type ProductionCheck } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { InvalidFilesError, invalidFile, print } from '#cli'
+import { InvalidFilesError, invalidFile, print, readText } from '#cli'
 import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 
@@ -53,12 +53,7 @@ export async function readPlanFile(
   production?: ProductionCheck,
   policy?: Policy,
 ): Promise<ReadAndSaved> {
-  let text: string
-  try {
-    text = await textOf(path)
-  } catch (error) {
-    throw invalidFile(`${quoted(path)} cannot be read (${systemReason(error)})`, 'name a plan')
-  }
+  const text = await readText(path, MAX_PLAN_BYTES, quoted(path))
   return readAndKeep(path, text, textOf, production, policy)
 }
 

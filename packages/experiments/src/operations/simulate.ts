@@ -16,7 +16,7 @@ import { simulate } from '../simulate/simulate.ts'
 import { simulationText } from '../simulate/simulation-text.ts'
 import { INTERRUPTED, InterruptedError, print } from '#cli'
 import { readAs } from '../cli/read-input.ts'
-import { readPlanFile, rejectedLines, validPlan } from './read-plans.ts'
+import { printRejected, readPlanFile, validPlan } from './read-plans.ts'
 
 type SimulateRequest = RequestOf<typeof EXPERIMENT_SIMULATE>
 
@@ -51,9 +51,7 @@ export async function simulatePlan(request: SimulateRequest): Promise<number> {
     return 0
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    const { rejections } = error
-    if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
-    else process.stderr.write(rejectedLines(rejections))
+    await printRejected(error.rejections, json)
     return FAILED
   } finally {
     interrupt.forget()

@@ -52,10 +52,8 @@ export async function openTape(file: string): Promise<Tape> {
   try {
     return await Tape.open(file)
   } catch (error) {
-    const isTape = error instanceof TapeError
-    const why = isTape ? error.message : `it cannot be read (${systemReason(error)})`
     throw invalidFile(
-      `the tape ${quoted(file)}: ${why}`,
+      `the tape ${quoted(file)}: ${systemReason(error)}`,
       'name a file that squall run --tape has written',
     )
   }

@@ -13,7 +13,7 @@ import {
 import { manifestFacts } from '../manifests/manifest-facts.ts'
 import { ManifestError } from '../manifests/manifest.ts'
 import { type KubeObject, podOf, type PodTemplate } from '../manifests/pod-templates.ts'
-import { invalidFile, readText } from '#cli'
+import { invalidFile, print, readText } from '#cli'
 import { readInjectorSettings } from './injector-settings.ts'
 
 /** The options of `squall inject`. */
@@ -185,23 +185,12 @@ interface Outputs {
 }
 
 const STANDARD: Outputs = {
-  write: (text) => written(process.stdout, text),
-  note: (text) => written(process.stderr, text),
-}
-
-function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void => {
-      // The reader closed the pipe, as `head` does.
-      if (error.code === 'EPIPE') resolve()
-      else reject(error)
-    }
-    stream.once('error', failed)
-    stream.write(text, (error) => {
-      if (error === null || error === undefined) resolve()
-      else failed(error)
-    })
-  })
+  write: print,
+  note: (text) =>
+    new Promise((resolve) => {
+      // Notes that nobody can read must not keep the manifests back.
+      process.stderr.once('error', () => resolve()).write(text, () => resolve())
+    }),
 }
 
 const MAX_MANIFEST = 16 * 2 ** 20

@@ -1,4 +1,4 @@
-import { NoSmallFileError, readSmallFile, systemReason } from '#base'
+import { readSmallFile, systemReason } from '#base'
 import type { Impersonation } from './impersonation.ts'
 import { configError } from './kube-error.ts'
 
@@ -40,11 +40,8 @@ export function readKubeFile(path: string, what: string): string {
   try {
     return readSmallFile(path, MAX_BYTES).toString('utf8')
   } catch (error) {
-    throw configError(
-      error instanceof NoSmallFileError
-        ? `${what}: ${path} is ${error.message}`
-        : `${what}: ${path} cannot be read (${systemReason(error)}); check the path and its permissions`,
-    )
+    const wrong = `${what}: ${path} cannot be read (${systemReason(error)})`
+    throw configError(`${wrong}; check the path and its permissions`)
   }
 }
 
