@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readSmallFile } from '../base/small-file.ts'
+import { systemReason } from '../base/system-reason.ts'
 
 /** The shortest token: as many characters as 96 random bits have in base 64. */
 const MIN_TOKEN = 16
@@ -61,8 +62,7 @@ function readTokenFile(file: string, name: string): string {
   try {
     return readSmallFile(file).toString('utf8')
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'not a small file'
-    throw new AdminTokenError(`the ${name} file cannot be read: ${why}`)
+    throw new AdminTokenError(`the ${name} file cannot be read: ${systemReason(error)}`)
   }
 }
 

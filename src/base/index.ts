@@ -20,7 +20,8 @@ export {
   seededRandom,
 } from './seeded-random.ts'
 export { interruption, onSignals, onStopSignals } from './signals.ts'
-export { NoSmallFileError, readSmallFile } from './small-file.ts'
+export { readSmallFile } from './small-file.ts'
+export { systemReason, UNTRUSTED } from './system-reason.ts'
 export { asInvoked, ownCommand } from './own-command.ts'
 export { alignedLines } from './text/aligned-lines.ts'
 export {

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
 /** Reports a path that is not a file, or a file that is too large. */
-export class NoSmallFileError extends Error {
+class NoSmallFileError extends Error {
   override readonly name = 'NoSmallFileError'
 
   constructor(most: number) {
@@ -11,9 +11,6 @@ export class NoSmallFileError extends Error {
 
 // A bundle of all public roots is a quarter of this.
 const MAX_FILE_BYTES = 1024 * 1024
-
-/** The reason for a path that exists and was not read. */
-export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
 
 /**
  * Reads a certificate, a key, a token or settings: a file of at most `most` bytes. Rejects pipes

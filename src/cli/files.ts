@@ -2,27 +2,33 @@ import { writeFile } from 'node:fs/promises'
 import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
 import { readBounded } from '../base/read-bounded.ts'
+import { systemReason } from '../base/system-reason.ts'
 import { invalidFile } from '../base/flags/usage-error.ts'
 
 /**
- * Reads a text file, `-` being standard input. `label` names the file in the `UsageError` that it
- * throws.
+ * Reads a file, `-` being standard input, up to the first bytes beyond `most`. `label` names the
+ * file in the `UsageError` that it throws.
  */
-export async function readText(path: string, most: number, label: string): Promise<string> {
-  let bytes: Uint8Array
+export async function readBytes(
+  path: string,
+  most: number,
+  label = quoted(path),
+): Promise<Uint8Array> {
   try {
-    bytes = await readBounded(path, most)
+    return await readBounded(path, most)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw invalidFile(
-      `${label} cannot be read (${code ?? message})`,
-      'check the path and its permissions',
-    )
+    const wrong = `${label} cannot be read (${systemReason(error)})`
+    throw invalidFile(wrong, 'check the path and its permissions')
   }
+}
+
+/** Reads a text file without its BOM, as `readBytes` does. */
+export async function readText(path: string, most: number, label: string): Promise<string> {
+  const bytes = await readBytes(path, most, label)
   if (bytes.length > most)
     throw invalidFile(`${label} is too large`, `use at most ${sizeText(most)}`)
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw invalidFile(`${label} is not UTF-8`, 'write it as UTF-8')
   }
@@ -50,7 +56,7 @@ export async function writeText(
     const { code = '' } = error as NodeJS.ErrnoException
     const file = `${source}: ${quoted(path)}`
     if (code !== 'EEXIST') {
-      throw invalidFile(`${file} cannot be written (${code})`, 'check its directory')
+      throw invalidFile(`${file} cannot be written (${systemReason(error)})`, 'check its directory')
     }
     throw invalidFile(`${file} exists already`, 'use --force to replace it, or name another file')
   }

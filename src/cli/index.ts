@@ -1,6 +1,6 @@
 export { askLocal } from './ask-local.ts'
 export { changeSidecar, type SidecarChange } from './change-sidecar.ts'
-export { print, readText, writeText } from './files.ts'
+export { print, readBytes, readText, writeText } from './files.ts'
 export { adminToAsk, overlaps, parseListen } from '../sidecar/flags/address.ts'
 export {
   adminAccessFlags,
@@ -58,7 +58,8 @@ export {
   missing,
   UsageError,
 } from '../base/flags/usage-error.ts'
-export { drainSignal, INTERRUPTED, surviveOwnErrors } from './long-running.ts'
+export { INTERRUPTED, InterruptedError, InvalidFilesError } from './ending.ts'
+export { drainSignal, surviveOwnErrors } from './long-running.ts'
 export { explainCall } from './rules/explain.ts'
 export { checkRulesText, readCheckedRules, readRulesSource } from './rules/rules-source.ts'
 export { printOutcomes } from './sidecar-outcomes.ts'

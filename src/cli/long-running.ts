@@ -34,6 +34,3 @@ export function drainSignal(logger: Logger): AbortSignal {
   signal.addEventListener('abort', () => clearInterval(timer))
   return signal
 }
-
-/** The exit code by which shells report a program that Ctrl-C ended. */
-export const INTERRUPTED = 130

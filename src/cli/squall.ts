@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { asInvoked } from '../base/own-command.ts'
-import { oneLine } from '../base/text/foreign-text.ts'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
 import { readVersion } from '../base/manifest.ts'
+import { endingOf } from './ending.ts'
 import type { Command } from './flags/command.ts'
 
 /** Loads the commands of each part: nothing else loads a package. */
@@ -70,9 +69,6 @@ export async function commandsFor([first = '']: readonly string[]): Promise<read
   )
 }
 
-const FAILED = 1
-const INVALID_USAGE = 2
-
 /** Returns the text of the options of the program itself, for which no command is loaded. */
 async function printed([option, ...others]: readonly string[]): Promise<string | undefined> {
   if (others.length > 0) return undefined
@@ -99,34 +95,29 @@ async function main(): Promise<number> {
   return invocation.start()
 }
 
-/** Returns a message whose fix can be copied into the same shell. */
-function withFix(message: string): string {
-  const fix = message.lastIndexOf('; ')
-  return fix < 0 ? message : `${message.slice(0, fix)}${asInvoked(message.slice(fix))}`
-}
-
 /** Ends the process when its output is lost. */
 function outputFailed({ code, message }: NodeJS.ErrnoException): void {
   // The reader closed the pipe, as `head` does.
   if (code === 'EPIPE') return
   process.stderr.write(`squall: standard output cannot be written (${code ?? message})\n`)
-  process.exit(FAILED)
+  process.exit(1)
 }
 
 /** Runs the program, and ends the process. */
 export function runProgram(): void {
   process.stdout.on('error', outputFailed)
+  // Exiting at once would lose text that is still being written to a pipe.
+  const end = (code: number, text: string): unknown =>
+    process.stdout.write(text, (error) => {
+      if (error) outputFailed(error)
+      process.exit(code)
+    })
   main().then(
-    // Exiting at once would lose text that is still being written to a pipe.
-    (code) =>
-      process.stdout.write('', (error) => {
-        if (error) outputFailed(error)
-        process.exit(code)
-      }),
+    (code) => end(code, ''),
     (error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error)
-      process.stderr.write(`squall: ${oneLine(withFix(reason), 2_000)}\n`)
-      process.exit(error instanceof UsageError ? INVALID_USAGE : FAILED)
+      const { code, stdout, stderr } = endingOf(error, process.argv.slice(2))
+      process.stderr.write(stderr)
+      end(code, stdout)
     },
   )
 }

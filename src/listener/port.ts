@@ -43,7 +43,7 @@ export class Port {
   readonly #reported = { sessions: 0, in_flight_calls: 0 }
   readonly #closing = new AbortController()
   #probedAt = -Infinity
-  #accepts: Promise<boolean> = Promise.resolve(false)
+  #trouble: Promise<string | undefined> = Promise.resolve(undefined)
 
   constructor(
     options: SidecarOptions,
@@ -106,17 +106,17 @@ export class Port {
   }
 
   /**
-   * Resolves to true when the upstream accepts connections; probes it only without open
-   * connections.
+   * Resolves to what is wrong with the upstream, undefined when it accepts connections; probes it
+   * only without open connections.
    */
-  upstreamAccepts(): Promise<boolean> {
-    if (this.#own !== undefined || this.#connections.connected > 0) return Promise.resolve(true)
+  async upstreamTrouble(): Promise<string | undefined> {
+    if (this.#own !== undefined || this.#connections.connected > 0) return undefined
     const now = performance.now()
     if (now - this.#probedAt > PROBE_TTL) {
       this.#probedAt = now
-      this.#accepts = probe(this.#connector)
+      this.#trouble = probe(this.#connector)
     }
-    return this.#accepts
+    return this.#trouble
   }
 
   sweep(now: number): void {

@@ -136,7 +136,7 @@ export class Sidecar {
     if (this.#options.readyWithoutUpstream) return { ready: true, reason: 'listening', listening }
     const gone = (await this.upstreams()).find(({ accepts }) => !accepts)
     if (gone !== undefined) {
-      return { ready: false, reason: `${gone.name} does not accept connections`, listening }
+      return { ready: false, reason: `${gone.name} ${gone.trouble}`, listening }
     }
     return { ready: true, reason: 'listening, upstream accepts', listening }
   }
@@ -179,12 +179,14 @@ export class Sidecar {
   async upstreams(): Promise<readonly UpstreamState[]> {
     const { stdio } = this
     const states = await Promise.all(
-      this.#served.map(async (port) => ({
-        name: port.upstreamName,
-        accepts: await port.upstreamAccepts(),
-      })),
+      this.#served.map(async (port) => {
+        const trouble = await port.upstreamTrouble()
+        return { name: port.upstreamName, accepts: trouble === undefined, trouble }
+      }),
     )
-    return stdio ? [...states, { name: stdio.upstreamName, accepts: stdio.running }] : states
+    return stdio
+      ? [...states, { name: stdio.upstreamName, accepts: stdio.running, trouble: 'does not run' }]
+      : states
   }
 
   /** Disarms all rules because the pod terminates; traffic is served until the drain. */

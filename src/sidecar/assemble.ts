@@ -26,6 +26,7 @@ import type { RulesEngine } from './rules-engine.ts'
 import { openedTape } from './tape-options.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from '../base/manifest.ts'
+import { systemReason } from '../base/system-reason.ts'
 
 /** With room for fewer clients than this, the limit on open files is logged as a warning. */
 const FEW_CONNECTIONS = 1_000
@@ -232,13 +233,6 @@ async function openedSpans(
   }
 }
 
-const UNUSABLE: Readonly<Record<string, string>> = {
-  EISDIR: 'it is a directory',
-  ELOOP: 'it is a symbolic link',
-  ENOENT: 'its directory does not exist',
-  ENXIO: 'it is a pipe without a reader',
-}
-
 /** Opens the files that are written. Throws a `UsageError`. */
 async function openedFiles(options: RunOptions, metrics: Metrics, logger: Logger) {
   const callLog = await openedCallLog(options, metrics, logger)
@@ -268,9 +262,8 @@ async function openedCallLog(
     const count: CountLines = (fate, lines) => (metrics.outputs.callLog[fate] += lines)
     return await openCallLog({ path, maxBytes, count, logger })
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
     throw invalidFile(
-      `the call log ${quoted(path)} cannot be opened: ${UNUSABLE[code] ?? message}`,
+      `the call log ${quoted(path)} cannot be opened: ${systemReason(error)}`,
       'name a file in a directory that this user can write to, or - for standard output',
     )
   }

@@ -1,4 +1,5 @@
-import { NO_FILE, readSmallFile } from '../base/small-file.ts'
+import { readSmallFile } from '../base/small-file.ts'
+import { systemReason } from '../base/system-reason.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../base/text/foreign-text.ts'
 import { type FlagInput, group, type Values } from '../base/flags/flag.ts'
@@ -129,10 +130,7 @@ function read(path: string, flag: string): Buffer {
   try {
     return readSmallFile(path)
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
-    throw invalidFile(
-      `${flag}: ${quoted(path)} cannot be read (${reason})`,
-      'check the path and its permissions',
-    )
+    const wrong = `${flag}: ${quoted(path)} cannot be read (${systemReason(error)})`
+    throw invalidFile(wrong, 'check the path and its permissions')
   }
 }

@@ -7,6 +7,7 @@ import type { CountLines } from '../telemetry/call-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { TapeOptions, TapeRecorder } from '../telemetry/tape.ts'
+import { systemReason } from '../base/system-reason.ts'
 import { readVersion } from '../base/manifest.ts'
 
 const MIB = 1024 * 1024
@@ -49,11 +50,9 @@ export async function openedTape(
   const { TapeRecorder } = await import('../telemetry/tape.ts')
   const count: CountLines = (fate, lines) => (metrics.outputs.tape[fate] += lines)
   return TapeRecorder.open({ ...options, logger, count }, readVersion()).catch((error: unknown) => {
-    const { code = String(error) } = error as NodeJS.ErrnoException
     const path = quoted(options.path)
-    const why = code === 'EEXIST' ? 'there is a file' : `it cannot be created (${code})`
     const fix = 'name a new file in a directory that this user can write to, or add --tape-force'
-    throw invalidFile(`the tape ${path}: ${why}`, fix)
+    throw invalidFile(`the tape ${path} cannot be created (${systemReason(error)})`, fix)
   })
 }
 

@@ -52,7 +52,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       clearTimeout(timer)
       socket.off(ready, onReady).off('close', onClose)
       // Every error here is a connect error: nothing of the request was sent.
-      done(error instanceof ConnectError ? error : new ConnectError(reasonOf(error)), null)
+      done(error instanceof ConnectError ? error : connectError(error), null)
     }
     const onClose = (): void => onError(new ConnectError('closed while connecting'))
     socket.once(ready, onReady).once('error', onError).once('close', onClose)
@@ -60,11 +60,11 @@ export function createConnector(options: ConnectorOptions): Connector {
   }
 }
 
-function reasonOf(error: Error): string {
+function connectError(error: Error): ConnectError {
   // A name with several addresses fails once for each of them.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   const { message, code } = (first ?? error) as NodeJS.ErrnoException
-  return message === '' ? (code ?? 'no connection') : message
+  return new ConnectError(message === '' ? (code ?? 'no connection') : message, { cause: error })
 }
 
 function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined): Socket {

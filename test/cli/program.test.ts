@@ -60,7 +60,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'a TLS file that cannot be read',
     ['run', '--tls-cert', '/nowhere/cert.pem', '--tls-key', fixture('first.key')],
-    /--tls-cert: "\/nowhere\/cert\.pem" cannot be read \(ENOENT\); check the path/,
+    /--tls-cert: "\/nowhere\/cert\.pem" cannot be read \(there is no such file or directory\); check the path/,
   ],
   [
     'the key of another certificate',

@@ -1,8 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
+import { Canaries } from '../../src/listener/faults/session-control.ts'
 import { toolOf } from '../../src/mcp/call.ts'
+import type { PostedMessages } from '../../src/mcp/classify.ts'
 import { POLL, post, request } from '../accounting/stage.ts'
 import { call, callMessage, startSidecar } from '../support/wire.ts'
+import { bytesHeld } from '../support/bytes-held.ts'
 import { closers } from '../support/closers.ts'
 import { oneFault } from './one-fault.ts'
 import { PushApp, said } from './push-app.ts'
@@ -50,6 +53,28 @@ it.each([
   const stage = await poisoned()
   await call(stage, message)
   expect(stage.faults.canaryCalls.map(({ method }) => method)).toEqual(methods)
+})
+
+it('finds the canary behind an escape of JSON in a text', async () => {
+  const stage = await poisoned()
+  await call(stage, asking(2, JSON.stringify({ body: `see\n${CANARY}` })))
+  expect(stage.faults.canaryCalls.map(toolOf)).toEqual(['send'])
+})
+
+it('keeps the latest canaries alone, in bounded memory', () => {
+  const canaries = new Canaries()
+  const found = (text: string) => {
+    const posted = { calls: [{ params: { text } }], others: [] } as unknown as PostedMessages
+    return canaries.in(new Uint8Array(), posted).length > 0
+  }
+  canaries.add('first-canary')
+  expect(found('a first-canary')).toBe(true)
+  const before = bytesHeld().heapUsed
+  for (let i = 0; i < 50_000; i++) canaries.add(`word${i} canary`)
+  expect(bytesHeld().heapUsed - before).toBeLessThan(1024 * 1024)
+  expect(found('word49999 canary')).toBe(true)
+  expect(found('word49900 canary')).toBe(true)
+  expect(found('a first-canary')).toBe(false)
 })
 
 it('finds the canary in a compressed call', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { RuleEnds } from '../../src/sidecar/rule-ends.ts'
 import { type AppExchange, chunk, type RawClient, type RuleStage } from '../support/wire.ts'
 import {
   event,
@@ -40,7 +41,7 @@ const hold: RuleSpec = oneFault('delay: { fixed: 10m, max: 10m, at: response }',
 async function open(
   rules: readonly RuleSpec[],
   begin: (exchange: AppExchange) => void,
-  options: { inFlightTtl?: number } = {},
+  options: { inFlightTtl?: number; clock?: () => number } = {},
 ): Promise<void> {
   pushes = []
   stage = await Stage.open(
@@ -102,6 +103,24 @@ test('a client that leaves while its response sleeps gets it late when it comes 
   expect(heard(second)).toBe(LATE + said(result(1), 'id: e1\n'))
   await stage.ends({ 'tools/call echo: ok': 1 })
   expect(faults.injected.map(({ first: isFirst }) => isFirst)).toEqual([true, false])
+})
+
+test('a call whose rule has ended does not wait when it is resumed', async () => {
+  let now = 0
+  await open([{ ...hold, for: 1_000 }], prime, { clock: () => now })
+  const ends = new RuleEnds(faults.rules, () => undefined)
+  const first = await stage.send(post(request(1), SESSION))
+  await first.sees('e0')
+  now = 1_000
+  ends.follow()
+  first.close()
+  await expect.poll(() => stage.gauges(), POLL).toMatchObject({ request: 0, pending: 1 })
+  const second = await resume()
+  await pushes[0]!.send([event(result(1), 'e1'), LAST_CHUNK])
+  await second.response()
+  expect(heard(second)).toBe(said(result(1), 'id: e1\n'))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  ends.close()
 })
 
 test('nor is the response lost by a second break', async () => {

@@ -15,7 +15,7 @@ import {
   tlsFile,
   tlsText,
 } from '../support/wire.ts'
-import { type Squall, startSquall } from '../support/commands.ts'
+import { type Squall, startProgram, startSquall } from '../support/commands.ts'
 
 const opened = closers()
 const trusting = ['--upstream-ca', tlsFile('ca.pem')]
@@ -71,9 +71,19 @@ describe('the upstream', () => {
 
   test('is not trusted by the usual CAs', async () => {
     const app = await tlsApp()
-    const squall = await inFront(app.port)
+    const squall = await inFront(app.port, '--rules', '/nowhere/rules.yaml')
     await unreachable(squall, /certificate/)
-    expect((await squall.readiness()).ready).toBe(false)
+    const { ready, reason } = await squall.readiness()
+    expect(ready).toBe(false)
+    expect(reason).toMatch(
+      /^https:\/\/127\.0\.0\.1:\d+ has a certificate that is not trusted \(.+\): name its CA with --upstream-ca/,
+    )
+    const checked = await startProgram(
+      ['check', '--sidecar', squall.admin.slice('http://'.length)],
+      {},
+      { here: true },
+    )
+    expect(checked.stdout).toContain('name its CA with --upstream-ca')
   })
 
   test('is not trusted by another CA', async () => {

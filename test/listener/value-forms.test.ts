@@ -38,6 +38,9 @@ describe('finds a false value', () => {
     ['{"note":"\\u20ac4187.23"}', 'price'],
     ['order anna müller  12 main st!', 'text'],
     [{ 'ord-41872': true }, 'id'],
+    ['{"note":"for\\nord-41872"}', 'id'],
+    ['{"note":"\\u00a0ORD-41872"}', 'id'],
+    ['c:\\north\\ord-41872', 'id'],
   ])('in %j', (value, owner) => {
     expect([...(foundIn(value) ?? [])]).toEqual([owner])
   })

@@ -37,6 +37,7 @@ export const NUMBER =
   /(?:(?<=\\[bfnrt]|\\u[0-9a-f]{4})|(?<![0-9a-z.,]|[0-9a-z]-)(?:[a-z]{3})?)(\d+(?:[.,'’_]\d+|[ \u00a0\u202f]\d{3}(?!\d))*)([a-z]*)(?![0-9a-z]|[.,:/-][0-9a-z])/gi
 /** Keeps its place in a text, unlike a copy of it for each text. */
 const FINDER = new RegExp(NUMBER)
+const ESCAPE = /\\(?:[bfnrt]|u[0-9a-f]{4})/g
 const SEPARATOR = /[.,'’_ \u00a0\u202f]/g
 
 /** Returns the ways to read a number, the usual one first: `4,187` is 4187, or 4.187. */
@@ -97,6 +98,9 @@ export function readText(written: string, reader: Reader): void {
   if (reader.wantsWords || signs === 'other') {
     const words = text.match(WORD) ?? []
     if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
+    // In JSON within a text, the letters of an escape seem to begin the word behind it.
+    const unescaped = text.replace(ESCAPE, ' ')
+    if (unescaped !== text) reader.words(unescaped.match(WORD) ?? [])
     reader.words(words)
   }
   if (signs === 'words') return

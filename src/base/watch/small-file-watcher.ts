@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { readWhole } from '../read-bounded.ts'
 import { WatchedFiles } from './watched-files.ts'
+import { systemReason } from '../system-reason.ts'
 
 /** The text of a file, or the reason for its absence; `absent` for a missing file. */
 export type SmallFile =
@@ -34,9 +35,9 @@ async function readSmall(path: string): Promise<SmallFile> {
     if (text !== undefined) return { text }
     return { absent: false, trouble: `has more than ${MAX_BYTES} bytes` }
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     const absent = code === 'ENOENT' || code === 'ENOTDIR'
-    return { absent, trouble: `cannot be read: ${code ?? message}` }
+    return { absent, trouble: `cannot be read: ${systemReason(error)}` }
   }
 }
 

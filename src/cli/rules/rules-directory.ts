@@ -8,6 +8,7 @@ import {
   MAX_FILES,
   readRules,
   type RulesText,
+  unreadable,
 } from '../../rules/file/rules-file.ts'
 import { isForeignRules } from '../../rules/import/import.ts'
 import { readYaml } from '../../rules/file/yaml-document.ts'
@@ -78,8 +79,7 @@ async function filesBelow(
     }
   }
   const skip = (file: string, error: unknown): void => {
-    const { code, message } = error as NodeJS.ErrnoException
-    problems.push(problem(file, 'unreadable', `cannot be read: ${code ?? message}`))
+    problems.push(unreadable(file, error))
   }
   await visit(root, 1).catch((error: unknown) => skip(root, error))
   if (entries > MAX_ENTRIES) problems.push(tooMuch(root, `${MAX_ENTRIES} entries`))

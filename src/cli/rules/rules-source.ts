@@ -5,9 +5,9 @@ import type { FileProblems } from '../../rules/file/problem-format.ts'
 import { foundTexts, type FoundRules, readRules } from '../../rules/file/rules-file.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct, type RulesVersion } from '../../rules/file/rules-version.ts'
-import { quoted } from '../../base/text/foreign-text.ts'
 import { readRulesDirectory, type Skipped } from './rules-directory.ts'
-import { invalidFile } from '../../base/flags/usage-error.ts'
+import { systemReason } from '../../base/system-reason.ts'
+import { readBytes } from '../files.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
 /** A file with its problems, and its text where it could be read. */
@@ -28,7 +28,7 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
   try {
     found = await find(path)
   } catch (error) {
-    return rejected(path, reasonOf(error))
+    return rejected(path, systemReason(error))
   }
   if (found.kind === 'absent') return rejected(path, found.reason)
   return sourceOf(found, path)
@@ -91,7 +91,7 @@ function checked(found: FoundRules, path: string): RulesVersion {
     if (version.kind === 'rules') compileRules(version.file)
     return version
   } catch (error) {
-    return rejected(path, reasonOf(error)).version
+    return rejected(path, systemReason(error)).version
   }
 }
 
@@ -105,25 +105,12 @@ function rejectedFiles(files: readonly FileProblems[]): RulesSource {
   return { version: { kind: 'rejected', digest: '', problems: files }, files }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /**
  * Reads a rules file once, `-` being standard input, and checks it as `squall validate` does.
  * `canAct` is true when any of its rules could ever act.
  */
 export async function readCheckedRules(file: string) {
-  let bytes: Uint8Array
-  try {
-    bytes = await readBounded(file, MAX_FILE_BYTES)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw invalidFile(
-      `${quoted(file)} cannot be read (${code ?? message})`,
-      'check the path and its permissions',
-    )
-  }
+  const bytes = await readBytes(file, MAX_FILE_BYTES)
   const version = checked(foundTexts([{ file, bytes }], false), file)
   const problems = version.kind === 'rejected' ? version.problems : foreignProblems(version, file)
   const text = Buffer.from(bytes).toString('utf8')

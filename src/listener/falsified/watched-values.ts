@@ -17,10 +17,6 @@ export class WatchedValues<Owner> implements Reader {
   #found: Set<Owner> | undefined
   #numbers = 0
 
-  get size(): number {
-    return this.#values.size
-  }
-
   /** True when the rest of a message is not read. */
   get isDone(): boolean {
     return this.#numbers >= MAX_NUMBERS
@@ -47,11 +43,6 @@ export class WatchedValues<Owner> implements Reader {
   /** Returns the owners of a number in its canonical form, or of words with one space between. */
   ownersOf(form: string): readonly Owner[] {
     return this.#values.get(jsonHash(form)) ?? NONE
-  }
-
-  /** Forgets the oldest value. */
-  dropOldest(): void {
-    this.#values.delete(this.#values.keys().next().value!)
   }
 
   words(words: readonly string[]): void {

@@ -36,21 +36,27 @@ export class ExpiredSessions {
   }
 }
 
-/** Older canaries are forgotten beyond this. */
+/** Older canaries are forgotten when there are twice as many. */
 const MAX_CANARIES = 100
 
 /** Words that faults put into results, to find the messages that repeat them. */
 export class Canaries {
-  readonly #words = new WatchedValues<true>()
+  readonly #kept = new Set<string>()
+  #words = new WatchedValues<true>()
 
   /** True when there is a word to look for. */
   get isWatching(): boolean {
-    return this.#words.size > 0
+    return this.#kept.size > 0
   }
 
   add(word: string): void {
+    this.#kept.add(word)
     this.#words.addText(word, true)
-    if (this.#words.size > MAX_CANARIES) this.#words.dropOldest()
+    if (this.#kept.size < 2 * MAX_CANARIES) return
+    // The values share the hashes of their first words, so that none can be taken out alone.
+    this.#words = new WatchedValues()
+    for (const each of [...this.#kept].slice(0, -MAX_CANARIES)) this.#kept.delete(each)
+    for (const each of this.#kept) this.#words.addText(each, true)
   }
 
   /** Returns the messages of a decoded request body that contain a canary. */

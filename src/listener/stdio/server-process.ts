@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { childEnvironment } from '../../base/child-environment.ts'
+import { systemReason } from '../../base/system-reason.ts'
 import { signalWhenGone } from '../../base/when-gone.ts'
 import { PipeWriter } from './pipe-writer.ts'
 
@@ -75,7 +76,7 @@ export class ServerProcess {
       child.on('error', () => undefined)
       return new ServerProcess(child)
     } catch (error) {
-      throw new StartError((error as NodeJS.ErrnoException).code ?? (error as Error).message)
+      throw new StartError(systemReason(error))
     }
   }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { MAX_FILE_BYTES } from './parse.ts'
 import type { FileProblems } from './problem-format.ts'
 import type { Problem } from './problem.ts'
+import { systemReason } from '../../base/system-reason.ts'
 
 /** A file's bytes, and its name in messages. */
 export interface RulesText {
@@ -194,9 +195,9 @@ function notAFile(file: string, stats: Stats): FileProblems {
   return problem(file, 'unreadable', `must be a file; got ${what}`)
 }
 
-function unreadable(file: string, error: unknown): FileProblems {
-  const { code, message } = error as NodeJS.ErrnoException
-  return problem(file, 'unreadable', `cannot be read: ${code ?? message}`)
+/** Returns the problem of a file that the system does not let Squall read. */
+export function unreadable(file: string, error: unknown): FileProblems {
+  return problem(file, 'unreadable', `cannot be read: ${systemReason(error)}`)
 }
 
 function problem(file: string, code: Problem['code'], message: string): FileProblems {

@@ -13,10 +13,11 @@ interface EndedCall {
   readonly upstreamSeconds: number | undefined
 }
 
-/** An upstream, and whether it accepts connections now. */
+/** An upstream, whether it accepts connections now, and why not. */
 export interface UpstreamState {
   readonly name: string
   readonly accepts: boolean
+  readonly trouble?: string | undefined
 }
 
 /** Receives the events of the conditions. */

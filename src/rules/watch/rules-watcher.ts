@@ -5,6 +5,7 @@ import { MAX_BETWEEN_CALLS, parseWherever } from '../file/parse-off-thread.ts'
 import { isRulesFileName, readRules, type FoundRules } from '../file/rules-file.ts'
 import { warmUpParser } from '../file/rules-parser.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
+import { systemReason } from '../../base/system-reason.ts'
 
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */
@@ -128,8 +129,7 @@ export class RulesWatcher {
   #trouble(what: string, error: unknown): void {
     if (this.#files.closed.aborted || this.#troubles.has(what)) return
     this.#troubles.add(what)
-    const { code, message } = error as NodeJS.ErrnoException
-    this.#onTrouble(`${what} (${code ?? message})`)
+    this.#onTrouble(`${what} (${systemReason(error)})`)
   }
 }
 

@@ -69,7 +69,9 @@ describe.concurrent('a server behind squall stdio', () => {
   it('that cannot be started is an error with its fix', async ({ expect }) => {
     const { code, stdout, stderr } = await startProgram(['stdio', '--', './none']).finished()
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(/cannot be started: ENOENT; check the command behind --/)
+    expect(stderr).toMatch(
+      /cannot be started: there is no such file or directory; check the command behind --/,
+    )
   })
 
   it('is waited for although its child keeps the pipe', async ({ expect }) => {

@@ -1,8 +1,7 @@
 import { vi } from 'vitest'
-import { oneLine } from '../../../src/base/text/foreign-text.ts'
+import { endingOf } from '../../../src/cli/ending.ts'
 import type { Environment } from '../../../src/base/flags/flag.ts'
 import { parseCommandLine } from './command-line.ts'
-import { UsageError } from '../../../src/base/flags/usage-error.ts'
 
 /** The exit code and output of a command line. */
 export interface Came {
@@ -29,9 +28,10 @@ export async function finishHere(args: readonly string[], env: Environment = {})
     const code = await invocation.start()
     return { code, stdout, stderr: '' }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    const code = error instanceof UsageError ? 2 : 1
-    return { code, stdout, stderr: `squall: ${oneLine(reason)}\n` }
+    const { code, ...end } = endingOf(error, args)
+    // The program names itself as it was started, and a process of tests was not.
+    const shown = (text: string) => text.replaceAll('npx mcp-squall ', 'squall ')
+    return { code, stdout: `${stdout}${shown(end.stdout)}`, stderr: shown(end.stderr) }
   } finally {
     spy.mockRestore()
   }

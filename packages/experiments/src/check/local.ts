@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
-import { nearestName, oneLine, quoted } from '#base'
+import { nearestName, oneLine, quoted, systemReason } from '#base'
 import type { ListenAddress } from '#protocol'
 import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
@@ -187,9 +187,7 @@ async function whyTaken(address: AdminEndpoint): Promise<string | undefined> {
     await once(server, 'listening')
     return undefined
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'another program listens there' : `${code}`
-    return `${endpointText(address)}: ${why}`
+    return `${endpointText(address)}: ${systemReason(error)}`
   } finally {
     server.close()
   }

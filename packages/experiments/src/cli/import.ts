@@ -1,4 +1,4 @@
-import { plain, quoted, readBounded } from '#base'
+import { plain, quoted } from '#base'
 import type { IMPORT } from '../commands/import.ts'
 import type { RequestOf } from '../commands/operation.ts'
 import {
@@ -11,14 +11,14 @@ import {
   parseWithPositions,
   problemFrames,
 } from '#rules'
-import { invalidFile, print, writeText } from '#cli'
+import { invalidFile, print, readBytes, writeText } from '#cli'
 
 const FAILED = 1
 
 /** Converts one file and writes the rules; returns the exit code. */
 export async function importCommand(request: RequestOf<typeof IMPORT>): Promise<number> {
   const { file, from, out, force, json, as } = request
-  const bytes = await read(file)
+  const bytes = await readBytes(file, MAX_FILE_BYTES)
   const rules = importFaults(bytes, from)
   const imported = as === 'experiment' && rules.ok ? await asPlan(rules, file, bytes) : rules
   if (imported.ok && (out !== undefined || !json)) {
@@ -53,18 +53,6 @@ async function asPlan(
   if (!plan.ok) return { ok: false, problems: plan.problems.flatMap(({ problems }) => problems) }
   const notes = rules.notes.filter(({ path }) => !/^(expected_?behavior|assertions)$/i.test(path))
   return { ...rules, text, notes }
-}
-
-async function read(file: string): Promise<Uint8Array> {
-  try {
-    return await readBounded(file, MAX_FILE_BYTES)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw invalidFile(
-      `${quoted(file)} cannot be read (${code ?? message})`,
-      'check the path and its permissions',
-    )
-  }
 }
 
 function reportText(file: string, imported: Imported, bytes: Uint8Array): string {

@@ -4,7 +4,15 @@ import { metricsPage, type MetricsServer, serveMetrics } from '../load/results/m
 import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
 import type { LoadOptions } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import { INTERRUPTED, missing, print, readVersion, UsageError, writeText } from '#cli'
+import {
+  INTERRUPTED,
+  InterruptedError,
+  missing,
+  print,
+  readVersion,
+  UsageError,
+  writeText,
+} from '#cli'
 import { withJunit, writeJunit } from './junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
@@ -12,26 +20,31 @@ import type { LoadRequest } from '../commands/load.ts'
 import { loadSuite } from '../report/junit.ts'
 import { loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'
-import { foreign, onStopSignals } from '#base'
+import { foreign, onStopSignals, systemReason } from '#base'
 
 /**
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
  * third ends the program. The first signal aborts `stop`, after which no further tasks begin; the
  * second aborts `cut`, which cuts calls in flight, as does the first where tasks no longer begin.
- * Before `begun`, after which there is a result to keep, the first signal ends the program.
+ * Before `begun`, after which there is a result to keep, the first signal rejects `ended`.
  */
 function loadSignals(onStop: () => void) {
   const stop = new AbortController()
   const cut = new AbortController()
   let running: Pick<RunningLoad, 'waitsMs'> | undefined
+  let end: (error: Error) => void = () => {}
+  const ended = new Promise<never>((_, reject) => (end = reject))
+  ended.catch(() => {})
   const forget = onStopSignals(['SIGINT', 'SIGTERM'], () => {
-    if (running === undefined || cut.signal.aborted) process.exit(INTERRUPTED)
-    if (running.waitsMs() === undefined) onStop()
+    const isSecond = stop.signal.aborted && running === undefined
+    if (isSecond || cut.signal.aborted) process.exit(INTERRUPTED)
+    if (running === undefined) end(new InterruptedError('interrupted before the load began'))
+    else if (running.waitsMs() === undefined) onStop()
     else cut.abort()
     stop.abort()
   })
   const begun = (run: Pick<RunningLoad, 'waitsMs'>) => void (running = run)
-  return { stop: stop.signal, cut: cut.signal, begun, forget }
+  return { signals: { stop: stop.signal, cut: cut.signal }, begun, ended, forget }
 }
 
 const GATE_FAILED = 1
@@ -63,9 +76,8 @@ async function loadToResult(request: LoadRequest): Promise<number> {
     if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
   }
   try {
-    const { result, baseline } = await runLoad(options, {
-      stop: interrupt.stop,
-      cut: interrupt.cut,
+    const loaded = runLoad(options, {
+      ...interrupt.signals,
       ...consentOf(request.yes),
       recordBaseline: request.recordBaseline !== undefined,
       verdictWait: (limitMs) => {
@@ -82,6 +94,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
         progress = showProgress(process.stderr, run.recorder, goal, process.env)
       },
     })
+    const { result, baseline } = await Promise.race([loaded, interrupt.ended])
     progress?.stop()
     if (request.recordBaseline !== undefined) {
       const text = `${JSON.stringify(baseline)}\n`
@@ -125,10 +138,9 @@ async function openMetrics(
   try {
     return await serveMetrics(address, () => page() ?? '', hosts)
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(
       'CANNOT_LISTEN',
-      `--metrics: the address cannot be bound (${code})`,
+      `--metrics: the address cannot be bound (${systemReason(error)})`,
       'choose another address, such as 127.0.0.1:0',
     )
   }

@@ -14,7 +14,15 @@ import type {
 import { policyBlock } from '../policy/policy-block.ts'
 import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
 import { isAgreed, needPerson } from './person.ts'
-import { deployFile, invalidFile, print, readText, schemaLine, writeText } from '#cli'
+import {
+  deployFile,
+  InvalidFilesError,
+  invalidFile,
+  print,
+  readText,
+  schemaLine,
+  writeText,
+} from '#cli'
 
 /** Reads a policy. Throws a `UsageError` with all errors of an invalid one. */
 export async function readPolicyFile(path: string): Promise<Policy> {
@@ -24,8 +32,9 @@ export async function readPolicyFile(path: string): Promise<Policy> {
 function policyIn(path: string, text: string): Policy {
   const read = readPolicy(text)
   if (read.ok) return read.policy
-  process.stderr.write(problemFrames({ file: path, problems: read.problems }, text))
-  throw invalidFile(`${quoted(path)} is not a valid policy`, 'fix the errors above')
+  const wrong = { file: path, problems: read.problems }
+  const listed = problemFrames(wrong, text)
+  throw new InvalidFilesError(`${quoted(path)} is not a valid policy`, [wrong], listed)
 }
 
 /** Checks policies; returns the exit code. */

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCheck as makeStoredCheck } from '#checks/experiment'
 import { makeCheck } from '#checks/history'
-import { parsedJson, plain, quoted, readBounded } from '#base'
+import { parsedJson, plain, quoted, readBounded, systemReason } from '#base'
 import { type ExperimentResult, HISTORY_MEMBERS, type HistoryEntry } from './experiment-result.ts'
 
 export type { HistoryEntry } from './experiment-result.ts'
@@ -91,11 +91,7 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
     if (bytes.length > MAX_BYTES) throw new Error('it is larger than 64 MiB')
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new PastRunError(
-      `${plain(file)} cannot be read (${code ?? (error as Error).message})`,
-      LIST,
-    )
+    throw new PastRunError(`${plain(file)} cannot be read (${systemReason(error)})`, LIST)
   }
   const result = parsePastResult(text)
   if (result !== undefined) return result

@@ -1,3 +1,4 @@
+import { systemReason } from '#base'
 import { constants } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,8 +81,10 @@ async function readPid(path: string): Promise<number> {
     path,
     constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   ).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'ELOOP' ? 'is a link' : `cannot be read (${error.code ?? ''})`
-    throw unsafe(`the file ${why}`, 'name the file that the process writes')
+    throw unsafe(
+      `the file cannot be read (${systemReason(error)})`,
+      'name the file that the process writes',
+    )
   })
   try {
     const stats = await handle.stat()

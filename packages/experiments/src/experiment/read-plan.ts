@@ -1,4 +1,4 @@
-import { canonicalJson, drawSeed, sha256Of, quoted } from '#base'
+import { canonicalJson, drawSeed, sha256Of, quoted, systemReason } from '#base'
 import { dirname, resolve } from 'node:path'
 import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
@@ -214,7 +214,7 @@ async function rulesOf(
   try {
     text = await readText(path)
   } catch (error) {
-    const message = `the file cannot be read: ${reasonOf(error)}`
+    const message = `the file cannot be read: ${systemReason(error)}`
     return {
       file: name,
       problems: [{ ...at('unreadable', message, 'rules'), ...document.position(['rules']) }],
@@ -233,15 +233,10 @@ async function callsOf(
   try {
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
-    const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : reasonOf(error)
+    const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : systemReason(error)
     const where = document.position(['load', 'calls'])
     return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException
-  return code ?? (error instanceof Error ? error.message : String(error))
 }
 
 function at(code: Problem['code'], message: string, path: string): Problem {

@@ -1,3 +1,4 @@
+import { systemReason } from '#base'
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, rename, unlink } from 'node:fs/promises'
@@ -67,7 +68,7 @@ export async function restoreFile(path: string, previous: Previous): Promise<voi
 async function readPrevious(path: string): Promise<Previous> {
   const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw unusable(`its metadata cannot be read (${error.code ?? error.message})`)
+    throw unusable(`its metadata cannot be read (${systemReason(error)})`)
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
   // Replacing a link would not change the file that the link points to.
@@ -77,7 +78,7 @@ async function readPrevious(path: string): Promise<Previous> {
     const bytes = await readFileNow(path)
     return { bytes, mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid }
   } catch (error) {
-    throw unusable(`it cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`)
+    throw unusable(`it cannot be read (${systemReason(error)})`)
   }
 }
 

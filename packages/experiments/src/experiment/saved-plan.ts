@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fieldsOf, isRecord } from '#base'
+import { fieldsOf, isRecord, systemReason } from '#base'
 import type { Policy, ProductionCheck } from '#rules'
 import { type SavedPlan, type ReadAndSaved, type ReadPlan, readPlan } from './read-plan.ts'
 
@@ -23,11 +23,10 @@ export async function readSavedPlan(
   try {
     kept = JSON.parse(await readFile(join(experiments, id, 'plan.json'), 'utf8'))
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new NotSavedError(
-      `the run ${id} cannot be read in ${experiments} (${code ?? 'plan.json is invalid JSON'})`,
-      { cause: error },
-    )
+    const why = error instanceof SyntaxError ? 'plan.json is invalid JSON' : systemReason(error)
+    throw new NotSavedError(`the run ${id} cannot be read in ${experiments} (${why})`, {
+      cause: error,
+    })
   }
   if (!isSavedPlan(kept)) throw new NotSavedError(`plan.json of the run ${id} is not a valid plan`)
   return { read: await readStored(kept, production, policy), kept }

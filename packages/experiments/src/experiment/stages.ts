@@ -121,7 +121,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
-  const text = end === undefined ? stageWords(result) : end.why
+  const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, not judged' : 'passed')
   onEvent({ kind: 'phase-over', label: stage.label, text })
   return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
 }
@@ -260,11 +260,10 @@ async function killOnce(
   }
 }
 
-function stageWords({ load, sampled, expected, applied, share }: StageResult): string {
-  const calls = `${load?.counts.calls ?? 0} calls`
-  return share === null
-    ? `passed, ${calls}`
-    : `passed, ${calls}, ${sampled} sampled${expectedText(expected)}, ${applied} injected`
+function stageWords({ load, sampled, expected, applied, share }: StageResult, how: string): string {
+  const calls = `${how}, ${load?.counts.calls ?? 0} calls`
+  if (share === null) return calls
+  return `${calls}, ${sampled} sampled${expectedText(expected)}, ${applied} injected`
 }
 
 /** Returns the reason why the sidecar no longer injects the faults of the stage, if any. */

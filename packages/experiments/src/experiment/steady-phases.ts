@@ -120,7 +120,8 @@ export async function runAfterPhase(context: Context): Promise<After> {
     },
   })
   const unresolved = alerts.unresolved(began)
-  const text = steady && unresolved.length === 0 ? 'passed' : 'failed'
+  const judged = steady && unresolved.length === 0 ? 'passed' : 'failed'
+  const text = stop.aborted ? 'interrupted, not judged' : judged
   onEvent({ kind: 'phase-over', label: 'steady state after', text })
   const isOver = steady && (unresolved.length === 0 || end === undefined)
   return { phase: result, steady, unresolved, end: isOver ? undefined : reasonOf(end, stop) }

@@ -1,5 +1,5 @@
 import { appendFile } from 'node:fs/promises'
-import { quoted } from '#base'
+import { quoted, systemReason } from '#base'
 import { invalidFile } from '#cli'
 
 /** The end of a call of a tool, or the start of a run. */
@@ -31,9 +31,8 @@ export async function openAudit(path: string | undefined): Promise<Audit> {
   try {
     await add('')
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
     throw invalidFile(
-      `--audit: ${quoted(path)} cannot be written (${code})`,
+      `--audit: ${quoted(path)} cannot be written (${systemReason(error)})`,
       'check its directory and its permissions',
     )
   }

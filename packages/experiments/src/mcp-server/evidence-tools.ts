@@ -57,7 +57,8 @@ export const OBSERVE = defineTool({
       untilNow(() => ask(API.history)),
       ask(API.errors),
     ])
-    const { seconds, traffic } = trafficIn(history, span)
+    const { seconds: exact, traffic } = trafficIn(history, span)
+    const seconds = Number(exact.toFixed(1))
     const until = new Date((history.at.at(-1) ?? 0) * 1000).toISOString()
     const wanted = (tool: string | undefined): boolean =>
       glob === undefined || (tool !== undefined && matchesGlob(glob, tool))
@@ -104,7 +105,8 @@ function shownError(kind: ErrorKind): Readonly<Record<string, unknown>> {
   const { first: _, samples, tool, method, ...rest } = kind
   return {
     ...rest,
-    tool: tool && oneLine(tool, MAX_NAME),
+    // Empty for methods without a tool.
+    tool: tool ? oneLine(tool, MAX_NAME) : undefined,
     method: oneLine(method, MAX_NAME),
     untrustedMessage: samples[0]?.message && oneLine(samples[0].message),
   }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { fieldsOf, parsedJson, readBounded, replaceText } from '#base'
+import { fieldsOf, parsedJson, readBounded, replaceText, systemReason } from '#base'
 import type { Behaviour } from './rank.ts'
 
 const SCHEMA = 'squall.baselines/1'
@@ -98,7 +98,7 @@ async function readAll(path: string): Promise<ReadonlyMap<string, Learned>> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return new Map()
-    throw new BaselinesError(`it cannot be read (${code})`)
+    throw new BaselinesError(`it cannot be read (${systemReason(error)})`)
   }
   const wrong = new BaselinesError(`it is not a file of baselines (${SCHEMA})`)
   if (bytes.length > MAX_BYTES) throw wrong

@@ -23,18 +23,13 @@ export const BASELINES = 'baselines.json'
 /** A rank with its plan. */
 type Shown = ReturnType<typeof shownRank>
 
-const FAILED = 1
-
 /** Ranks what to test next, and writes the plans; returns the exit code. */
 export async function showNext(request: NextRequest): Promise<number> {
   const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)
   const url = new URL(`http://${endpointText(request.sidecar)}`)
-  const read = await evidence(url, request).catch((error: unknown) => complaint(error, request))
-  if (typeof read === 'string') {
-    process.stderr.write(`squall: ${plain(read)}\n`)
-    return FAILED
-  }
-  const { environment, ranks } = read
+  const { environment, ranks } = await evidence(url, request).catch((error: unknown) => {
+    throw new Error(complaint(error, request), { cause: error })
+  })
   const { target, limit, plans, json } = request
   // The plans may be stored in another directory.
   const rulesFile = resolve(request.rulesFile)

@@ -12,7 +12,7 @@ import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
 import { invalidFile } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
-import { complaints, readAsked } from './read-plans.ts'
+import { readAsked, validPlan } from './read-plans.ts'
 
 export type SearchRequest = RequestOf<typeof EXPERIMENT_SEARCH>
 
@@ -57,12 +57,7 @@ function searchOf(
   { read, kept }: Pick<Awaited<ReturnType<typeof readAsked>>, 'read' | 'kept'>,
   settings: SearchSettings,
 ): OpenedSearch {
-  const { file } = kept
-  if (!read.ok) {
-    process.stderr.write(complaints(file, read))
-    throw invalidFile(`${quoted(file)} is not a valid plan`, 'fix the errors above')
-  }
-  const { plan, rejections } = read
+  const { plan, rejections } = validPlan(kept.file, read)
   const variations = usable('--vary', () => parseVariations(settings.vary))
   const condition = usable('--until', () => parseCondition(settings.until))
   return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }

@@ -12,7 +12,7 @@ import {
 import { type Policy, problemLines, type ProductionCheck } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { invalidFile, print } from '#cli'
+import { InvalidFilesError, invalidFile, print, readText } from '#cli'
 import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 
@@ -53,21 +53,16 @@ export async function readPlanFile(
   production?: ProductionCheck,
   policy?: Policy,
 ): Promise<ReadAndSaved> {
-  let text: string
-  try {
-    text = await textOf(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const why = code ?? (error as Error).message
-    throw invalidFile(`${quoted(path)} cannot be read (${why})`, 'name a plan')
-  }
+  const text = await readText(path, MAX_PLAN_BYTES, quoted(path))
   return readAndKeep(path, text, textOf, production, policy)
 }
 
-/** Describes the problems of a plan, one per line, in the format of compilers. */
-export function complaints(file: string, read: ReadPlan): string {
-  if (!read.ok) return read.problems.map(problemLines).join('')
-  return complaintsOf(file, read.rejections)
+/** Returns a plan that could be read, with its rejections. Throws an `InvalidFilesError`. */
+export function validPlan(file: string, read: ReadPlan): ReadPlan & { readonly ok: true } {
+  if (read.ok) return read
+  const { problems } = read
+  const listed = problems.map(problemLines).join('')
+  throw new InvalidFilesError(`${quoted(file)} is not a valid plan`, problems, listed)
 }
 
 /** Describes the reasons to reject a plan, one per line. */
@@ -115,8 +110,10 @@ export async function validatePlans({
     const { read } = await readPlanFile(path, production, policy)
     const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
-    files.push({ file: path, ok, problems, rejections: read.ok ? read.rejections : [] })
-    if (!json) await print(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+    const rejections = read.ok ? read.rejections : []
+    files.push({ file: path, ok, problems, rejections })
+    const complaints = `${problems.map(problemLines).join('')}${complaintsOf(path, rejections)}`
+    if (!json) await print(ok ? `${plain(path)}: ok\n` : complaints)
   }
   const ok = files.every((each) => each.ok)
   if (json) await print(`${JSON.stringify({ ok, files }, null, 2)}\n`)

@@ -5,11 +5,11 @@ import { experimentSuite, noteLines, rejectedSuite } from '../experiment/experim
 import { RejectedError } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
 import { type Policy, PRODUCTION_NAMES, readYaml } from '#rules'
-import { INTERRUPTED, invalidFile, print } from '#cli'
+import { INTERRUPTED, InterruptedError, invalidFile, print } from '#cli'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
-import { complaints, complaintsOf, printRejected, readAsked, rejectedLines } from './read-plans.ts'
+import { complaintsOf, printRejected, readAsked, rejectedLines, validPlan } from './read-plans.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { runInCluster } from './in-cluster/run-in-cluster.ts'
 import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
@@ -24,11 +24,7 @@ export function runPlan(request: RunRequest): Promise<number> {
 async function runToReport(request: RunRequest): Promise<number> {
   const { inCluster, json } = request
   const { read, kept, policy, again } = await readAsked(request)
-  if (!read.ok) {
-    process.stderr.write(complaints(kept.file, read))
-    throw invalidFile(`${quoted(kept.file)} is not a valid plan`, 'fix the errors above')
-  }
-  const { plan, rejections } = read
+  const { plan, rejections } = validPlan(kept.file, read)
   const { sidecar: spec } = plan
   if (inCluster !== undefined && spec.kind !== 'pods') {
     const wrong = `--in-cluster: ${quoted(kept.file)} is for a sidecar of this machine`
@@ -77,15 +73,20 @@ async function toReport(
   const { signal } = interrupt
   try {
     const result = await run(signal)
-    const code = result && (await reported(request, result, kept, policy))
-    return code === undefined || signal.aborted ? INTERRUPTED : code
+    if (result === undefined) throw stopped()
+    const code = await reported(request, result, kept, policy)
+    return signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    if (signal.aborted && request.inCluster === undefined) return INTERRUPTED
+    if (signal.aborted && request.inCluster === undefined) throw stopped()
     return await rejected(error.rejections, request)
   } finally {
     interrupt.forget()
   }
+}
+
+function stopped(): InterruptedError {
+  return new InterruptedError('interrupted before the experiment had a result')
 }
 
 /** Returns the settings that a Job takes from this command; its reports are those of this machine. */

@@ -14,14 +14,13 @@ import { parseResult } from '../load/results/merge-results.ts'
 import { type Measurement, measurementOf } from '../simulate/measured.ts'
 import { simulate } from '../simulate/simulate.ts'
 import { simulationText } from '../simulate/simulation-text.ts'
-import { INTERRUPTED, print } from '#cli'
+import { INTERRUPTED, InterruptedError, print } from '#cli'
 import { readAs } from '../cli/read-input.ts'
-import { complaints, readPlanFile, rejectedLines } from './read-plans.ts'
+import { printRejected, readPlanFile, validPlan } from './read-plans.ts'
 
 type SimulateRequest = RequestOf<typeof EXPERIMENT_SIMULATE>
 
 const FAILED = 1
-const INVALID = 2
 const MAX_RESULT = 64 * 1024 * 1024
 /** Limits the past runs that are read. */
 const MOST_RUNS = 20
@@ -29,12 +28,7 @@ const MOST_RUNS = 20
 /** Predicts the effect of a plan on a fleet; returns the exit code. */
 export async function simulatePlan(request: SimulateRequest): Promise<number> {
   const { path, json } = request
-  const { read } = await readPlanFile(path)
-  if (!read.ok) {
-    process.stderr.write(complaints(path, read))
-    return INVALID
-  }
-  const { plan } = read
+  const { plan } = validPlan(path, (await readPlanFile(path)).read)
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   const draws = !json && redraws(process.stderr, process.env)
   try {
@@ -51,16 +45,13 @@ export async function simulatePlan(request: SimulateRequest): Promise<number> {
     })
     if (draws) process.stderr.write(CLEAR_LINE)
     if (result === undefined) {
-      process.stderr.write('interrupted: fewer rounds would give a wrong interval\n')
-      return INTERRUPTED
+      throw new InterruptedError('interrupted: fewer rounds would give a wrong interval')
     }
     await print(json ? `${JSON.stringify(result)}\n` : plainText(simulationText(result)))
     return 0
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    const { rejections } = error
-    if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
-    else process.stderr.write(rejectedLines(rejections))
+    await printRejected(error.rejections, json)
     return FAILED
   } finally {
     interrupt.forget()

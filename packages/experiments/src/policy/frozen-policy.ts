@@ -1,4 +1,4 @@
-import { readBounded } from '#base'
+import { readBounded, systemReason } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemLines, readPolicy } from '#rules'
 import { DeniedError } from './denied-error.ts'
 import { policyDigest, trustedDigest } from './trust.ts'
@@ -28,12 +28,12 @@ export async function freezePolicy({
   try {
     const bytes = await readBounded(path, MAX_POLICY_BYTES)
     if (bytes.length > MAX_POLICY_BYTES) throw new Error('too large')
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const why = systemReason(error)
     const deny = (): never => {
       throw new DeniedError(
-        `the policy cannot be read (${code ?? message}); ask a person to restore it, or to run squall mcp policy init`,
+        `the policy cannot be read (${why}); ask a person to restore it, or to run squall mcp policy init`,
       )
     }
     return { digest: 'unreadable', isChanged: false, read: deny, trusted: deny }

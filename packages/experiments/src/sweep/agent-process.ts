@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { endingAfter, oneLine, signalWhenGone } from '#base'
+import { endingAfter, oneLine, signalWhenGone, systemReason } from '#base'
 import { UsageError } from '#cli'
 import { redactText } from '#sidecar'
 
@@ -45,8 +45,7 @@ export async function runProcess(
   try {
     await once(child, 'spawn')
   } catch (error) {
-    const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    const wrong = `${oneLine(program, 200)} cannot be started: ${code}`
+    const wrong = `${oneLine(program, 200)} cannot be started: ${systemReason(error)}`
     throw new UsageError('INVALID_VALUE', wrong, 'check the command')
   }
   const group = -child.pid!

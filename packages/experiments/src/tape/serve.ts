@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { quoted } from '#base'
+import { quoted, systemReason } from '#base'
 import { drainSignal, invalidFile, readVersion, surviveOwnErrors, UsageError } from '#cli'
 import { assemble, BindError, createLogger, type Logger } from '#sidecar'
 import type { ServeRequest } from '../commands/tape.ts'
@@ -52,10 +52,8 @@ export async function openTape(file: string): Promise<Tape> {
   try {
     return await Tape.open(file)
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    const why = error instanceof TapeError ? message : `it cannot be read (${code})`
     throw invalidFile(
-      `the tape ${quoted(file)}: ${why}`,
+      `the tape ${quoted(file)}: ${systemReason(error)}`,
       'name a file that squall run --tape has written',
     )
   }

@@ -378,7 +378,8 @@ function openKey(place: number | string, id: unknown): string {
 }
 
 function headerOf({ bytes, isLong }: RawLine): TapeHeader {
-  const text = isLong ? '' : bytes.toString()
+  // Unlike `toString`, leaves out a BOM.
+  const text = isLong ? '' : new TextDecoder().decode(bytes)
   const value = parsedJson(text)
   if (value === undefined) throw new TapeError('not a tape: its first line is not JSON')
   const { tape, secrets, redact = [] } = fieldsOf(value)

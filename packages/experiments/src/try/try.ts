@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { asInvoked, oneLine } from '#base'
-import { drainSignal, INTERRUPTED, readVersion } from '#cli'
+import { drainSignal, InterruptedError, readVersion } from '#cli'
 import { assemble, createLogger, namedOptions } from '#sidecar'
 import { withToken } from '../cli/server-flags.ts'
 import type { TryRequest } from '../commands/try.ts'
@@ -45,7 +45,8 @@ export async function trySquall(request: TryRequest): Promise<number> {
   }
   try {
     await Promise.race([steps(), stopped])
-    return hasShown ? 0 : INTERRUPTED
+    if (hasShown) return 0
+    throw new InterruptedError('interrupted before the first call')
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
     throw new Error(error.message.replaceAll('--target', '--url'), { cause: error })

@@ -275,7 +275,10 @@ test('flags, their environment and the index of a Job are read into a request', 
 test.each([
   [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
   [['--expect', 'total>1'], /no JSON Pointer/],
-  [['--calls', '/no/such/file'], /--calls: .* cannot be read \(ENOENT\)/],
+  [
+    ['--calls', '/no/such/file'],
+    /--calls: .* cannot be read \(there is no such file or directory\)/,
+  ],
 ])('%s is a usage error', async (args, why) => {
   const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')
   await expect(inputs).rejects.toThrow(why)

@@ -39,6 +39,13 @@ describe('squall load report', () => {
     expect(stdout).toMatch(/^# Load report\n/)
   })
 
+  it('reads results that begin with a BOM', async () => {
+    const marked = join(directory, 'marked.json')
+    await writeFile(marked, `\ufeff${await readFile(file, 'utf8')}`)
+    const args = ['load', 'report', '--markdown', marked]
+    expect((await startProgram(args, {}, { here: true })).code).toBe(0)
+  })
+
   it('is what squall load writes by --report', async () => {
     const stage = await Stage.open('0.0.0')
     try {
@@ -77,7 +84,7 @@ describe('squall load report', () => {
     [[], 'squall: no results to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: report: "no.json" cannot be read (ENOENT); check the path and its permissions\n',
+      'squall: report: "no.json" cannot be read (there is no such file or directory); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],

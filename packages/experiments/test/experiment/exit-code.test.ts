@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
 import type { Changes, ExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
@@ -15,13 +16,16 @@ afterEach(() => stage.close())
 
 /** Runs `squall experiment run` with a plan; returns its exit code and its result. */
 async function run(changes: Changes): Promise<readonly [code: number, result: ExperimentResult]> {
+  const { code, stdout } = await startProgram(await commandLine(changes), {}, { here: true })
+  return [code, JSON.parse(stdout) as ExperimentResult]
+}
+
+async function commandLine(changes: Changes): Promise<readonly string[]> {
   const { directory } = stage
   const plan = join(directory, 'plan.yaml')
   await writeFile(plan, stage.text({ hold: '300ms', ...changes }))
   const kept = ['--experiments', join(directory, 'kept'), '--state-dir', join(directory, 'state')]
-  const args = ['experiment', 'run', plan, '--json', ...kept]
-  const { code, stdout } = await startProgram(args, {}, { here: true })
-  return [code, JSON.parse(stdout) as ExperimentResult]
+  return ['experiment', 'run', plan, '--json', ...kept]
 }
 
 test('an experiment that passed exits with 0', async () => {
@@ -35,4 +39,23 @@ test('a stage without an injection is inconclusive, and exits with 1', async () 
   const [code, result] = await run({ rules })
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_INJECTIONS', stage: '20%' })
   expect(code).toBe(1)
+})
+
+test('Ctrl-C while the rules are claimed is reported as JSON, and exits with 130', async () => {
+  // The sidecar reads another file, so that the claim waits for it.
+  const rulesFile = join(stage.directory, 'unread.yaml')
+  const program = startProgram(await commandLine({ sidecar: { rulesFile } }))
+  await eventually(() =>
+    readFile(rulesFile).then(
+      () => undefined,
+      () => 'not claimed yet',
+    ),
+  )
+  program.signal('SIGINT')
+  const { code, stdout } = await program.finished()
+  expect(code).toBe(130)
+  expect(JSON.parse(stdout)).toEqual({
+    ok: false,
+    error: 'interrupted before the experiment had a result',
+  })
 })

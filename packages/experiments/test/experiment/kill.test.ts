@@ -50,7 +50,7 @@ test('rejects a pid file that other users may write, a link, and a process with 
       ),
     )
     await expect(findVictim({ pidFile, command: 'other' })).rejects.toThrow('PID_FILE_UNSAFE')
-    await expect(findVictim({ pidFile: link, command })).rejects.toThrow('is a link')
+    await expect(findVictim({ pidFile: link, command })).rejects.toThrow('it is a symbolic link')
     await chmod(pidFile, 0o666)
     await expect(findVictim({ pidFile, command })).rejects.toThrow('other users may write')
     expect(child.exitCode).toBeNull()

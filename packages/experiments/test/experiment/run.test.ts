@@ -158,10 +158,13 @@ function notAsked(): Promise<string> {
 
 test('an interrupt restores the rules file at once', async () => {
   const stop = new AbortController()
+  const ends: string[] = []
   const onEvent = (event: ExperimentEvent): void => {
     if (event.kind === 'moment' && (event.applied ?? 0) > 0) stop.abort()
+    if (event.kind === 'phase-over') ends.push(event.text)
   }
   const result = await stage.run({ hold: '20s' }, { stop: stop.signal, onEvent })
+  expect(ends).toEqual(['passed', expect.stringMatching(/^interrupted, not judged, \d+ calls, /)])
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'INTERRUPTED', after: null })
   expect(result.stages).toHaveLength(1)
   expect(result.stages[0]!.load!.run.complete).toBe(false)

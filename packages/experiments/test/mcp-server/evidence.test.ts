@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { startSquall } from '../../../../test/support/commands.ts'
-import { startUpstream } from '../../../../test/support/wire.ts'
+import { call, callMessage, startUpstream } from '../../../../test/support/wire.ts'
 import { controlFlags, openAgent } from './agent.ts'
 import { agentOf, closing, eachOnStage, stage } from './on-stage.ts'
 import {
@@ -60,6 +60,12 @@ describe('an agent', () => {
     expect(data.errors).toContainEqual(
       expect.objectContaining({ tool: 'work', origin: 'real', count: REAL_ERRORS }),
     )
+    // Of a method without a tool.
+    await call({ port: stage.squall.port }, { ...callMessage(1, 'x'), method: 'prompts/list' })
+    const { text } = await agent.call('observe')
+    expect(text).toMatch(/^The \d+(?:\.\d)? s until /m)
+    expect(text).toMatch(/method prompts\/list/)
+    expect(text).not.toMatch(/tool ,/)
     const narrow = await agent.call('observe', { tool: 'w*', seconds: 900 })
     expect(narrow.data.traffic.map(({ tool }: { tool: string }) => tool)).toEqual(['work'])
   })

@@ -88,7 +88,7 @@ describe('squall experiment', () => {
     const plan = join(directory, 'plan.yaml')
     const { code, stderr } = await squall('experiment', 'run', '--policy', missing, plan)
     expect(code).toBe(2)
-    expect(stderr).toContain('none.yaml" cannot be read (ENOENT)')
+    expect(stderr).toContain('none.yaml" cannot be read (there is no such file or directory)')
   })
 })
 

@@ -80,9 +80,11 @@ it('what cannot be swept is a wrong input, and no task that broke', async () => 
   const cell = await swept(path, '--cell', '99-error', ...run)
   const command = await swept(path, '--', 'no-such-program')
   expect([gone.code, cell.code, command.code]).toEqual([2, 2, 2])
-  expect(gone.stderr).toContain('it cannot be read (ENOENT)')
+  expect(gone.stderr).toContain('it cannot be read (there is no such file or directory)')
   expect(cell.stderr).toContain('there is no cell 99-error; write the number of a call and a fault')
-  expect(command.stderr).toContain('no-such-program cannot be started: ENOENT; check the command')
+  expect(command.stderr).toContain(
+    'no-such-program cannot be started: there is no such file or directory; check the command',
+  )
 })
 
 it('a sweep that is killed while its task hangs ends the task, and other flags do not resume it', async () => {

@@ -1,4 +1,4 @@
-import { truncate, writeFile } from 'node:fs/promises'
+import { readFile, truncate, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram } from '../../../../test/support/commands.ts'
@@ -25,7 +25,7 @@ it.each([
 
 it('rejects a directory and a missing file by name', async () => {
   for (const [path, why] of [
-    ['/nowhere/a.tape', 'ENOENT'],
+    ['/nowhere/a.tape', 'there is no such file'],
     ['/tmp', 'not a file'],
   ] as const) {
     const { code, stderr } = await startProgram(['tape', 'show', path], {}, { here: true })
@@ -33,6 +33,13 @@ it('rejects a directory and a missing file by name', async () => {
     expect(stderr).toContain(`the tape "${path}"`)
     expect(stderr).toContain(why)
   }
+})
+
+it('reads a tape that begins with a BOM', async () => {
+  const path = await written([{ ...CALL, params: { name: 'echo', arguments: {} } }])
+  await writeFile(path, `\ufeff${await readFile(path, 'utf8')}`)
+  const { code, stdout } = await startProgram(['tape', 'show', path], {}, { here: true })
+  expect({ code, hasCall: stdout.includes('echo') }).toEqual({ code: 0, hasCall: true })
 })
 
 it('leaves out lines that are broken, and names the first of them', async () => {

@@ -142,7 +142,7 @@ it.each([
   [
     'a command that does not exist',
     ['--', 'no-such-command'],
-    'the server cannot be started: ENOENT',
+    'the server cannot be started: there is no such file',
   ],
   ['a URL without a server', ['--url', 'http://127.0.0.1:9/mcp'], 'check host and port of --url'],
   ['neither command nor URL', [], 'no server; add its command behind --'],

@@ -91,7 +91,7 @@ export async function applyCommand(
   if (problems.length > 0) return rejectedRules(problems, json, output, 'applied')
   const text = textForPods(written, cluster.selector)
   const ending = 'no further action is taken'
-  return inNamespace({ cluster, patienceMs }, output, ending, async (client, namespace, signal) => {
+  return inNamespace({ cluster, patienceMs }, ending, async (client, namespace, signal) => {
     const asked = { namespace, configMap, key, text, prefix: cluster.prefix }
     const run = { ...startRollout(client, request, output, signal), asked, canAct }
     try {

@@ -61,7 +61,7 @@ export async function attachCommand(request: AttachRequest): Promise<number> {
     const fix = 'use fewer rules, or inject the sidecar, which reads a ConfigMap'
     throw invalidFile('the rules must have at most 64KiB', fix)
   }
-  return inNamespace(request, output, ENDING, async (client, namespace, signal) => {
+  return inNamespace(request, ENDING, async (client, namespace, signal) => {
     await rejectNamespace(client, namespace, request, signal)
     return attach(request, { client, output, signal }, namespace, text)
   })
@@ -115,7 +115,7 @@ async function attach(
 /** Runs `squall attach --undo`: ends the attached sidecar of a pod; returns the exit code. */
 export function detachCommand(request: DetachRequest): Promise<number> {
   const output = { out: process.stdout, err: process.stderr }
-  return inNamespace(request, output, ENDING, async (client, namespace, signal) => {
+  return inNamespace(request, ENDING, async (client, namespace, signal) => {
     const { timeoutMs, pod, cluster, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const ref = { namespace, name: pod }
@@ -123,7 +123,8 @@ export function detachCommand(request: DetachRequest): Promise<number> {
     if (said !== undefined) {
       await labelAttached(client, ref, cluster.prefix, null, signal)
       const trouble = await record(client, ref, 'detached', '', signal)
-      if (trouble !== undefined) output.err.write(`the event was not recorded: ${trouble.message}`)
+      if (trouble !== undefined)
+        output.err.write(`the event was not recorded: ${trouble.message}\n`)
     }
     const detail =
       said === undefined ? 'no sidecar is attached' : said.replace(/^(?!detached)/, 'ended: ')

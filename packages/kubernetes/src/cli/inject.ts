@@ -1,4 +1,4 @@
-import { fieldsOf, isRecord, oneLine, quoted, textsOf } from '#base'
+import { fieldsOf, isRecord, oneLine, quoted, textOf, textsOf } from '#base'
 import { StatusError } from '../injector/injection-status.ts'
 import type { Injection } from '../injector/injection.ts'
 import { injectPod } from '../injector/inject-pod.ts'
@@ -12,8 +12,8 @@ import {
 } from '../manifests/change-manifests.ts'
 import { manifestFacts } from '../manifests/manifest-facts.ts'
 import { ManifestError } from '../manifests/manifest.ts'
-import { podOf, type PodTemplate } from '../manifests/pod-templates.ts'
-import { invalidFile, readText } from '#cli'
+import { type KubeObject, podOf, type PodTemplate } from '../manifests/pod-templates.ts'
+import { invalidFile, print, readText } from '#cli'
 import { readInjectorSettings } from './injector-settings.ts'
 
 /** The options of `squall inject`. */
@@ -49,7 +49,7 @@ export async function injectCommand(
     { labels: request.namespaceLabels, annotations: request.namespaceAnnotations },
     request.namespace,
   )
-  const notes = objects.some((each) => podOf(each) !== undefined) ? [] : ['no pod templates found']
+  const notes = withoutPods(objects, settings.prefix)
   const inject = (template: PodTemplate, injectedServices?: ReadonlySet<string>): Injection => {
     const namespace = template.namespace ?? request.namespace
     const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
@@ -84,6 +84,22 @@ export async function injectCommand(
     for (const warning of injection.warnings) note(`warning: ${warning}`)
     return injection.pod
   })
+}
+
+/** Returns the notes about objects that ask for a sidecar, and whose pods are not known. */
+function withoutPods(objects: readonly KubeObject[], prefix: string): string[] {
+  const others = objects.filter((each) => podOf(each) === undefined)
+  const asking = others.filter(
+    ({ kind, value }) =>
+      kind !== 'Namespace' &&
+      JSON.stringify(value).includes(`${JSON.stringify(`${prefix}inject`)}:`),
+  )
+  const notes = asking.map(({ kind, name, value }) => {
+    const type = `${kind} of ${textOf(value['apiVersion']) ?? '?'}`
+    const why = `no pod template is known in ${type}; the webhook injects into its pods`
+    return oneLine(`${kind.toLowerCase()}/${name}: unchanged (unknown_kind): ${why}`)
+  })
+  return others.length < objects.length ? notes : [...notes, 'no pod templates found']
 }
 
 /** Removes the sidecar from manifests; returns the exit code. */
@@ -130,6 +146,10 @@ async function changePods(
       return template.value
     },
     format,
+    ({ kind, name }) => {
+      const why = 'its anchors are shared with a part that changes'
+      notes.push(oneLine(`${kind.toLowerCase()}/${name}: its comments are lost, because ${why}`))
+    },
   )
   if (isDenied) notes.push('nothing was written, because pods were denied')
   await out.note(notes.map((line) => `${line}\n`).join(''))
@@ -165,23 +185,12 @@ interface Outputs {
 }
 
 const STANDARD: Outputs = {
-  write: (text) => written(process.stdout, text),
-  note: (text) => written(process.stderr, text),
-}
-
-function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void => {
-      // The reader closed the pipe, as `head` does.
-      if (error.code === 'EPIPE') resolve()
-      else reject(error)
-    }
-    stream.once('error', failed)
-    stream.write(text, (error) => {
-      if (error === null || error === undefined) resolve()
-      else failed(error)
-    })
-  })
+  write: print,
+  note: (text) =>
+    new Promise((resolve) => {
+      // Notes that nobody can read must not keep the manifests back.
+      process.stderr.once('error', () => resolve()).write(text, () => resolve())
+    }),
 }
 
 const MAX_MANIFEST = 16 * 2 ** 20

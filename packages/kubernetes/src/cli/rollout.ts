@@ -73,15 +73,12 @@ export async function confirmPods(
 /** Runs a command in one namespace; Ctrl-C ends it with a message. */
 export function inNamespace(
   { cluster, patienceMs }: { readonly cluster: ClusterOptions; readonly patienceMs?: number },
-  { err }: Outputs,
   ending: string,
   act: (client: KubeClient, namespace: string, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const run = (client: KubeClient, signal: AbortSignal): Promise<number> =>
     act(client, cluster.namespace ?? client.namespace, signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error
-      err.write(`stopped; ${ending}\n`)
-      return FAILED
+      throw signal.aborted ? new Error(`stopped; ${ending}`) : error
     })
   return withClient(cluster, run, patienceMs)
 }

@@ -1,4 +1,4 @@
-import { NoSmallFileError, readSmallFile } from '#base'
+import { readSmallFile, systemReason } from '#base'
 import type { Impersonation } from './impersonation.ts'
 import { configError } from './kube-error.ts'
 
@@ -40,12 +40,8 @@ export function readKubeFile(path: string, what: string): string {
   try {
     return readSmallFile(path, MAX_BYTES).toString('utf8')
   } catch (error) {
-    const { code = 'error', message } = error as NodeJS.ErrnoException
-    throw configError(
-      error instanceof NoSmallFileError
-        ? `${what}: ${path} is ${message}`
-        : `${what}: ${path} cannot be read (${code}); check the path and its permissions`,
-    )
+    const wrong = `${what}: ${path} cannot be read (${systemReason(error)})`
+    throw configError(`${wrong}; check the path and its permissions`)
   }
 }
 

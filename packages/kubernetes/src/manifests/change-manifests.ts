@@ -1,4 +1,4 @@
-import { stringify, type Document, isMap, isSeq } from 'yaml'
+import { stringify, type Document, isMap, isSeq, type Node, visit } from 'yaml'
 import { isRecord, parsePointer, sameJson } from '#base'
 import { jsonPatch, type PatchOperation } from '../injector/json-patch.ts'
 import { type ManifestDocument, readManifest, editable } from './manifest.ts'
@@ -15,19 +15,19 @@ export interface ManifestFile {
 
 /** Reads the documents of a file. Throws `ManifestError`. */
 export function readFile(file: string, text: string): ManifestFile {
-  // Some editors put a byte order mark in front, which does not belong to the text.
-  const documents = readManifest(text.replace(/^\uFEFF/, ''), file)
+  const documents = readManifest(text, file)
   return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
 }
 
 /**
  * The text of manifests after a change to the pods in them. `change` returns the changed pod, or the
- * same value.
+ * same value. `onRewritten` is called with each object whose document loses its comments.
  */
 export function changeManifests(
   files: readonly ManifestFile[],
   change: (template: PodTemplate) => unknown,
   format: ManifestFormat,
+  onRewritten: (object: KubeObject) => void,
 ): string {
   const changed = files.map(({ documents }) =>
     documents.map((document) => {
@@ -43,18 +43,25 @@ export function changeManifests(
   if (format === 'json') return asJson(changed.flat().map(({ value }) => value))
   let text = ''
   for (const documents of changed) {
-    for (const { document, value } of documents)
-      text = appended(text, textOf(document, value, format))
+    for (const { document, value } of documents) {
+      const rewritten = () => document.objects.forEach(onRewritten)
+      text = appended(text, textOf(document, value, format, rewritten))
+    }
   }
   return text
 }
 
-function textOf(document: ManifestDocument, value: unknown, format: ManifestFormat): string {
+function textOf(
+  document: ManifestDocument,
+  value: unknown,
+  format: ManifestFormat,
+  rewritten: () => void,
+): string {
   if (format === 'yaml' && document.isJson) {
     return document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
   }
   const patch = jsonPatch(document.value, value)
-  return patch.length === 0 ? document.text : editDocument(document, patch, value)
+  return patch.length === 0 ? document.text : editDocument(document, patch, value, rewritten)
 }
 
 /** Files need not begin with dashes, nor end with a line break. */
@@ -93,28 +100,43 @@ function editDocument(
   { marker, body, isJson }: ManifestDocument,
   patch: readonly PatchOperation[],
   after: unknown,
+  rewritten: () => void,
 ): string {
   if (isJson) return `${marker}${JSON.stringify(after, null, jsonIndent(body))}${endOf(body)}`
   const layout = { ...WRITING, ...layoutOf(body) }
-  const edited = tryEdit(body, patch, layout)
-  const candidates =
-    edited === undefined ? [] : [keepLines(body, edited.before, edited.after), edited.after]
-  const found = candidates.find((text) => text !== undefined && saysSame(text, after))
   // Anchors that several places share cannot be edited at one of them.
+  const found = [false, true].reduce<string | undefined>((text, expands) => {
+    const edited = text === undefined ? tryEdit(body, patch, layout, expands) : undefined
+    if (edited === undefined) return text
+    const candidates = [keepLines(body, edited.before, edited.after), edited.after]
+    return candidates.find((each) => each !== undefined && saysSame(each, after))
+  }, undefined)
+  if (found === undefined && /(?:^|\s)#/.test(body)) rewritten()
   const text = found ?? stringify(after, { version: '1.1', ...layout })
   return marker + (body.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text)
 }
 
 /** Returns the document as it is written without any change, and with the changes. */
-function tryEdit(body: string, patch: readonly PatchOperation[], layout: object) {
+function tryEdit(body: string, patch: readonly PatchOperation[], layout: object, expands: boolean) {
   try {
     const document = editable(body)
     const before = document.toString(layout)
+    if (expands) expandAliases(document)
     for (const operation of patch) applyOperation(document, operation)
     return { before, after: document.toString(layout) }
   } catch {
     return undefined
   }
+}
+
+/** Puts copies in the place of aliases, and removes the anchors. */
+function expandAliases(document: Document): void {
+  visit(document, {
+    Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined,
+  })
+  visit(document, {
+    Value: (_, node) => void delete node.anchor,
+  })
 }
 
 function applyOperation(document: Document, operation: PatchOperation): void {

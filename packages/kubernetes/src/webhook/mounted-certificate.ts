@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readSmallFile, WatchedFiles } from '#base'
+import { readSmallFile, WatchedFiles, systemReason } from '#base'
 import type { CertificatePair } from './issue-certificate.ts'
 import { checkPair, type ServingCertificate } from './serving-certificate.ts'
 
@@ -59,9 +59,8 @@ export class MountedCertificate {
       const key = readSmallFile(join(this.#directory, KEY)).toString('utf8')
       if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
       this.#certificate.reject(
-        `${CERT} and ${KEY} in ${this.#directory} cannot be read (${code ?? message})`,
+        `${CERT} and ${KEY} in ${this.#directory} cannot be read (${systemReason(error)})`,
       )
     }
   }

@@ -1,4 +1,4 @@
-import { readSmallFile } from '#base'
+import { readSmallFile, systemReason } from '#base'
 import { CaPublisher, type CertificateParts, type PublishOptions } from './ca-publisher.ts'
 import { splitPem } from './managed-secret.ts'
 import { CertificateError } from './serving-certificate.ts'
@@ -56,9 +56,8 @@ export class PublishedCa extends CaPublisher<PublishOptions> {
     try {
       text = readSmallFile(this.#file).toString('utf8')
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
       throw new CertificateError(
-        `${this.#file} cannot be read (${code ?? message}); the issuer must provide its CA`,
+        `${this.#file} cannot be read (${systemReason(error)}); the issuer must provide its CA`,
         { cause: error },
       )
     }

@@ -204,7 +204,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   [
     'a token file that is not there',
     () => ({ tokenFile: 'nowhere' }),
-    /nowhere cannot be read \(ENOENT\)/,
+    /nowhere cannot be read \(there is no such file or directory\)/,
   ],
 ]
 
@@ -245,7 +245,7 @@ test('what is wrong with a kubeconfig is said', async () => {
     /there is no kubeconfig \(looked for \/nowhere/,
   )
   await expect(works({ kubeconfig: '/nowhere' })).rejects.toThrow(
-    /\/nowhere cannot be read \(ENOENT\)/,
+    /\/nowhere cannot be read \(there is no such file or directory\)/,
   )
 })
 

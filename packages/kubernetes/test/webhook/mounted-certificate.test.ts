@@ -111,7 +111,7 @@ test('an expired certificate is not ready', async () => {
 test('a directory without a certificate ends the start with a reason', async () => {
   const certificate = { kind: 'mounted', directory: '/nowhere' } as const
   await expect(startSquall({ webhook: { certificate } })).rejects.toThrow(
-    /tls.crt and tls.key in \/nowhere .*ENOENT/,
+    /tls.crt and tls.key in \/nowhere .*there is no such file/,
   )
 })
 

@@ -219,7 +219,11 @@ test('a changed policy applies at the next review', async () => {
 })
 
 test.each([
-  ['no file', undefined, /^no new rules: the policy cannot be read \(ENOENT\)/],
+  [
+    'no file',
+    undefined,
+    /^no new rules: the policy cannot be read \(there is no such file or directory\)/,
+  ],
   [
     'an unknown key',
     `${POLICY}faullts: [delay]\n`,

@@ -40,20 +40,11 @@ export interface AgentsRequest {
   readonly colours: boolean
 }
 
-/** Receives problems. */
-interface Problems {
-  write(text: string): unknown
-}
-
 /** Shows what agents did; returns the exit code. */
-export async function agents(
-  request: AgentsRequest,
-  problems: Problems = process.stderr,
-): Promise<number> {
+export async function agents(request: AgentsRequest): Promise<number> {
   const { save, against, out, all } = request
   const saved = against === undefined ? undefined : await readSaved(against)
-  const found = await askAll(request, all || save !== undefined || saved !== undefined, problems)
-  if (found === undefined) return 1
+  const found = await askAll(request, all || save !== undefined || saved !== undefined)
   if (save !== undefined)
     await writeText(save, '--save', `${JSON.stringify({ schema: SCHEMA, ...found })}\n`)
   const differences = saved && compare(saved, found)
@@ -62,12 +53,11 @@ export async function agents(
   return differences?.some(isWorse) === true ? 1 : 0
 }
 
-/** Asks all sidecars; reports those that cannot be asked. */
+/** Asks all sidecars. Throws for one that cannot be asked. */
 async function askAll(
   { endpoints, readToken, query }: AgentsRequest,
   all: boolean,
-  problems: Problems,
-): Promise<Agents | undefined> {
+): Promise<Agents> {
   const asked = new URLSearchParams(query)
   if (all) asked.set('all', 'true')
   const endpoint = { ...API.agents, path: `${API.agents.path}?${asked.toString()}` }
@@ -80,8 +70,7 @@ async function askAll(
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
       const fix = error.status === 404 ? '' : '; name the admin port of a running sidecar'
-      problems.write(`squall: ${address}: ${error.message}${fix}\n`)
-      return undefined
+      throw new Error(`${address}: ${error.message}${fix}`, { cause: error })
     }
   }
   return joined(answers)

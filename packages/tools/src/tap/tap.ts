@@ -62,6 +62,7 @@ const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
 const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
+const FIX = 'name the admin port of a running sidecar'
 
 type TapOutput = Output & { readonly writableLength?: number }
 
@@ -89,16 +90,16 @@ function follow<E extends Endpoint>(
   const several = endpoints.length > 1
   const say = (address: string, text: string): void =>
     void problems.write(`squall: ${address}: ${text}\n`)
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let shown = 0
     let unwritten = 0
     let lost = 0
     const streams: { close(): void }[] = []
-    const stop = (code = 0): void => {
+    const stop = (error?: Error): void => {
       removeHandlers()
       for (const stream of streams) stream.close()
       if (unwritten > 0) say('output', `${unwritten} ${what} were dropped: the reader is too slow`)
-      resolve(code)
+      return error === undefined ? resolve(0) : reject(error)
     }
     const onLine = (address: string, value: unknown): void => {
       if (shown >= limit) return
@@ -128,9 +129,9 @@ function follow<E extends Endpoint>(
       }
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
-        say(address, `${problem}; name the admin port of a running sidecar`)
         // A sidecar that was never there is an error in the command line.
-        if (++lost === endpoints.length) stop(1)
+        if (++lost === endpoints.length) stop(new Error(`${address}: ${problem}; ${FIX}`))
+        else say(address, `${problem}; ${FIX}`)
       }
       const admin = { url: new URL(`http://${address}`), readToken }
       const listener = { onEvent, onLost }

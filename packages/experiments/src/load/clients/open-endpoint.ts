@@ -8,7 +8,7 @@ import type {
   ToolInfo,
 } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
-import { fieldsOf, isRecord, oneLine } from '#base'
+import { fieldsOf, isRecord, oneLine, UNTRUSTED } from '#base'
 import { toolHint } from '../choose-tools.ts'
 import { LeanWire, type SessionState, type WireResponse } from './lean-wire.ts'
 import { LoadError } from '../load-error.ts'
@@ -213,9 +213,6 @@ function nameOf(serverInfo: unknown): string {
   const text = oneLine(words.join(' '), 100)
   return text === '' ? 'unnamed' : text
 }
-
-/** Matches Node's codes of rejected certificates. */
-const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/
 
 /** Describes why the handshake failed, and how to fix the cause. */
 function endpointError({ kind, code, message = '' }: CallResponse): LoadError {

@@ -152,6 +152,62 @@ metadata:
     ])
   })
 
+  it('keeps comments where anchors are shared with a part that changes', async () => {
+    const { text, told } = await inject(`# of the team
+kind: Pod
+metadata:
+  name: tools
+  annotations: {squall.dev/inject: "true"}
+spec:
+  containers:
+  - name: app # the server
+    ports: [{containerPort: 3000}]
+    readinessProbe: &probe # asks the port
+      tcpSocket: {port: 3000}
+    livenessProbe: *probe
+`)
+    expect(text).toContain('# of the team\n')
+    expect(text).toContain('- name: app # the server\n')
+    expect(text).toContain('# asks the port\n')
+    expect(text).not.toMatch(/[&*]probe/)
+    expect(told).not.toContain('comments are lost')
+  })
+
+  it('says that comments are lost where it must write a document anew', async () => {
+    const { code, text, told } = await inject(`kind: Pod
+metadata: { name: tools, annotations: {squall.dev/inject: "true"} }
+x: &base # of all containers
+  ports: [{containerPort: 3000}]
+  readinessProbe: {tcpSocket: {port: 3000}}
+spec:
+  containers:
+  - <<: *base
+    name: app
+`)
+    expect(code).toBe(0)
+    expect(text).not.toContain('# of all containers')
+    expect(told).toContain('pod/tools: its comments are lost')
+  })
+
+  it('names annotated objects in which it knows no pod', async () => {
+    const service = `apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: tools}
+spec: {template: {metadata: {annotations: {squall.dev/inject: "true"}}}}
+`
+    const { code, text, told } = await inject([
+      service,
+      pod(),
+      'kind: Service\nmetadata: {name: b}\n',
+    ])
+    expect(code).toBe(0)
+    expect(text).toContain(service)
+    expect(told).toContain(
+      'service/tools: unchanged (unknown_kind): no pod template is known in Service of serving.knative.dev/v1; the webhook injects',
+    )
+    expect(told).not.toContain('service/b')
+  })
+
   it('edits documents with anchors so that they say what they should', async () => {
     const anchored = `kind: Pod
 metadata: &meta

@@ -1,0 +1,43 @@
+import { quoted } from './text/foreign-text.ts'
+
+/** The reasons of the operating system, in words. */
+const REASONS: ReadonlyMap<string | undefined, string> = new Map([
+  ['EACCES', 'no permission'],
+  ['EADDRINUSE', 'another program listens there'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address'],
+  ['EEXIST', 'there is a file'],
+  ['EISDIR', 'it is a directory'],
+  ['ELOOP', 'it is a symbolic link'],
+  ['EMFILE', 'too many files are open'],
+  ['ENOENT', 'there is no such file or directory'],
+  ['ENOSPC', 'the disk is full'],
+  ['ENOTDIR', 'its path leads through a file that is not a directory'],
+  ['ENXIO', 'it is a pipe without a reader'],
+  ['EPERM', 'no permission'],
+  ['EROFS', 'the file system is read-only'],
+  ['ERR_ENCODING_INVALID_ENCODED_DATA', 'it is not UTF-8'],
+])
+
+/** Matches the codes of certificates that Node rejects. */
+export const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT)/
+
+/** Returns why a file or an address cannot be used: the reason of the system, or the message. */
+export function systemReason(error: unknown): string {
+  const { code, errno, message } = error as NodeJS.ErrnoException
+  return REASONS.get(code) ?? (errno === undefined ? message : (code ?? message))
+}
+
+/** Returns the message for an error of the system about a path or an address; undefined for others. */
+export function rawTrouble(error: unknown): string | undefined {
+  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string
+    readonly port?: number
+  }
+  if (!(error instanceof Error) || !REASONS.has(code)) return undefined
+  if (syscall === 'listen' || syscall === 'bind') {
+    const where = port === undefined ? quoted(address ?? '') : `${address}:${port}`
+    return `cannot listen on ${where}: ${systemReason(error)}; choose another address`
+  }
+  if (path === undefined) return undefined
+  return `${quoted(path)} cannot be used: ${systemReason(error)}; check the path and its permissions`
+}

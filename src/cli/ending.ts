@@ -1,0 +1,53 @@
+import { asInvoked } from '../base/own-command.ts'
+import { UsageError } from '../base/flags/usage-error.ts'
+import { oneLine } from '../base/text/foreign-text.ts'
+import { rawTrouble } from '../base/system-reason.ts'
+import type { FileProblems } from '../rules/file/problem-format.ts'
+
+/** The exit code by which shells report a program that Ctrl-C ended. */
+export const INTERRUPTED = 130
+const FAILED = 1
+const INVALID_USAGE = 2
+const MAX_MESSAGE = 2_000
+
+/** Ends a command that a signal stopped before it had a result. */
+export class InterruptedError extends Error {}
+
+/** Ends a command because of files with errors; `listed` shows them above the message. */
+export class InvalidFilesError extends UsageError {
+  readonly files: readonly FileProblems[]
+  readonly listed: string
+
+  constructor(wrong: string, files: readonly FileProblems[], listed: string) {
+    super('INVALID_FILE', wrong, 'fix the errors above')
+    this.files = files
+    this.listed = listed
+  }
+}
+
+/** Returns the exit code and the output with which an error ends a command line. */
+export function endingOf(
+  error: unknown,
+  args: readonly string[],
+): { readonly code: number; readonly stdout: string; readonly stderr: string } {
+  const reason = rawTrouble(error) ?? (error instanceof Error ? error.message : String(error))
+  const message = oneLine(withFix(reason), MAX_MESSAGE)
+  const { files: invalid, listed = '' } = error instanceof InvalidFilesError ? error : {}
+  const files = invalid?.map((each) => ({ ...each, ok: false }))
+  const stdout = asksJson(args) ? `${JSON.stringify({ ok: false, error: message, files })}\n` : ''
+  const isUsage = error instanceof UsageError
+  const code = isUsage ? INVALID_USAGE : error instanceof InterruptedError ? INTERRUPTED : FAILED
+  return { code, stdout, stderr: `${listed}squall: ${message}\n` }
+}
+
+/** Returns true for `--json` among the options of Squall: those after `--` are of another program. */
+function asksJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end < 0 ? args : args.slice(0, end)).includes('--json')
+}
+
+/** Returns a message whose fix can be copied into the same shell. */
+function withFix(message: string): string {
+  const fix = message.lastIndexOf('; ')
+  return fix < 0 ? message : `${message.slice(0, fix)}${asInvoked(message.slice(fix))}`
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { endingOf } from '../../src/cli/ending.ts'
+import { startProgram } from '../support/commands.ts'
+
+const NOWHERE = ['--target', 'http://127.0.0.1:9/mcp']
+
+/** The one object that a command printed on standard output. */
+function printed(stdout: string): { readonly ok: boolean; readonly error: string } {
+  return JSON.parse(stdout) as ReturnType<typeof printed>
+}
+
+test.each([
+  [['load', ...NOWHERE], 1, 'nothing responds at the target'],
+  [['try', '--url', 'http://127.0.0.1:9/mcp'], 1, 'nothing responds at the target'],
+  [['agents', '127.0.0.1:9'], 1, 'name the admin port of a running sidecar'],
+  [['tap', '127.0.0.1:9'], 1, 'name the admin port of a running sidecar'],
+  [['experiment', 'next', ...NOWHERE, '--sidecar', '127.0.0.1:9'], 1, 'cannot be read'],
+  [['experiment', 'run', '/nowhere/plan.yaml'], 2, 'there is no such file'],
+  [['tape', 'show', '/nowhere/a.tape'], 2, 'there is no such file'],
+  [['load', '--frobnicate'], 2, 'unknown option'],
+])('%j --json prints its error as JSON', async (args, code, text) => {
+  const came = await startProgram([...args, '--json'], {}, { here: true })
+  expect(came.code).toBe(code)
+  const { ok, error } = printed(came.stdout)
+  expect(ok).toBe(false)
+  expect(error).toContain(text)
+  expect(came.stderr).toContain(`squall: ${error}\n`)
+})
+
+test('an invalid plan has its problems in the JSON', async () => {
+  const came = await startProgram(
+    ['experiment', 'run', 'package.json', '--json'],
+    {},
+    { here: true },
+  )
+  expect(printed(came.stdout)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining('is not a valid plan') as string,
+    files: [{ file: 'package.json', ok: false, problems: expect.any(Array) as unknown }],
+  })
+  expect(came.stderr).toMatch(/^package\.json:\d+:\d+: /)
+})
+
+test('the program itself prints the object, and the exit code stays', async () => {
+  const { code, stdout } = await startProgram(['load', ...NOWHERE, '--json']).finished()
+  expect(code).toBe(1)
+  expect(printed(stdout).ok).toBe(false)
+})
+
+test('without --json, or with that of another program, standard output stays empty', async () => {
+  const plain = await startProgram(['load', ...NOWHERE], {}, { here: true })
+  expect(plain).toMatchObject({ code: 1, stdout: '' })
+  expect(endingOf(new Error('gone'), ['try', '--', 'server', '--json'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'squall: gone\n',
+  })
+})
+
+test.each([
+  [['experiment', 'list', '--experiments', 'package.json'], 'a file that is not a directory'],
+  [['experiment', 'show', 'last', '--experiments', 'package.json'], 'is not a directory'],
+])('%j says that a path leads through a file', async (args, text) => {
+  const { code, stderr } = await startProgram(args, {}, { here: true })
+  expect(code).toBe(1)
+  expect(stderr).toContain(text)
+  expect(stderr).toContain('; check the path and its permissions')
+  expect(stderr).not.toContain('ENOTDIR')
+})
