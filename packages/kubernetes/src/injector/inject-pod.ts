@@ -202,11 +202,7 @@ function assemble(
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
-  const init = [
-    ...changed.initContainers,
-    ...(needsRedirect(plan) ? [redirectContainer(plan)] : []),
-    ...(native ? [sidecar] : []),
-  ]
+  const init = initContainers(pod, plan, changed, sidecar)
   const undo: Undo = {
     ...changed.undo,
     ...(Object.keys(added).length > 0 && { annotations: added }),
@@ -241,6 +237,29 @@ function assemble(
       volumes: [...(spec?.volumes ?? []), ...sidecarVolumes(plan)],
     },
   }
+}
+
+/** Adds the own init containers, before the first one whose probes the sidecar performs. */
+function initContainers(
+  { spec }: Pod,
+  plan: Plan,
+  { initContainers: all, probes }: ReturnType<typeof changeContainers>,
+  sidecar: Container,
+): readonly Container[] {
+  const redirect = needsRedirect(plan) ? [redirectContainer(plan)] : []
+  if (plan.native) {
+    const first = all.findIndex((each, i) => each !== spec?.initContainers?.[i])
+    return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
+  }
+  const waiting = all.find(({ name }) =>
+    ['startupz', 'poststart'].some((word) => Object.hasOwn(probes, `${name}/${word}`)),
+  )
+  if (waiting === undefined) return [...all, ...redirect]
+  throw new Denial(
+    'native_sidecar',
+    `the init container ${waiting.name} would wait for a probe that a plain sidecar performs later`,
+    `use a native sidecar: ${plan.settings.prefix}native-sidecar: "true" from Kubernetes 1.${FIRST} on`,
+  )
 }
 
 /** Adds annotations, and the label by which the pod is listed. */

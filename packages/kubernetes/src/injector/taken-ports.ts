@@ -100,7 +100,8 @@ function freePorts(
 function appContainers(pod: Pod, name: string | undefined): readonly Container[] {
   const containers = (pod.spec?.containers ?? []).filter((each) => !isMesh(each.name))
   if (name === undefined) return containers
-  const found = containers.find((each) => each.name === name)
+  const native = (pod.spec?.initContainers ?? []).filter((each) => each.restartPolicy === 'Always')
+  const found = [...containers, ...native].find((each) => each.name === name)
   if (found !== undefined) return [found]
   const names = containers.map((each) => each.name).join(', ')
   throw new Denial(
