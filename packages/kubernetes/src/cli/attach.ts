@@ -78,7 +78,8 @@ async function attach(
   const wait = { timeoutMs, signal, readToken: cluster.readToken }
   const startBefore = new Date(Date.now() + timeoutMs)
   const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
-  const more = { env: sidecarEnv(request), prefix: cluster.prefix }
+  const productionNames = request.production?.patterns ?? []
+  const more = { env: sidecarEnv(request), prefix: cluster.prefix, productionNames }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
   const undo = asInvoked(`squall attach --undo ${pod} -n ${namespace}`)
@@ -123,7 +124,8 @@ export function detachCommand(request: DetachRequest): Promise<number> {
     if (said !== undefined) {
       await labelAttached(client, ref, cluster.prefix, null, signal)
       const trouble = await record(client, ref, 'detached', '', signal)
-      if (trouble !== undefined) output.err.write(`the event was not recorded: ${trouble.message}`)
+      if (trouble !== undefined)
+        output.err.write(`the event was not recorded: ${trouble.message}\n`)
     }
     const detail =
       said === undefined ? 'no sidecar is attached' : said.replace(/^(?!detached)/, 'ended: ')

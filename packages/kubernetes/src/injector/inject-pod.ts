@@ -11,6 +11,7 @@ import {
 import { changeContainers } from './change-containers.ts'
 import { checkServices } from './check-services.ts'
 import {
+  containerEnvironments,
   denyNamespace,
   leaveAlone,
   namespaceEnvironment,
@@ -136,11 +137,8 @@ function productionOf(
 ): Production | undefined {
   const { prefix, productionEnvironments } = context.settings
   const own = { where: `the annotation ${prefix}environment`, name: options.get('environment') }
-  const ofApp = (pod.spec?.containers ?? []).map(({ name, env }) => ({
-    where: `ENVIRONMENT of the container ${name},`,
-    name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
-  }))
-  return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
+  const names = [own, ...containerEnvironments(pod)]
+  return namespaceProduction(context) ?? findProduction(names, productionEnvironments)
 }
 
 function placeWarnings(

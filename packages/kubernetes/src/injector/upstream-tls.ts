@@ -50,11 +50,16 @@ export function chooseTls(
   }
 }
 
-/** Rejects a port that serves TLS, which a probe with HTTPS shows. */
-function rejectDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
-  const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+/** Finds a probe or hook of a pod that uses TLS with a port. */
+export function findHttps({ spec }: Pod, ports: readonly TakenPort[]) {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
     .map((each: Container) => httpsHandler(each, ports))
     .find((each) => each !== undefined)
+}
+
+/** Rejects a port that serves TLS, which a probe with HTTPS shows. */
+function rejectDetected(pod: Pod, ports: readonly TakenPort[], prefix: string): void {
+  const found = findHttps(pod, ports)
   if (found === undefined) return
   throw new Denial(
     'upstream_tls',
