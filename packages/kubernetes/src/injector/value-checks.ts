@@ -126,6 +126,12 @@ export function caSource(value: string): string | undefined {
     : 'write configmap/NAME/KEY, secret/NAME/KEY or volume/NAME/PATH, such as configmap/mcp-ca/ca.crt'
 }
 
+/** Accepts keys of ConfigMaps that are checked as rules wherever they are written. */
+export const rulesKey = like(
+  /^[-_A-Za-z0-9][-_A-Za-z0-9.]{0,247}\.(?:yaml|yml|json)$/,
+  'write a key that ends in .yaml, .yml or .json, such as rules.yaml',
+)
+
 export const containerName = like(LABEL, 'write the name of a container of the pod')
 
 export const ports = list(
