@@ -118,6 +118,9 @@ function meaning(code: KubeErrorCode, status: number, detail: string, cluster: s
   if (code === 'conflict') {
     return `${responded}; it was changed at the same time, try again`
   }
+  if (code === 'invalid' && detail.includes('`immutable` is set')) {
+    return `${responded}; delete the ConfigMap and the pods that read it, and create it anew without immutable`
+  }
   if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
   return code === 'not_found' && detail === '' ? 'not found' : responded
 }

@@ -3,7 +3,7 @@ import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { sawBudget } from '../kube/budget.ts'
 import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
-import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
+import { configMapKeys, serverTime, stopProblem, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
 import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check-rules.ts'
@@ -49,6 +49,8 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     if (!checked.canAct) return accepted('valid')
     const begins =
       !keeps || wasDisarmed || changed.some((rules) => !isRestored(rules, object, oldObject))
+    const problem = begins ? stopProblem(object, keys) : undefined
+    if (problem !== undefined) return denied('unstoppable', problem)
     const wasSeen = sawBudget(object, parts.settings.prefix)
     const denial = begins ? await parts.budget?.(review.namespace, wasSeen) : undefined
     if (denial !== undefined) return denied('budget', denial)
