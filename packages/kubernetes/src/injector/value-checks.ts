@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { FAULT_NAMES } from '#checks/fault-names'
 import { hasUnseen, MAX_DURATION_MS, MAX_GLOB, readDuration, readPercent } from '#base'
 
@@ -197,16 +198,7 @@ export function upstreamHost(value: string): string | undefined {
 
 /** Returns true for loopback addresses, which other pods cannot reach. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || isLoopbackV4(host)
-}
-
-function isLoopbackV4(host: string): boolean {
-  const parts = host.split('.')
-  return (
-    parts.length === 4 &&
-    parts[0] === '127' &&
-    parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
-  )
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(m|k|M|G|T|Ki|Mi|Gi|Ti|[eE][+-]?\d{1,2})?$/

@@ -1,5 +1,6 @@
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
 import type { RulesParts } from './decide-rules.ts'
+import type { Review } from './review.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
 import { join } from 'node:path'
@@ -21,39 +22,24 @@ import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-enviro
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
-export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
+function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
   let checked: Promise<RulesParts> | undefined
   const rulesParts = (): Promise<RulesParts> =>
     (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
       ...parts,
       checker: new RulesChecker(timeoutMs),
     })))
+  const rules = async (review: Review) =>
+    (await import('./decide-rules.ts')).decideRules(review, await rulesParts())
+  const anchor = async (review: Review) =>
+    (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts())
+  const workload = async (review: Review) =>
+    (await import('./decide-workload.ts')).decideWorkload(review, parts)
   return new Map<string, Route>([
     ['/mutate', { subject: 'injection', decide: (review) => decide(review, parts) }],
-    [
-      '/validate-rules',
-      {
-        subject: 'rules',
-        decide: async (review) =>
-          (await import('./decide-rules.ts')).decideRules(review, await rulesParts()),
-      },
-    ],
-    [
-      '/mutate-rules',
-      {
-        subject: 'anchor',
-        decide: async (review) =>
-          (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts()),
-      },
-    ],
-    [
-      '/validate-workloads',
-      {
-        subject: 'workload',
-        decide: async (review) =>
-          (await import('./decide-workload.ts')).decideWorkload(review, parts),
-      },
-    ],
+    ['/validate-rules', { subject: 'rules', decide: rules }],
+    ['/mutate-rules', { subject: 'anchor', decide: anchor }],
+    ['/validate-workloads', { subject: 'workload', decide: workload }],
   ])
 }
 
