@@ -27,7 +27,7 @@ import {
 } from './injection-status.ts'
 import { Denial, type Injection, type InjectionContext, type Mode } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
-import type { ObjectMeta, Pod, Container } from './pod-types.ts'
+import { allContainers, type ObjectMeta, type Pod, type Container } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
@@ -176,11 +176,10 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   )
 }
 
-function rejectTakenNames({ spec }: Pod): void {
-  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+function rejectTakenNames(pod: Pod): void {
   const taken =
-    containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
-    (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
+    allContainers(pod).find(({ name }) => name === SIDECAR || name === REDIRECT) ??
+    (pod.spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
   if (taken === undefined) return
   throw new Denial(
     'name_taken',

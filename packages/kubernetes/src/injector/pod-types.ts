@@ -35,6 +35,11 @@ export interface PodSpec {
   readonly os?: { readonly name?: string } | null
 }
 
+/** Returns the containers of a pod, and its init containers. */
+export function allContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+}
+
 /** A container or an init container. */
 export interface Container {
   readonly name: string

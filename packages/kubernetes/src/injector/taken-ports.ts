@@ -1,6 +1,6 @@
 import { quoted } from '#base'
 import { isMesh } from './mesh.ts'
-import type { Container, ContainerPort, Pod } from './pod-types.ts'
+import { allContainers, type Container, type ContainerPort, type Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
 import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'
 import { elements } from './value-checks.ts'
@@ -109,10 +109,6 @@ function appContainers(pod: Pod, name: string | undefined): readonly Container[]
     `the pod has no container ${quoted(name)}`,
     `use one of ${names}`,
   )
-}
-
-function allContainers({ spec }: Pod): readonly Container[] {
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
 }
 
 function declaredBy({ name, ports }: Container): readonly Declared[] {

@@ -1,5 +1,5 @@
 import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
-import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
+import { allContainers, type Pod, type Volume, type VolumeMount } from './pod-types.ts'
 import { Denial } from './injection.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
@@ -51,9 +51,9 @@ export function chooseTls(
 }
 
 /** Finds a probe or hook of a pod that uses TLS with a port. */
-export function findHttps({ spec }: Pod, ports: readonly TakenPort[]) {
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
-    .map((each: Container) => httpsHandler(each, ports))
+export function findHttps(pod: Pod, ports: readonly TakenPort[]) {
+  return allContainers(pod)
+    .map((each) => httpsHandler(each, ports))
     .find((each) => each !== undefined)
 }
 
@@ -101,26 +101,18 @@ function upstreamSide(
   if (ca === undefined) return { ...PLAIN, scheme: 'https', args }
   const [kind, source = '', ...rest] = ca.split('/')
   const path = rest.join('/')
-  const mount = (volume: string): VolumeMount => ({
-    name: volume,
-    mountPath: CA_DIRECTORY,
-    readOnly: true,
-  })
-  if (kind === 'volume') {
-    rejectMissing(pod, source, prefix)
-    const own = [...args, '--upstream-ca', `${CA_DIRECTORY}/${path}`]
-    return { scheme: 'https', args: own, volumes: [], mounts: [mount(source)] }
-  }
+  const isOwn = kind === 'volume'
+  if (isOwn) rejectMissing(pod, source, prefix)
   const items = [{ key: path, path: 'ca.crt' }]
-  const volume: Volume =
+  const from =
     kind === 'secret'
-      ? { name: CA_VOLUME, secret: { secretName: source, items } }
-      : { name: CA_VOLUME, configMap: { name: source, items } }
+      ? { secret: { secretName: source, items } }
+      : { configMap: { name: source, items } }
   return {
     scheme: 'https',
-    args: [...args, '--upstream-ca', `${CA_DIRECTORY}/ca.crt`],
-    volumes: [volume],
-    mounts: [mount(CA_VOLUME)],
+    args: [...args, '--upstream-ca', `${CA_DIRECTORY}/${isOwn ? path : 'ca.crt'}`],
+    volumes: isOwn ? [] : [{ name: CA_VOLUME, ...from }],
+    mounts: [{ name: isOwn ? source : CA_VOLUME, mountPath: CA_DIRECTORY, readOnly: true }],
   }
 }
 

@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net'
 import { FAULT_NAMES } from '#checks/fault-names'
 import { hasUnseen, MAX_DURATION_MS, MAX_GLOB, readDuration, readPercent } from '#base'
 
@@ -196,9 +195,11 @@ export function upstreamHost(value: string): string | undefined {
     : 'your MCP server is in the same pod: use 127.0.0.1, ::1 or pod-ip'
 }
 
+const LOOPBACK_V4 = /^127(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/
+
 /** Returns true for loopback addresses, which other pods cannot reach. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+  return host === 'localhost' || host === '::1' || LOOPBACK_V4.test(host)
 }
 
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(m|k|M|G|T|Ki|Mi|Gi|Ti|[eE][+-]?\d{1,2})?$/

@@ -4,7 +4,13 @@ import { containerEnvironments } from '../injector/gatekeeper.ts'
 import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
-import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
+import {
+  allContainers,
+  type Container,
+  type EnvVar,
+  type Handler,
+  type Pod,
+} from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
 import { literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
@@ -190,8 +196,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
 
 /** Returns the paths of probes at the ports: faults there would restart the container. */
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
-  const paths = containers.flatMap((container) =>
+  const paths = allContainers(pod).flatMap((container) =>
     HANDLER_FIELDS.flatMap((field) => {
       const handler = field.read(container) ?? {}
       const action = handler.httpGet ?? handler.grpc

@@ -130,7 +130,10 @@ export async function injectionOf(
 }
 
 /** Returns true when the pod requests the sidecar, by annotation or label, in any case. */
-function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
+export function asksForInjection(
+  { annotations, labels }: Pick<Review, 'annotations' | 'labels'>,
+  prefix: string,
+): boolean {
   const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
   return option !== undefined && option.trim().toLowerCase() !== 'false'
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, endServer, type ReadAccess } from '#admin-api'
 import type { ListenAddress } from '#protocol'
-import { bind, type BoundAddress, type Logger, RareLog } from '#sidecar'
+import { bind, type Logger, RareLog } from '#sidecar'
 import type { InjectorSettings } from '../injector/injection.ts'
 import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
@@ -82,16 +82,7 @@ export interface WebhookOptions {
 }
 
 /** A running webhook. */
-export interface Webhook {
-  readonly reviews: BoundAddress
-  readonly admin: BoundAddress
-  /**
-   * Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops.
-   */
-  drain(): Promise<void>
-  /** Ends at once. */
-  close(): Promise<void>
-}
+export type Webhook = Awaited<ReturnType<typeof startWebhook>>
 
 /** The memory for all bodies, in multiples of the largest. */
 const BODIES = 8
@@ -108,7 +99,7 @@ export async function startWebhook(
   logger: Logger,
   client: () => Promise<KubeClient>,
   stop: AbortSignal,
-): Promise<Webhook> {
+) {
   const now = (): number => Date.now()
   const metrics = createWebhookMetrics(options.version)
   const certificate = new ServingCertificate(logger, metrics, now)
@@ -185,12 +176,13 @@ export async function startWebhook(
     return {
       reviews,
       admin: adminAddress,
-      drain: async () => {
+      // Ends readiness, accepts reviews for the shutdown delay, and waits for those in flight.
+      drain: async (): Promise<void> => {
         draining = true
         await sleep(options.shutdownDelayMs)
         await close(options.drainTimeoutMs)
       },
-      close: () => {
+      close: (): Promise<void> => {
         draining = true
         return close(0)
       },
