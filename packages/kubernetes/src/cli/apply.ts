@@ -58,7 +58,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { claimText, runningClaim } from '../kube/claimed-rules.ts'
 
-/** The options of `squall apply`. */
 export interface ApplyRequest extends RolloutRequest {
   readonly file: string
   readonly configMap: string

@@ -24,12 +24,10 @@ import {
 } from './cluster-options.ts'
 import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './rollout.ts'
 
-/** The options of `squall attach --undo`. */
 interface DetachRequest extends Pick<RolloutRequest, 'cluster' | 'timeoutMs' | 'json'> {
   readonly pod: string
 }
 
-/** The options of `squall attach`. */
 interface AttachRequest extends DetachRequest {
   readonly file: string
   readonly forMs: number

@@ -11,7 +11,6 @@ import type { ProductionCheck } from '#rules'
 import type { RolloutRequest } from './cluster-options.ts'
 import { jsonText, type Rollout } from './rollout.ts'
 
-/** The options of `squall stop` and `squall resume`. */
 export interface StopRequest extends RolloutRequest {
   readonly action: 'stop' | 'resume'
   readonly allNamespaces: boolean
@@ -47,7 +46,6 @@ export interface StopRun extends Rollout {
     string,
     { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
   >
-  /** The pods that have to confirm. */
   readonly progress: Map<AwaitedPod, PodProgress>
   /** The pods whose kubelet was asked to read their ConfigMap. */
   readonly touched: Set<string>
@@ -64,7 +62,6 @@ function unwritten({ changes }: StopRun): number {
   return all.filter(({ change }) => change instanceof KubeError || change === 'left').length
 }
 
-/** Describes a run to people. */
 export function stopText(run: StopRun): string {
   const { request, namespace, changes, progress, wanted } = run
   const { dryRun } = request
@@ -103,7 +100,6 @@ export function stopText(run: StopRun): string {
   return lines.join('')
 }
 
-/** Describes a run to programs. */
 export function stopJson(run: StopRun): string {
   const { request, namespace, changes, progress, warnings } = run
   return jsonText({

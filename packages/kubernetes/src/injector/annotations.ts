@@ -35,7 +35,6 @@ export type AnnotationTarget = 'pod' | 'namespace'
 export interface AnnotationSpec {
   readonly key: string
   readonly targets: readonly AnnotationTarget[]
-  /** The form of the value. */
   readonly form: string
   /** The default; empty for none. */
   readonly fallback: string

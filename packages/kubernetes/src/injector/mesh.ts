@@ -19,7 +19,6 @@ const MESHES: ReadonlyMap<string, string> = new Map([
   ['nginx-mesh-init', 'NGINX Service Mesh'],
 ])
 
-/** Returns true for a container of a mesh. */
 export function isMesh(container: string): boolean {
   return MESHES.has(container)
 }

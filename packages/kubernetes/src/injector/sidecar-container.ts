@@ -34,7 +34,6 @@ import type {
 import { assignments } from './value-checks.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 
-/** The sidecar of a pod. */
 export function sidecarContainer(plan: Plan): Container {
   const { settings, native } = plan
   const { imagePullPolicy, user } = settings
@@ -78,7 +77,6 @@ export function sidecarContainer(plan: Plan): Container {
   }
 }
 
-/** The volumes of the sidecar. */
 export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volume[] {
   const name = options.get('rules') ?? settings.rules
   const key = options.get('rules-key')

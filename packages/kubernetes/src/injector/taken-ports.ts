@@ -11,7 +11,6 @@ export interface TakenPort {
   readonly number: number
   /** The name in the upstream's container, if declared. */
   readonly name: string | undefined
-  /** The container that declares it. */
   readonly container: string | undefined
   /** The port of the sidecar for its traffic. */
   readonly listen: number

@@ -7,7 +7,6 @@ import type { InjectionOptions } from './injection-options.ts'
 
 /** Configures the sidecar's TLS: with the upstream, with clients, or neither. */
 export interface TlsPlan {
-  /** `http` or `https`, for every taken port. */
   readonly scheme: 'http' | 'https'
   readonly args: readonly string[]
   readonly volumes: readonly Volume[]

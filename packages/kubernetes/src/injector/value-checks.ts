@@ -13,12 +13,10 @@ const PATH = /^[/*][^\s?#]{0,511}$/
 const LEAST_MEMORY = 128 * 2 ** 20
 const MOST_MEMORY = 64 * 2 ** 30
 
-/** Accepts one of the words. */
 export function oneOf(...words: readonly string[]): ValueCheck {
   return (value) => (words.includes(value) ? undefined : `use one of ${words.join(', ')}`)
 }
 
-/** Accepts a pattern. */
 export function like(pattern: RegExp, fix: string): ValueCheck {
   return (value) => (pattern.test(value) ? undefined : fix)
 }

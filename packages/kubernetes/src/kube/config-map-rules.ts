@@ -18,7 +18,6 @@ interface ConfigMapChange {
 /** Selects all keys, as a sidecar without a configured key does. */
 export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
-/** Returns a new ConfigMap. */
 export function newConfigMap(
   ref: { readonly namespace: string; readonly name: string },
   { labels, annotations, data }: ConfigMapChange,

@@ -47,7 +47,6 @@ export function configError(message: string): KubeError {
   return new KubeError('config', message)
 }
 
-/** Returns true for an error of one of the kinds. */
 export function isKubeError(
   error: unknown,
   ...codes: readonly [KubeErrorCode, ...KubeErrorCode[]]

@@ -26,7 +26,6 @@ export const NO_POD_ENVIRONMENT: PodEnvironment = {
   services: () => Promise.resolve(undefined),
 }
 
-/** The inputs of decisions. */
 export interface DecideParts {
   readonly settings: InjectorSettings
   readonly podEnvironment: PodEnvironment

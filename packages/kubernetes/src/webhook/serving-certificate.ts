@@ -4,7 +4,6 @@ import type { Logger } from '#sidecar'
 import type { CertificatePair } from './issue-certificate.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** A valid pair for TLS. */
 export interface ServingPair extends CertificatePair {
   readonly until: Date
   readonly serial: string

@@ -81,7 +81,6 @@ export interface WebhookOptions {
   readonly version: string
 }
 
-/** A running webhook. */
 export type Webhook = Awaited<ReturnType<typeof startWebhook>>
 
 /** The memory for all bodies, in multiples of the largest. */
