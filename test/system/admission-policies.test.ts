@@ -131,11 +131,29 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     const stage = { label: '10%', share: 10 }
     const { text } = armedText(plan, 'abc', stage, Date.now() + 120_000, Date.now())
     const backup = { 'squall-experiment-backup': JSON.stringify({ text: ENDLESS, existed: true }) }
-    const before = [{ 'a.yaml': 'rules: []\n' }] as const
+    // The rules are older than the label.
+    const before = [[{ 'a.yaml': ENDLESS }, { labels: {} }], [{ 'a.yaml': ENDLESS }]] as const
     const running = [{ 'a.yaml': text, ...backup }] as const
-    expect(await written(before, running)).toBe('allowed')
-    expect(await written(before, running, [{ 'a.yaml': ENDLESS }])).toBe('allowed')
-    expect(await written(before, running, [{ 'a.yaml': ENDLESS, ...backup }])).toMatch(NO_END)
+    expect(await written(...before, running)).toBe('allowed')
+    expect(await written(...before, running, [{ 'a.yaml': ENDLESS }])).toBe('allowed')
+    expect(await written(...before, running, [{ 'a.yaml': ENDLESS, ...backup }])).toMatch(NO_END)
+    const created = { 'squall-experiment-backup': '{"text":null,"existed":false}' }
+    expect(await written([{ 'a.yaml': text, ...created }], [{}])).toBe('allowed')
+  })
+
+  it('take no rules for restored ones that the ConfigMap did not have', async () => {
+    const odd = `# "a"\\\t\r\n${ENDLESS}`
+    const backupOf = (text: string): Data => ({
+      'squall-experiment-backup': JSON.stringify({ text, existed: true }),
+    })
+    const forged = /squall-experiment-backup has rules that this ConfigMap did not have/
+    expect(await written([{ 'a.yaml': ending(9), ...backupOf(ENDLESS) }])).toMatch(forged)
+    const noted = { 'a.yaml': ending(9), notes: ENDLESS }
+    expect(await written([noted], [{ ...noted, ...backupOf(ENDLESS) }])).toMatch(forged)
+    const before = [[{ 'a.yaml': odd }, { labels: {} }], [{ 'a.yaml': odd }]] as const
+    const running = [{ 'a.yaml': ending(9), ...backupOf(odd) }] as const
+    expect(await written(...before, running, [{ 'a.yaml': ENDLESS }])).toMatch(NO_END)
+    expect(await written(...before, running, [{ 'a.yaml': odd }])).toBe('allowed')
   })
 
   it('keep the label of ConfigMaps with rules', async () => {

@@ -1,6 +1,8 @@
 // part: api-server
 import { describe, expect, it } from 'vitest'
-import { CHART, helmMissing, template } from './helm.ts'
+import { parse } from 'yaml'
+import { manifestsOf } from '../deploy/manifest-problems.ts'
+import { CHART, helm, helmMissing, rendered, template } from './helm.ts'
 
 const missing = helmMissing()
 
@@ -90,5 +92,69 @@ describe.skipIf(missing !== undefined)('values that are wrong', () => {
     const { ok, error } = await template(['--set', 'webhook.matchBy=label'], '1.24.0')
     expect(ok).toBe(false)
     expect(error).toContain('>=1.25.0')
+  })
+})
+
+/** Returns the objects of the chart where all names are `name`, as JSON. */
+async function named(name: string, gateway: string): Promise<string> {
+  const values = {
+    commonLabels: { 'app.kubernetes.io/part-of': name, team: name },
+    image: { repository: name, pullSecrets: [name] },
+    sidecar: { image: name, rules: name, adminSecret: name },
+    serviceAccount: { name },
+    webhook: { priorityClassName: name },
+    production: { label: name, stop: { enabled: true } },
+    budget: { enabled: true },
+    validation: { rules: { enabled: true } },
+    rbac: { roles: true, configMaps: [name] },
+    experiments: { namespaces: [name] },
+    monitoring: {
+      namespace: name,
+      readTokenSecret: name,
+      sidecars: { enabled: true },
+      webhook: { enabled: true },
+    },
+    // The certificates of other modes are new each time.
+    certificates: { mode: 'selfManaged' },
+    gateways: [{ name: gateway, upstream: 'http://a', environment: name, rules: name }],
+  }
+  const sets = Object.entries(values).flatMap(([key, value]) => [
+    '--set-json',
+    `${key}=${JSON.stringify(value)}`,
+  ])
+  const args = ['template', name, CHART, '-n', name, '--kube-version', '1.33.0', ...sets]
+  const { ok, out, error } = await helm(args)
+  expect(ok, error).toBe(true)
+  return JSON.stringify(manifestsOf(out), (key, value: unknown) => {
+    if (key.startsWith('checksum/')) return ''
+    return key === 'settings.yaml' ? (parse(value as string) as unknown) : value
+  })
+}
+
+describe.skipIf(missing !== undefined)('names', () => {
+  it.each(['true', 'null', '123', '1e3'])('like %s stay text in YAML', async (name) => {
+    // Names of Services begin with a letter.
+    const first = /^\d/.test(name) ? 'x' : ''
+    const wanted = await named('marker', `${first}marker`)
+    const text = wanted.replaceAll('marker', name).replaceAll('MARKER', name.toUpperCase())
+    expect(JSON.parse(await named(name, `${first}${name}`))).toEqual(JSON.parse(text))
+  })
+
+  it('of the release are not there twice, whatever the common labels are', async () => {
+    const key = 'app.kubernetes.io/part-of'
+    const set = ['--set-json', `commonLabels=${JSON.stringify({ [key]: 'platform', a: 'b' })}`]
+    const { out } = await template([...set, '-s', 'templates/service.yaml'])
+    expect(out.match(/part-of: .*/g)).toEqual(['part-of: platform'])
+    expect(out).toContain('a: b')
+  })
+
+  it('that mean production are the same for the CronJob and for the webhook', async () => {
+    const set = [
+      '--set',
+      'production.stop.enabled=true,production.values={customer},production.names={eu}',
+    ]
+    const found = JSON.stringify(await rendered(set))
+    expect(found).toContain('productionEnvironments: [\\"eu\\",\\"customer\\"]')
+    expect(found).toContain('"--production-names=eu,customer"')
   })
 })

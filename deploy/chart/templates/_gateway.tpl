@@ -1,9 +1,9 @@
 {{/* Gateways: Squall as a Deployment in front of a Service. */}}
 {{- define "squall.gatewayLabels" -}}
-app.kubernetes.io/name: {{ include "squall.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "squall.name" .root | toYaml }}
+app.kubernetes.io/instance: {{ .root.Release.Name | toYaml }}
 app.kubernetes.io/component: gateway
-squall.dev/gateway: {{ .name }}
+squall.dev/gateway: {{ .name | toYaml }}
 {{- end -}}
 
 {{/* How a gateway is started. Defaults of sidecars that are flags of squall run apply to it as well. */}}
@@ -16,9 +16,7 @@ squall.dev/gateway: {{ .name }}
 - --rules=/etc/squall/rules
 - --environment={{ .environment }}
 - --drain-timeout=30s
-{{- with include "squall.productionEnvironments" $.root }}
-- {{ printf "--production-names=%s" (fromJsonArray . | join ",") | quote }}
-{{- end }}
+{{- include "squall.productionNames" $.root }}
 {{- $defaults := merge dict $values.sidecar.defaults (dict "trace-url" $values.tracing.url) }}
 {{- range $flag := list "max-percent" "max-duration" "max-active" "allow-faults" "deny-tools" "guard-error-rate" "guard-window" "rollback-on" "exclude-paths" "metrics-detail" "log-level" "log-injections" "call-log" "trace-url" }}
 {{- with get $defaults $flag }}
@@ -43,10 +41,10 @@ squall.dev/gateway: {{ .name }}
 # The upstream does not end with this pod: until no Service sends more.
 - { name: SQUALL_STOP_WAIT, value: 5s }
 - { name: SQUALL_POD_LABELS_FILE, value: /etc/squall/pod/labels }
-- { name: SQUALL_WORKLOAD, value: {{ .gateway.name }} }
+- { name: SQUALL_WORKLOAD, value: {{ .gateway.name | toYaml }} }
 {{- range $variable, $key := dict "SQUALL_ADMIN_TOKEN" "token" "SQUALL_ADMIN_READ_TOKEN" "read-token" }}
 - name: {{ $variable }}
-  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret }}, key: {{ $key }}, optional: true } }
+  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret | toYaml }}, key: {{ $key }}, optional: true } }
 {{- end }}
 {{- with include "squall.gatewayHeap" .gateway }}
 - { name: NODE_OPTIONS, value: --max-old-space-size={{ . }} --max-semi-space-size=8 }
@@ -54,7 +52,7 @@ squall.dev/gateway: {{ .name }}
 {{- with $values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 - name: OTEL_EXPORTER_OTLP_HEADERS
-  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret }}, key: otlp-headers, optional: true } }
+  valueFrom: { secretKeyRef: { name: {{ $values.sidecar.adminSecret | toYaml }}, key: otlp-headers, optional: true } }
 {{- end }}
 {{- end -}}
 

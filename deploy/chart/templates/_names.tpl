@@ -34,19 +34,20 @@ installed from are all that there are. Each template begins with it.
 {{- end -}}
 
 {{- define "squall.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "squall.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "squall.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 app.kubernetes.io/component: webhook
 {{- end -}}
 
 {{- define "squall.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
-app.kubernetes.io/name: {{ include "squall.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "squall.name" . | toYaml }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: squall
+app.kubernetes.io/part-of: {{ get .Values.commonLabels "app.kubernetes.io/part-of" | default "squall" | toYaml }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
+{{- /* A key that is there twice is an error for kustomize. */}}
+{{- with omit .Values.commonLabels "app.kubernetes.io/part-of" "helm.sh/chart" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "app.kubernetes.io/component" }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
@@ -95,7 +96,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- with .Values.image.pullSecrets -}}
 imagePullSecrets:
 {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | toYaml }}
 {{- end }}
 {{- end -}}
 {{- end -}}

@@ -46,7 +46,7 @@ true
 {{- define "squall.podNamespaces" -}}
 {{- include "squall.namespaceExpressions" . }}
 {{- if include "squall.passesProductionBy" . }}
-- key: {{ .Values.production.label }}
+- key: {{ .Values.production.label | toYaml }}
   operator: NotIn
   values: {{ .Values.production.values | toJson }}
 {{- end }}

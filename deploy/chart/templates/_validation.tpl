@@ -40,7 +40,7 @@ timeoutSeconds: {{ .Values.webhook.timeoutSeconds }}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata:
-  name: {{ include "squall.fullname" . }}
+  name: {{ include "squall.fullname" . | toYaml }}
   labels: {{- include "squall.labels" . | nindent 4 }}
   annotations: {{- $.annotations | nindent 4 }}
 webhooks:
@@ -49,8 +49,8 @@ webhooks:
     admissionReviewVersions: [v1]
     clientConfig:
       service:
-        name: {{ include "squall.fullname" . }}
-        namespace: {{ .Release.Namespace }}
+        name: {{ include "squall.fullname" . | toYaml }}
+        namespace: {{ .Release.Namespace | toYaml }}
         path: /validate-rules
         port: 443
       {{- with $.caBundle }}
@@ -63,8 +63,8 @@ webhooks:
     admissionReviewVersions: [v1]
     clientConfig:
       service:
-        name: {{ include "squall.fullname" . }}
-        namespace: {{ .Release.Namespace }}
+        name: {{ include "squall.fullname" . | toYaml }}
+        namespace: {{ .Release.Namespace | toYaml }}
         path: /validate-workloads
         port: 443
       {{- with $.caBundle }}

@@ -54,17 +54,24 @@
 {{- end -}}
 {{- end -}}
 
+{{/* These names, for programs that act by them without the settings of the webhook. */}}
+{{- define "squall.productionNames" -}}
+{{- with include "squall.productionEnvironments" . }}
+- {{ printf "--production-names=%s" (fromJsonArray . | join ",") | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* What the webhook does with pods. */}}
 {{- define "squall.settings" -}}
 {{- $sidecar := .Values.sidecar -}}
-image: {{ include "squall.sidecarImage" . }}
+image: {{ include "squall.sidecarImage" . | toYaml }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 allowedImages: {{ $sidecar.allowedImages | toJson }}
 user: {{ $sidecar.user | int }}
 resources: {{- toYaml $sidecar.resources | nindent 2 }}
-rules: {{ $sidecar.rules }}
-adminSecret: {{ $sidecar.adminSecret }}
-environmentLabel: {{ .Values.production.label }}
+rules: {{ $sidecar.rules | toYaml }}
+adminSecret: {{ $sidecar.adminSecret | toYaml }}
+environmentLabel: {{ .Values.production.label | toYaml }}
 productionAction: {{ .Values.production.action }}
 {{- with include "squall.productionEnvironments" . }}
 productionEnvironments: {{ . }}

@@ -19,9 +19,15 @@ import {
   type Progress,
   rulesCheck,
 } from '../kube/await-rules.ts'
-import { configMapKeys, gitOpsWarning, lastChange, textBefore } from '../kube/config-map-rules.ts'
+import {
+  configMapKeys,
+  gitOpsWarning,
+  lastChange,
+  stopProblem,
+  textBefore,
+} from '../kube/config-map-rules.ts'
 import { findBypasses } from '../kube/bypassed-pods.ts'
-import { retryConflicts } from '../kube/kube-error.ts'
+import { KubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
 import { type ProductionCheck, isAhead, ruleEnd } from '#rules'
@@ -52,7 +58,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { claimText, runningClaim } from '../kube/claimed-rules.ts'
 
-/** The options of `squall apply`. */
 export interface ApplyRequest extends RolloutRequest {
   readonly file: string
   readonly configMap: string
@@ -175,12 +180,10 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const seesBudget =
     canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   const targets = targetsOf(pods, target.text, textBefore(before, key))
-  return {
-    before,
-    target: { ...target, seesBudget },
-    targets,
-    keys: mergedKeys(before, target, targets.pods),
-  }
+  const keys = mergedKeys(before, target, targets.pods)
+  const problem = canAct ? stopProblem(before ?? {}, keys) : undefined
+  if (problem !== undefined) throw new KubeError('invalid', problem)
+  return { before, target: { ...target, seesBudget }, targets, keys }
 }
 
 /** Records the change, and makes the kubelet deliver it. */

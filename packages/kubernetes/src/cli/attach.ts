@@ -24,12 +24,10 @@ import {
 } from './cluster-options.ts'
 import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './rollout.ts'
 
-/** The options of `squall attach --undo`. */
 interface DetachRequest extends Pick<RolloutRequest, 'cluster' | 'timeoutMs' | 'json'> {
   readonly pod: string
 }
 
-/** The options of `squall attach`. */
 interface AttachRequest extends DetachRequest {
   readonly file: string
   readonly forMs: number
@@ -78,7 +76,8 @@ async function attach(
   const wait = { timeoutMs, signal, readToken: cluster.readToken }
   const startBefore = new Date(Date.now() + timeoutMs)
   const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
-  const more = { env: sidecarEnv(request), prefix: cluster.prefix }
+  const productionNames = request.production?.patterns ?? []
+  const more = { env: sidecarEnv(request), prefix: cluster.prefix, productionNames }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
   const undo = asInvoked(`squall attach --undo ${pod} -n ${namespace}`)

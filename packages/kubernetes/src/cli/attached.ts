@@ -12,7 +12,6 @@ import { askLocal, waitReadyCommand } from '#cli'
 import type { ListenAddress } from '#protocol'
 import type { RedirectPlan } from '../redirect/ruleset.ts'
 
-/** The options of `squall attached`. */
 interface AttachedRequest {
   readonly redirects: RedirectPlan['redirects']
   /** The address of the admin port: to listen on, and to connect to. */

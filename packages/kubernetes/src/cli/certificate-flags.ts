@@ -70,10 +70,8 @@ export type WebhookTls =
 export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   const { tlsDir, tlsSecret } = flags
   if (tlsDir !== undefined && tlsSecret !== undefined) {
-    throw invalidCombination(
-      `${tlsDir.source} and ${tlsSecret.source} contradict each other`,
-      'remove one of them',
-    )
+    const wrong = `${tlsDir.source} and ${tlsSecret.source} contradict each other`
+    throw invalidCombination(wrong, 'remove one of them')
   }
   if (tlsDir !== undefined) return mounted(flags, tlsDir)
   if (tlsSecret !== undefined) return managed(flags, tlsSecret)
@@ -86,10 +84,8 @@ function mounted(flags: CertificateValues, directory: FlagInput): WebhookTls {
   const useless = host ?? (configuration === undefined ? validating : undefined)
   if (useless !== undefined) {
     const without = useless === host ? '' : ' without --webhook-configuration'
-    throw invalidCombination(
-      `${useless.source} has no effect with ${directory.source}${without}`,
-      'remove it',
-    )
+    const wrong = `${useless.source} has no effect with ${directory.source}${without}`
+    throw invalidCombination(wrong, 'remove it')
   }
   const publish = configuration && {
     configuration: parseObjectName(configuration),
@@ -110,23 +106,17 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   const { certificateLifetime: servingMs, rotateBefore: rotateBeforeMs, caLifetime: caMs } = flags
   const { certificateCheck: checkMs, caSettle: settleMs } = flags
   if (rotateBeforeMs >= servingMs) {
-    throw invalidCombination(
-      '--rotate-before must be shorter than --certificate-lifetime',
-      'use about a third of it',
-    )
+    const wrong = '--rotate-before must be shorter than --certificate-lifetime'
+    throw invalidCombination(wrong, 'use about a third of it')
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
-    throw invalidCombination(
-      '--rotate-before is too short for two certificate checks',
-      'use a longer one, or a shorter --certificate-check and --ca-settle',
-    )
+    const fix = 'use a longer one, or a shorter --certificate-check and --ca-settle'
+    throw invalidCombination('--rotate-before is too short for two certificate checks', fix)
   }
   if (caMs < 2 * servingMs) {
-    throw invalidCombination(
-      '--ca-lifetime must be at least twice --certificate-lifetime',
-      'use a longer one',
-    )
+    const wrong = '--ca-lifetime must be at least twice --certificate-lifetime'
+    throw invalidCombination(wrong, 'use a longer one')
   }
   return {
     kind: 'managed',
@@ -142,11 +132,7 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   }
 }
 
-function hostName({ text, source }: FlagInput): string {
-  if (isHost(text) && !text.endsWith('.')) return text
-  throw invalidValue(
-    { text, source },
-    'is not a host name',
-    'write a name such as squall.chaos.svc',
-  )
+function hostName(given: FlagInput): string {
+  if (isHost(given.text) && !given.text.endsWith('.')) return given.text
+  throw invalidValue(given, 'is not a host name', 'write a name such as squall.chaos.svc')
 }

@@ -18,6 +18,7 @@ const MAX_USERS = 64
 export const IDS = { min: 0, max: 2 ** 32 - 2 } as const
 const FORM =
   'write PORT=LISTENER or NETWORK:PORT=LISTENER, such as 5432=15301, 10.0.0.0/8:5432=15301 or [fd00::/8]:5432=15301'
+export const UNREDIRECTED = 'use listeners whose ports are not redirected themselves'
 const HOST = 'KUBERNETES_SERVICE_HOST'
 const PORT = 'KUBERNETES_SERVICE_PORT'
 
@@ -48,14 +49,9 @@ function captureOf(given: FlagInput): Capture {
   }
   const { port, network } = found
   rejectHost(found, to, given)
-  if (port === to) {
-    throw invalidValue(
-      given,
-      'redirects a port to itself',
-      'use the port of a listener of squall run',
-    )
-  }
-  return { port, network, to }
+  if (port !== to) return { port, network, to }
+  const fix = 'use the port of a listener of squall run'
+  throw invalidValue(given, 'redirects a port to itself', fix)
 }
 
 /** Rejects hosts that rules of the kernel cannot name, and addresses that never leave the pod. */
@@ -93,20 +89,14 @@ export function rejectListeners(
   captures: readonly Capture[],
   redirects: readonly Redirect[],
 ): void {
-  const ports = [
-    ...captures.map(({ port }) => port),
-    ...redirects.flatMap(({ from, to }) => [from, to]),
-  ]
+  const others = redirects.flatMap(({ from, to }) => [from, to])
+  const ports = [...captures.map(({ port }) => port), ...others]
   const clash =
     captures.find(({ to }) => ports.includes(to)) ??
     captures.find(({ port }) => redirects.some(({ to }) => to === port))
   if (clash === undefined) return
   const wrong = `${clash.port}=${clash.to} has a port of another redirect`
-  throw invalidOption(
-    '--outbound',
-    wrong,
-    'use listeners whose ports are not redirected themselves',
-  )
+  throw invalidOption('--outbound', wrong, UNREDIRECTED)
 }
 
 /** Formats a capture for the output of the command. */

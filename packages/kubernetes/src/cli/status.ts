@@ -16,14 +16,12 @@ import { fitLine, type Input, type Line, openTerminal, type Output, textLine } f
 import { type ClusterOptions, withClient } from './cluster-options.ts'
 import { FAILED, jsonText } from './rollout.ts'
 
-/** The options of `squall status`. */
 export interface StatusRequest {
   readonly cluster: ClusterOptions
   readonly allNamespaces: boolean
   readonly production: NamespaceCheck
   readonly watch: boolean
   readonly json: boolean
-  /** Lists each pod, however many there are. */
   readonly all: boolean
 }
 
@@ -82,7 +80,6 @@ interface WatchOptions {
   readonly all: boolean
   readonly output: Output
   readonly input: Input
-  /** Ends the watch. */
   readonly signal: AbortSignal
 }
 

@@ -11,7 +11,6 @@ import type { ProductionCheck } from '#rules'
 import type { RolloutRequest } from './cluster-options.ts'
 import { jsonText, type Rollout } from './rollout.ts'
 
-/** The options of `squall stop` and `squall resume`. */
 export interface StopRequest extends RolloutRequest {
   readonly action: 'stop' | 'resume'
   readonly allNamespaces: boolean
@@ -47,7 +46,6 @@ export interface StopRun extends Rollout {
     string,
     { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
   >
-  /** The pods that have to confirm. */
   readonly progress: Map<AwaitedPod, PodProgress>
   /** The pods whose kubelet was asked to read their ConfigMap. */
   readonly touched: Set<string>
@@ -64,13 +62,12 @@ function unwritten({ changes }: StopRun): number {
   return all.filter(({ change }) => change instanceof KubeError || change === 'left').length
 }
 
-/** Describes a run to people. */
 export function stopText(run: StopRun): string {
   const { request, namespace, changes, progress, wanted } = run
   const { dryRun } = request
   const lines = [...changes.values()].map(({ ref, change }) => {
     const would = dryRun && change === wanted ? 'would be ' : ''
-    const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
+    const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change] ?? change}`
     return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
   })
   const failed = unwritten(run)
@@ -89,7 +86,8 @@ export function stopText(run: StopRun): string {
   if (request.onlyProduction !== undefined && changes.size === 0) {
     return run.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
   }
-  if (run.isIncomplete && changes.size === 0) lines.unshift(NOTHING_DONE[request.action])
+  if (run.isIncomplete && changes.size === 0)
+    lines.unshift(`${NOT_DONE[request.action]}: ${UNKNOWN_PODS}`)
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
@@ -102,7 +100,6 @@ export function stopText(run: StopRun): string {
   return lines.join('')
 }
 
-/** Describes a run to programs. */
 export function stopJson(run: StopRun): string {
   const { request, namespace, changes, progress, warnings } = run
   return jsonText({
@@ -127,10 +124,7 @@ export function stopJson(run: StopRun): string {
 
 const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 
-const TEXTS: Readonly<Record<StopChange, string>> = {
-  stopped: 'stopped',
-  resumed: 'resumed',
-  unchanged: 'unchanged',
+const TEXTS: { readonly [Change in StopChange]?: string } = {
   others: 'still stops pods, by another squall stop',
   left: 'not changed',
 }
@@ -143,10 +137,8 @@ const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are u
 const UNTIL_NO_PRODUCTION =
   'until: squall resume, which is rejected while the namespace is production\n'
 
-const NOTHING_DONE = {
-  stop: 'NOT stopped: the pods with a sidecar are unknown; run the command again\n',
-  resume: 'not resumed: the pods with a sidecar are unknown; run the command again\n',
-} as const
+const NOT_DONE = { stop: 'NOT stopped', resume: 'not resumed' } as const
+const UNKNOWN_PODS = 'the pods with a sidecar are unknown; run the command again\n'
 
 const UNCOVERED =
   'not covered: namespaces without sidecars, and ConfigMaps that no sidecar reads now\n'
@@ -157,7 +149,6 @@ function selectorText({ cluster: { selector } }: StopRequest): string {
 
 function notDone({ action }: StopRequest, failed: number, all: number): string {
   const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`
-  return action === 'stop'
-    ? `NOT stopped: ${of} not written, and sidecars that read ${all === 1 ? 'it' : 'them'} continue; run the command again\n`
-    : `not resumed: ${of} not written; run the command again\n`
+  const still = `, and sidecars that read ${all === 1 ? 'it' : 'them'} continue`
+  return `${NOT_DONE[action]}: ${of} not written${action === 'stop' ? still : ''}; run the command again\n`
 }

@@ -1,5 +1,5 @@
 import { MAX_DURATION_MS } from '#base'
-import { STOP_KEY } from '#rules'
+import { rulesKey } from '../injector/value-checks.ts'
 import {
   asText,
   defineCommand,
@@ -22,8 +22,6 @@ import {
   UNLABELLED_FLAG,
   waitFlags,
 } from '../cli/cluster-options.ts'
-
-const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
 
 /** Says how to name a rules file where none is named. */
 export const NEEDS_RULES = 'name a rules file with -f, or - for standard input'
@@ -97,10 +95,7 @@ pods are annotated so that the kubelet delivers it at once.`,
 })
 
 function parseKey(given: FlagInput): string {
-  if (KEY.test(given.text) && given.text !== STOP_KEY) return given.text
-  throw invalidValue(
-    given,
-    'is not a valid key for rules',
-    'use letters, digits, dots and dashes, such as rules.yaml',
-  )
+  const fix = rulesKey(given.text)
+  if (fix === undefined) return given.text
+  throw invalidValue(given, 'is not a valid key for rules', fix)
 }

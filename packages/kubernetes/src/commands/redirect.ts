@@ -1,4 +1,3 @@
-import { quoted } from '#base'
 import type { Redirect, RedirectPlan } from '../redirect/ruleset.ts'
 import {
   asGiven,
@@ -9,6 +8,7 @@ import {
   group,
   invalidCombination,
   invalidOption,
+  invalidValue,
   many,
   missing,
   one,
@@ -25,6 +25,7 @@ import {
   parseUids,
   rejectListeners,
   apiServerAddresses,
+  UNREDIRECTED,
 } from '../cli/outbound.ts'
 
 const MAX_PORTS = 64
@@ -88,22 +89,20 @@ export const REDIRECT = defineCommand({
     const giveBack = undo ? 'undo' : release ? 'release' : undefined
     // Options are checked with --undo as well: an init container has the same arguments for both.
     rejectAdmin(admin, port)
-    rejectAdmin(
-      admin,
-      outbound.map(({ port: from, to }) => ({ from, to })),
-      '--outbound',
-    )
+    const captured = outbound.map(({ port: from, to }) => ({ from, to }))
+    rejectAdmin(admin, captured, '--outbound')
     rejectListeners(outbound, port)
     if (uids.length > 0 && outbound.length === 0) {
       throw invalidCombination('--outbound-uid requires --outbound', 'add --outbound')
     }
     const apiServer = apiServerOf(env)
-    if (giveBack !== undefined) return { plan: giveBack, apiServer, dryRun, nft }
-    if (outbound.length === 0) {
-      return { plan: { redirects: needed(port), exemptUid }, apiServer, dryRun, nft }
-    }
-    const captured = { captures: outbound, uids, exemptGid, apiServer: [] }
-    return { plan: { redirects: port, exemptUid, outbound: captured }, apiServer, dryRun, nft }
+    const captures = { captures: outbound, uids, exemptGid, apiServer: [] }
+    const plan =
+      giveBack ??
+      (outbound.length === 0
+        ? { redirects: needed(port), exemptUid }
+        : { redirects: port, exemptUid, outbound: captures })
+    return { plan, apiServer, dryRun, nft }
   },
   start: startRedirect,
 })
@@ -123,9 +122,9 @@ export function needed(redirects: readonly Redirect[]): readonly Redirect[] {
 }
 
 function parseProgram(given: FlagInput): string {
-  const { text, source } = given
+  const { text } = given
   if (text !== '' && !text.startsWith('-') && !text.includes('\u0000')) return text
-  throw invalidOption(source, `${quoted(text)} is not a program`, 'write the name or path of nft')
+  throw invalidValue(given, 'is not a program', 'write the name or path of nft')
 }
 
 /** Sets or removes the redirects; returns the exit code. */
@@ -180,41 +179,27 @@ function parseRedirects(given: readonly FlagInput[]): readonly Redirect[] {
   return redirects
 }
 
-function redirectOf({ text, source }: FlagInput): Redirect {
-  const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
-  if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
-    throw invalidOption(
-      source,
-      `${quoted(text)} is not a redirect`,
-      'write two ports, such as 3000=15300',
-    )
+function redirectOf(given: FlagInput): Redirect {
+  const [from, to, ...more] = given.text.split('=').map((part) => parsePort(part))
+  if (!from || !to || more.length > 0) {
+    throw invalidValue(given, 'is not a redirect', 'write two ports, such as 3000=15300')
   }
-  if (from === to) {
-    throw invalidOption(
-      source,
-      `${quoted(text)} redirects a port to itself`,
-      'use the port of squall run',
-    )
-  }
-  return { from, to }
+  if (from !== to) return { from, to }
+  throw invalidValue(given, 'redirects a port to itself', 'use the port of squall run')
 }
 
 function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given: FlagInput): void {
-  const { text, source } = given
+  const { source } = given
   if (others.some((other) => other.from === from)) {
     throw invalidOption(source, `duplicate port ${from}`, 'remove one of them')
   }
   // A listener sends to one upstream.
   if (others.some((other) => other.to === to)) {
-    throw invalidOption(
-      source,
-      `port ${to} receives connections to two ports`,
-      'use one listener for each port of your MCP server',
-    )
+    const fix = 'use one listener for each port of your MCP server'
+    throw invalidOption(source, `port ${to} receives connections to two ports`, fix)
   }
   if (others.some((other) => other.to === from || other.from === to)) {
-    const wrong = `${quoted(text)} has a port of another redirect`
-    throw invalidOption(source, wrong, 'use listeners whose ports are not redirected themselves')
+    throw invalidValue(given, 'has a port of another redirect', UNREDIRECTED)
   }
 }
 

@@ -19,6 +19,7 @@ import {
   paths,
   percent,
   ports,
+  rulesKey,
   tools,
   upstreamHost,
   type ValueCheck,
@@ -34,7 +35,6 @@ export type AnnotationTarget = 'pod' | 'namespace'
 export interface AnnotationSpec {
   readonly key: string
   readonly targets: readonly AnnotationTarget[]
-  /** The form of the value. */
   readonly form: string
   /** The default; empty for none. */
   readonly fallback: string
@@ -94,13 +94,10 @@ const TABLE = {
     meaning: 'ConfigMap with the rules, in the same namespace; optional',
   },
   'rules-key': {
-    form: 'a key',
+    form: 'a key such as `shop.yaml`',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
     meaning: 'key of that ConfigMap to read, instead of all',
-    check: like(
-      /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/,
-      'write a key of the ConfigMap, such as rules.yaml',
-    ),
+    check: rulesKey,
   },
   'upstream-host': {
     form: '`127.0.0.1`, `::1`, `pod-ip`',

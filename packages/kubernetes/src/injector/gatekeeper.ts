@@ -84,6 +84,14 @@ export function namespaceEnvironment({
   return value === '' ? undefined : value
 }
 
+/** Returns the environments that the containers of a pod declare. */
+export function containerEnvironments({ spec }: Pod) {
+  return (spec?.containers ?? []).map(({ name, env }) => ({
+    where: `ENVIRONMENT of the container ${name},`,
+    name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
+  }))
+}
+
 function isWindows({ spec }: Pod): boolean {
   return spec?.os?.name === 'windows' || spec?.nodeSelector?.['kubernetes.io/os'] === 'windows'
 }

@@ -1,6 +1,5 @@
 import type { Container, Handler } from './pod-types.ts'
 
-/** A probe or hook of a container. */
 interface HandlerField {
   /** The last part of the path at which the admin port performs it. */
   readonly word: string
@@ -25,7 +24,6 @@ export function withActions(handler: Handler, actions: Handler): Handler {
   return { ...rest, ...actions }
 }
 
-/** Returns the actions of a handler. */
 export function actionsOf(handler: Handler): Handler {
   const actions: Partial<Record<(typeof PORT_ACTIONS)[number], unknown>> = {}
   for (const kind of PORT_ACTIONS) if (Object.hasOwn(handler, kind)) actions[kind] = handler[kind]

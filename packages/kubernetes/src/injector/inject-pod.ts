@@ -11,6 +11,7 @@ import {
 import { changeContainers } from './change-containers.ts'
 import { checkServices } from './check-services.ts'
 import {
+  containerEnvironments,
   denyNamespace,
   leaveAlone,
   namespaceEnvironment,
@@ -26,7 +27,7 @@ import {
 } from './injection-status.ts'
 import { Denial, type Injection, type InjectionContext, type Mode } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
-import type { ObjectMeta, Pod, Container } from './pod-types.ts'
+import { allContainers, type ObjectMeta, type Pod, type Container } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
@@ -136,11 +137,8 @@ function productionOf(
 ): Production | undefined {
   const { prefix, productionEnvironments } = context.settings
   const own = { where: `the annotation ${prefix}environment`, name: options.get('environment') }
-  const ofApp = (pod.spec?.containers ?? []).map(({ name, env }) => ({
-    where: `ENVIRONMENT of the container ${name},`,
-    name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
-  }))
-  return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
+  const names = [own, ...containerEnvironments(pod)]
+  return namespaceProduction(context) ?? findProduction(names, productionEnvironments)
 }
 
 function placeWarnings(
@@ -178,11 +176,10 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   )
 }
 
-function rejectTakenNames({ spec }: Pod): void {
-  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+function rejectTakenNames(pod: Pod): void {
   const taken =
-    containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
-    (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
+    allContainers(pod).find(({ name }) => name === SIDECAR || name === REDIRECT) ??
+    (pod.spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
   if (taken === undefined) return
   throw new Denial(
     'name_taken',
@@ -202,11 +199,7 @@ function assemble(
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
-  const init = [
-    ...changed.initContainers,
-    ...(needsRedirect(plan) ? [redirectContainer(plan)] : []),
-    ...(native ? [sidecar] : []),
-  ]
+  const init = initContainers(pod, plan, changed, sidecar)
   const undo: Undo = {
     ...changed.undo,
     ...(Object.keys(added).length > 0 && { annotations: added }),
@@ -241,6 +234,29 @@ function assemble(
       volumes: [...(spec?.volumes ?? []), ...sidecarVolumes(plan)],
     },
   }
+}
+
+/** Adds the own init containers, before the first one whose probes the sidecar performs. */
+function initContainers(
+  { spec }: Pod,
+  plan: Plan,
+  { initContainers: all, probes }: ReturnType<typeof changeContainers>,
+  sidecar: Container,
+): readonly Container[] {
+  const redirect = needsRedirect(plan) ? [redirectContainer(plan)] : []
+  if (plan.native) {
+    const first = all.findIndex((each, i) => each !== spec?.initContainers?.[i])
+    return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
+  }
+  const waiting = all.find(({ name }) =>
+    ['startupz', 'poststart'].some((word) => Object.hasOwn(probes, `${name}/${word}`)),
+  )
+  if (waiting === undefined) return [...all, ...redirect]
+  throw new Denial(
+    'native_sidecar',
+    `the init container ${waiting.name} would wait for a probe that a plain sidecar performs later`,
+    `use a native sidecar: ${plan.settings.prefix}native-sidecar: "true" from Kubernetes 1.${FIRST} on`,
+  )
 }
 
 /** Adds annotations, and the label by which the pod is listed. */

@@ -2,7 +2,6 @@
 export const SIDECAR = 'squall'
 export const REDIRECT = 'squall-redirect'
 
-/** The rules. */
 export const RULES_VOLUME = 'squall-rules'
 export const RULES_DIRECTORY = '/etc/squall/rules'
 

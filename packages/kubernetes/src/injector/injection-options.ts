@@ -48,7 +48,6 @@ export function rejectUnknownKeys(pod: Pod, prefix: string): void {
   }
 }
 
-/** Reads and checks the injection options. */
 export function readInjectionOptions(
   pod: Pod,
   { namespace, settings }: InjectionContext,

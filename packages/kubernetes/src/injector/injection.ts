@@ -30,7 +30,6 @@ export interface NamespaceFacts {
   readonly isKnown?: boolean | undefined
 }
 
-/** The parts of a Service that count. */
 export interface ServicePorts {
   readonly name: string
   readonly selector: Readonly<Record<string, string>>
@@ -51,7 +50,6 @@ export type Injection =
       readonly kind: 'injected'
       readonly pod: Pod
       readonly mode: Mode
-      /** Why this mode. */
       readonly why: string
       readonly warnings: readonly string[]
     }
@@ -68,11 +66,9 @@ export type Injection =
       readonly message: string
     }
 
-/** The reason to leave a pod unchanged. */
 export type UntouchedReason =
   'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
-/** The reason to deny a pod. */
 export type DenialReason =
   | 'invalid_pod'
   | 'invalid_status'
@@ -141,7 +137,6 @@ export interface InjectorSettings {
   readonly defaults: Readonly<Record<string, string>>
 }
 
-/** The sidecar's resource requests and limits. */
 export interface SidecarResources {
   readonly cpuRequest: string
   readonly cpuLimit: string

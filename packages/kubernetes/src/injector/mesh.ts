@@ -1,5 +1,5 @@
 import type { InjectionContext } from './injection.ts'
-import type { Pod } from './pod-types.ts'
+import { allContainers, type Pod } from './pod-types.ts'
 
 /** The containers of service meshes, which redirect the traffic of their pods. */
 const MESHES: ReadonlyMap<string, string> = new Map([
@@ -19,7 +19,6 @@ const MESHES: ReadonlyMap<string, string> = new Map([
   ['nginx-mesh-init', 'NGINX Service Mesh'],
 ])
 
-/** Returns true for a container of a mesh. */
 export function isMesh(container: string): boolean {
   return MESHES.has(container)
 }
@@ -28,20 +27,16 @@ export function isMesh(container: string): boolean {
  * Describes the mesh that redirects the traffic of a pod. Its webhook may run after this one, so
  * labels and annotations that request it count as well.
  */
-export function meshOf(
-  { metadata, spec }: Pod,
-  { namespace }: InjectionContext,
-): string | undefined {
-  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
-  const found = containers.find(({ name }) => isMesh(name))
+export function meshOf(pod: Pod, { namespace }: InjectionContext): string | undefined {
+  const found = allContainers(pod).find(({ name }) => isMesh(name))
   if (found !== undefined) return `the pod has ${MESHES.get(found.name)}'s container ${found.name}`
-  const pod = { ...metadata?.labels, ...metadata?.annotations }
-  const istio = pod['sidecar.istio.io/inject']
+  const own = { ...pod.metadata?.labels, ...pod.metadata?.annotations }
+  const istio = own['sidecar.istio.io/inject']
   if (istio === 'true') return 'the pod requests the sidecar of Istio'
   const { labels, annotations } = namespace
   const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined
   if (isIstio && istio !== 'false') return 'Istio injects its sidecar in the namespace'
-  const linkerd = pod['linkerd.io/inject'] ?? annotations['linkerd.io/inject']
+  const linkerd = own['linkerd.io/inject'] ?? annotations['linkerd.io/inject']
   if (linkerd === 'enabled' || linkerd === 'ingress') return 'Linkerd injects its sidecar'
   return undefined
 }

@@ -24,7 +24,6 @@ export function moveNames(before: Container, taken: readonly TakenPort[]) {
   return { container: isChanged && ports ? { ...before, ports } : before, names, warnings }
 }
 
-/** Restores the port names of a container. */
 export function restoreNames(
   before: Container,
   names: Readonly<Record<string, string>>,

@@ -3,13 +3,11 @@
  * are not complete. What is only written is an object: tests check it by the schemas of Kubernetes.
  */
 
-/** A pod, or the template of one. */
 export interface Pod {
   readonly metadata?: ObjectMeta | null
   readonly spec?: PodSpec | null
 }
 
-/** Names, labels and annotations. */
 export interface ObjectMeta {
   readonly name?: string
   readonly generateName?: string
@@ -21,7 +19,6 @@ export interface ObjectMeta {
     | null
 }
 
-/** The spec of a pod. */
 export interface PodSpec {
   readonly containers?: readonly Container[] | null
   readonly initContainers?: readonly Container[] | null
@@ -35,7 +32,11 @@ export interface PodSpec {
   readonly os?: { readonly name?: string } | null
 }
 
-/** A container or an init container. */
+/** Returns the containers of a pod, and its init containers. */
+export function allContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+}
+
 export interface Container {
   readonly name: string
   readonly image?: string
@@ -59,7 +60,6 @@ export interface Container {
   readonly volumeMounts?: readonly VolumeMount[] | null
 }
 
-/** A declared port of a container. */
 export interface ContainerPort {
   readonly name?: string
   readonly containerPort: number
@@ -78,7 +78,6 @@ export interface Handler {
   readonly exec?: { readonly command?: readonly string[] } | null
 }
 
-/** A probe with its times. */
 export interface Probe extends Handler {
   readonly initialDelaySeconds?: number
   readonly timeoutSeconds?: number
@@ -121,7 +120,6 @@ export interface VolumeMount {
 /** Amounts by resource; manifests may write integers as numbers. */
 export type Quantities = Readonly<Record<string, string | number>>
 
-/** The resource requests and limits of a container. */
 export interface Resources {
   readonly requests?: Quantities | null
   readonly limits?: Quantities | null

@@ -42,7 +42,6 @@ const PASSED_ON = [
   'trace-url',
 ] as const
 
-/** Returns the sidecar's command-line arguments. */
 export function sidecarArgs(plan: Plan): readonly string[] {
   const { mode, ports, options, environment, settings, tls } = plan
   // Where the upstream listens on the address of the pod, SQUALL_UPSTREAM_HOST replaces this host.
@@ -104,14 +103,12 @@ export interface Plan {
   readonly image: string
   readonly resources: SidecarResources
   readonly tls: TlsPlan
-  /** The name of the environment, if known. */
   readonly environment: string | undefined
   /** Faults may act even in production. */
   readonly isProductionAllowed: boolean
   /** Seconds from the termination signal to the kill. */
   readonly graceSeconds: number
   readonly probes: Readonly<Record<string, AppProbe>>
-  /** The name of the workload, if known. */
   readonly workload: string | undefined
   /** The reason why the sidecar takes no temporary faults. */
   readonly temporaryDenial: string | undefined

@@ -34,9 +34,6 @@ import type {
 import { assignments } from './value-checks.ts'
 import { heapOption, toResources } from './sidecar-resources.ts'
 
-const RULES_FILE = /\.(?:yaml|yml|json)$/
-
-/** The sidecar of a pod. */
 export function sidecarContainer(plan: Plan): Container {
   const { settings, native } = plan
   const { imagePullPolicy, user } = settings
@@ -80,14 +77,11 @@ export function sidecarContainer(plan: Plan): Container {
   }
 }
 
-/** The volumes of the sidecar. */
 export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volume[] {
   const name = options.get('rules') ?? settings.rules
   const key = options.get('rules-key')
-  // Other names would not be read as rules.
-  const path = key === undefined || RULES_FILE.test(key) ? key : `${key}.yaml`
-  const stop = { key: STOP_KEY, path: STOP_KEY }
-  const items = key === undefined || path === undefined ? {} : { items: [{ key, path }, stop] }
+  const items =
+    key === undefined ? {} : { items: [key, STOP_KEY].map((each) => ({ key: each, path: each })) }
   return [
     { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
     // A volume, because variables do not follow changes of labels.

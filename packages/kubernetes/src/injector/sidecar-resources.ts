@@ -1,6 +1,12 @@
 import { Denial, type InjectorSettings, type SidecarResources } from './injection.ts'
 import { parseQuantity } from './value-checks.ts'
-import type { Container, Pod, Quantities, Resources } from './pod-types.ts'
+import {
+  allContainers,
+  type Container,
+  type Pod,
+  type Quantities,
+  type Resources,
+} from './pod-types.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** The share of memory for the heap; the rest is for sockets and code. */
@@ -98,8 +104,8 @@ const LEAST: Readonly<Record<Kind, number>> = { cpu: 0.001, memory: 128 * 2 ** 2
 /**
  * Returns true when all containers have equal requests and limits, which makes a pod Guaranteed.
  */
-function isGuaranteed({ spec }: Pod): boolean {
-  const all: readonly Container[] = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+function isGuaranteed(pod: Pod): boolean {
+  const all = allContainers(pod)
   return all.length > 0 && all.every(({ resources }) => isEqual(resources))
 }
 
@@ -113,11 +119,8 @@ function isEqual(resources: Resources | null | undefined): boolean {
 
 /** Returns true for a pod with pod-level resources, which its containers share. */
 function hasOwnResources({ spec }: Pod): boolean {
-  return KINDS.some(
-    (kind) =>
-      amount(spec?.resources?.limits, kind) !== undefined ||
-      amount(spec?.resources?.requests, kind) !== undefined,
-  )
+  const amounts = [spec?.resources?.limits, spec?.resources?.requests]
+  return KINDS.some((kind) => amounts.some((each) => amount(each, kind) !== undefined))
 }
 
 /**

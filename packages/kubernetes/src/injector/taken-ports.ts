@@ -1,6 +1,6 @@
 import { quoted } from '#base'
 import { isMesh } from './mesh.ts'
-import type { Container, ContainerPort, Pod } from './pod-types.ts'
+import { allContainers, type Container, type ContainerPort, type Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
 import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'
 import { elements } from './value-checks.ts'
@@ -11,7 +11,6 @@ export interface TakenPort {
   readonly number: number
   /** The name in the upstream's container, if declared. */
   readonly name: string | undefined
-  /** The container that declares it. */
   readonly container: string | undefined
   /** The port of the sidecar for its traffic. */
   readonly listen: number
@@ -100,7 +99,8 @@ function freePorts(
 function appContainers(pod: Pod, name: string | undefined): readonly Container[] {
   const containers = (pod.spec?.containers ?? []).filter((each) => !isMesh(each.name))
   if (name === undefined) return containers
-  const found = containers.find((each) => each.name === name)
+  const native = (pod.spec?.initContainers ?? []).filter((each) => each.restartPolicy === 'Always')
+  const found = [...containers, ...native].find((each) => each.name === name)
   if (found !== undefined) return [found]
   const names = containers.map((each) => each.name).join(', ')
   throw new Denial(
@@ -108,10 +108,6 @@ function appContainers(pod: Pod, name: string | undefined): readonly Container[]
     `the pod has no container ${quoted(name)}`,
     `use one of ${names}`,
   )
-}
-
-function allContainers({ spec }: Pod): readonly Container[] {
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
 }
 
 function declaredBy({ name, ports }: Container): readonly Declared[] {

@@ -8,7 +8,14 @@ import {
 } from './injected-names.ts'
 import { type Emptiable, readStatus, type Undo } from './injection-status.ts'
 import { restoreNames } from './move-names.ts'
-import type { Container, Handler, ObjectMeta, Pod, PodSpec } from './pod-types.ts'
+import {
+  allContainers,
+  type Container,
+  type Handler,
+  type ObjectMeta,
+  type Pod,
+  type PodSpec,
+} from './pod-types.ts'
 import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
@@ -35,7 +42,7 @@ export function takeBack(pod: Pod, prefix: string): TakenBack {
   if (text === undefined) return { pod, kept: {} }
   const { undo } = readStatus(text, key)
   const kept = {}
-  const back = { undo, adminPort: adminPortOf(pod.spec ?? {}), kept }
+  const back = { undo, adminPort: adminPortOf(pod), kept }
   return {
     pod: {
       ...pod,
@@ -54,8 +61,8 @@ interface Back {
 }
 
 /** Returns the admin port of the removed sidecar, which may have had other settings. */
-function adminPortOf({ containers, initContainers }: PodSpec): number | undefined {
-  return [...(containers ?? []), ...(initContainers ?? [])]
+function adminPortOf(pod: Pod): number | undefined {
+  return allContainers(pod)
     .find(({ name }) => name === SIDECAR)
     ?.ports?.find(({ name }) => name === ADMIN_PORT_NAME)?.containerPort
 }

@@ -1,5 +1,5 @@
 import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
-import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
+import { allContainers, type Pod, type Volume, type VolumeMount } from './pod-types.ts'
 import { Denial } from './injection.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
@@ -7,7 +7,6 @@ import type { InjectionOptions } from './injection-options.ts'
 
 /** Configures the sidecar's TLS: with the upstream, with clients, or neither. */
 export interface TlsPlan {
-  /** `http` or `https`, for every taken port. */
   readonly scheme: 'http' | 'https'
   readonly args: readonly string[]
   readonly volumes: readonly Volume[]
@@ -50,11 +49,16 @@ export function chooseTls(
   }
 }
 
-/** Rejects a port that serves TLS, which a probe with HTTPS shows. */
-function rejectDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
-  const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
-    .map((each: Container) => httpsHandler(each, ports))
+/** Finds a probe or hook of a pod that uses TLS with a port. */
+export function findHttps(pod: Pod, ports: readonly TakenPort[]) {
+  return allContainers(pod)
+    .map((each) => httpsHandler(each, ports))
     .find((each) => each !== undefined)
+}
+
+/** Rejects a port that serves TLS, which a probe with HTTPS shows. */
+function rejectDetected(pod: Pod, ports: readonly TakenPort[], prefix: string): void {
+  const found = findHttps(pod, ports)
   if (found === undefined) return
   throw new Denial(
     'upstream_tls',
@@ -96,26 +100,18 @@ function upstreamSide(
   if (ca === undefined) return { ...PLAIN, scheme: 'https', args }
   const [kind, source = '', ...rest] = ca.split('/')
   const path = rest.join('/')
-  const mount = (volume: string): VolumeMount => ({
-    name: volume,
-    mountPath: CA_DIRECTORY,
-    readOnly: true,
-  })
-  if (kind === 'volume') {
-    rejectMissing(pod, source, prefix)
-    const own = [...args, '--upstream-ca', `${CA_DIRECTORY}/${path}`]
-    return { scheme: 'https', args: own, volumes: [], mounts: [mount(source)] }
-  }
+  const isOwn = kind === 'volume'
+  if (isOwn) rejectMissing(pod, source, prefix)
   const items = [{ key: path, path: 'ca.crt' }]
-  const volume: Volume =
+  const from =
     kind === 'secret'
-      ? { name: CA_VOLUME, secret: { secretName: source, items } }
-      : { name: CA_VOLUME, configMap: { name: source, items } }
+      ? { secret: { secretName: source, items } }
+      : { configMap: { name: source, items } }
   return {
     scheme: 'https',
-    args: [...args, '--upstream-ca', `${CA_DIRECTORY}/ca.crt`],
-    volumes: [volume],
-    mounts: [mount(CA_VOLUME)],
+    args: [...args, '--upstream-ca', `${CA_DIRECTORY}/${isOwn ? path : 'ca.crt'}`],
+    volumes: isOwn ? [] : [{ name: CA_VOLUME, ...from }],
+    mounts: [{ name: isOwn ? source : CA_VOLUME, mountPath: CA_DIRECTORY, readOnly: true }],
   }
 }
 

@@ -13,12 +13,10 @@ const PATH = /^[/*][^\s?#]{0,511}$/
 const LEAST_MEMORY = 128 * 2 ** 20
 const MOST_MEMORY = 64 * 2 ** 30
 
-/** Accepts one of the words. */
 export function oneOf(...words: readonly string[]): ValueCheck {
   return (value) => (words.includes(value) ? undefined : `use one of ${words.join(', ')}`)
 }
 
-/** Accepts a pattern. */
 export function like(pattern: RegExp, fix: string): ValueCheck {
   return (value) => (pattern.test(value) ? undefined : fix)
 }
@@ -126,6 +124,12 @@ export function caSource(value: string): string | undefined {
     : 'write configmap/NAME/KEY, secret/NAME/KEY or volume/NAME/PATH, such as configmap/mcp-ca/ca.crt'
 }
 
+/** Accepts keys of ConfigMaps that are checked as rules wherever they are written. */
+export const rulesKey = like(
+  /^[-_A-Za-z0-9][-_A-Za-z0-9.]{0,247}\.(?:yaml|yml|json)$/,
+  'write a key that ends in .yaml, .yml or .json, such as rules.yaml',
+)
+
 export const containerName = like(LABEL, 'write the name of a container of the pod')
 
 export const ports = list(
@@ -189,18 +193,11 @@ export function upstreamHost(value: string): string | undefined {
     : 'your MCP server is in the same pod: use 127.0.0.1, ::1 or pod-ip'
 }
 
+const LOOPBACK_V4 = /^127(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/
+
 /** Returns true for loopback addresses, which other pods cannot reach. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || isLoopbackV4(host)
-}
-
-function isLoopbackV4(host: string): boolean {
-  const parts = host.split('.')
-  return (
-    parts.length === 4 &&
-    parts[0] === '127' &&
-    parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
-  )
+  return host === 'localhost' || host === '::1' || LOOPBACK_V4.test(host)
 }
 
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})(m|k|M|G|T|Ki|Mi|Gi|Ti|[eE][+-]?\d{1,2})?$/

@@ -1,12 +1,21 @@
 import { type Fields, fieldsOf, listOf, textOf } from '#base'
+import { findProduction, productionText } from '#rules'
+import { containerEnvironments } from '../injector/gatekeeper.ts'
 import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
-import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
+import {
+  allContainers,
+  type Container,
+  type EnvVar,
+  type Handler,
+  type Pod,
+} from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
 import { literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
+import { findHttps } from '../injector/upstream-tls.ts'
 import { KubeError } from './kube-error.ts'
 import { metadataOf } from './resources.ts'
 
@@ -28,6 +37,8 @@ export interface Attachment {
   readonly forMs: number
   /** An image that is pulled after this time starts nothing. */
   readonly startBefore: Date
+  /** Names that mean production, where nothing is attached; none where that is allowed. */
+  readonly productionNames: readonly string[]
   /** Further settings of `squall run`, by variable. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -39,7 +50,9 @@ export interface Attachment {
 export function attachContainer(pod: Fields, attachment: Attachment) {
   checkPod(pod)
   const typed = pod as Pod
+  rejectProduction(typed, attachment)
   const ports = portsOf(typed, attachment.port)
+  rejectTls(typed, ports)
   const probePaths = probedPaths(typed, ports)
   const name = nextName(pod, ATTACHED)
   const { image, pullPolicy, forMs, startBefore } = attachment
@@ -155,6 +168,20 @@ function checkPod(pod: Fields): void {
   }
 }
 
+function rejectProduction(pod: Pod, { productionNames }: Attachment): void {
+  const found = findProduction(containerEnvironments(pod), productionNames)
+  if (found !== undefined)
+    throw attachError(productionText(found), 'allow it by --allow-production')
+}
+
+/** Rejects a port with TLS, which the sidecar could not read. */
+function rejectTls(pod: Pod, ports: readonly TakenPort[]): void {
+  const found = findHttps(pod, ports)
+  if (found === undefined) return
+  const wrong = `your MCP server serves TLS: ${found.key} uses port ${found.port} with scheme HTTPS`
+  throw attachError(wrong, 'inject the sidecar with squall.dev/upstream-tls instead')
+}
+
 function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
   try {
     return takenPorts(pod, new Map(port === undefined ? [] : [['ports', port]]), {
@@ -169,8 +196,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
 
 /** Returns the paths of probes at the ports: faults there would restart the container. */
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
-  const paths = containers.flatMap((container) =>
+  const paths = allContainers(pod).flatMap((container) =>
     HANDLER_FIELDS.flatMap((field) => {
       const handler = field.read(container) ?? {}
       const action = handler.httpGet ?? handler.grpc

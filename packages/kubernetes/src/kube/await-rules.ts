@@ -41,7 +41,6 @@ export interface AwaitOptions {
   readonly readToken?: string | undefined
   /** The percentage of pods that has to be done; silent pods beyond it are not waited for. */
   readonly min: number
-  /** Called after each round. */
   readonly onProgress: () => void
   /** The longest pause between two rounds; 2,000 ms when left out. */
   readonly maxPollMs?: number | undefined

@@ -18,7 +18,6 @@ export interface ClaimedKey {
 
 /** The claim of an experiment on a ConfigMap. */
 export interface Claim {
-  /** The id of the experiment. */
   readonly id: string
   readonly by: string
   /** The time at which the claim expires unless the experiment renews it. */
@@ -63,7 +62,6 @@ export function runningClaim(
   return claim === undefined || Date.parse(claim.until) < now ? undefined : claim
 }
 
-/** Describes a claim. */
 export function claimText({ id, by, until }: Claim): string {
   return `the experiment ${foreign(id)} of ${foreign(by)} has claimed the ConfigMap until ${foreign(until)}, and renews the claim while it runs`
 }

@@ -18,7 +18,6 @@ interface ConfigMapChange {
 /** Selects all keys, as a sidecar without a configured key does. */
 export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
-/** Returns a new ConfigMap. */
 export function newConfigMap(
   ref: { readonly namespace: string; readonly name: string },
   { labels, annotations, data }: ConfigMapChange,
@@ -54,6 +53,18 @@ export function configMapKeys(configMap: Fields): ConfigMapKeys {
     ([key, text]) => [key, Buffer.from(text, 'base64')] as const,
   )
   return new Map([...texts, ...binary])
+}
+
+/** Kubernetes keeps no more; the rest is for the stop key and the names of all keys. */
+const MOST_BYTES = 1024 * 1024 - 16 * 1024
+
+/** Returns why `squall stop` could not write its key into a ConfigMap with these keys. */
+export function stopProblem(configMap: Fields, keys: ConfigMapKeys): string | undefined {
+  const wrong = 'squall stop could not end these rules: the ConfigMap'
+  if (configMap['immutable'] === true) return `${wrong} is immutable; remove immutable: true`
+  const bytes = [...keys.values()].reduce((sum, { length }) => sum + length, 0)
+  if (bytes <= MOST_BYTES) return undefined
+  return `${wrong} would have ${bytes} bytes of data; use at most ${MOST_BYTES}`
 }
 
 /** Returns the files that a sidecar finds when these keys are mounted. */

@@ -28,7 +28,6 @@ export interface InjectedPod {
   readonly namespace: string
   readonly name: string
   readonly uid: string | undefined
-  /** The node that the pod is on. */
   readonly node: string | undefined
   /** `absent` for a pod that asks for a sidecar and has none. */
   readonly sidecar: 'running' | 'starting' | 'ended' | 'absent'

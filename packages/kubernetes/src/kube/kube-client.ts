@@ -60,7 +60,6 @@ export class KubeClient {
   readonly #access: ClusterAccess
   readonly #userAgent: string
   #pool: Dispatcher | undefined
-  /** The client certificate of the pool. */
   #certificate: string | undefined
   #aheadMs = 0
   /** The time until which requests are repeated, by `performance.now()`; 0 repeats none. */

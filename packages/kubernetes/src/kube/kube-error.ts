@@ -47,7 +47,6 @@ export function configError(message: string): KubeError {
   return new KubeError('config', message)
 }
 
-/** Returns true for an error of one of the kinds. */
 export function isKubeError(
   error: unknown,
   ...codes: readonly [KubeErrorCode, ...KubeErrorCode[]]
@@ -118,6 +117,9 @@ function meaning(code: KubeErrorCode, status: number, detail: string, cluster: s
   if (code === 'conflict') {
     return `${responded}; it was changed at the same time, try again`
   }
+  if (code === 'invalid' && detail.includes('`immutable` is set')) {
+    return `${responded}; delete the ConfigMap and the pods that read it, and create it anew without immutable`
+  }
   if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
   return code === 'not_found' && detail === '' ? 'not found' : responded
 }
@@ -139,39 +141,37 @@ export function jsonOf(bytes: Buffer): unknown {
   return parsedJson(bytes.toString('utf8'))
 }
 
-const UNTRUSTED = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_SIGNATURE_FAILURE',
-])
+const UNTRUSTED = `the certificate of HOST is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
+const UNREACHED = 'HOST cannot be reached; check the network, a VPN or a firewall'
+const UNRESOLVED = 'the name NAME cannot be resolved; check the server URL and the network'
+/** The meaning of the errors of connections. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'the certificate of HOST has expired; check the clocks, or renew it',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'the certificate of HOST is for other names; set tls-server-name for the cluster',
+  ECONNREFUSED: 'nothing listens at HOST; check that the cluster is running',
+  ENOTFOUND: UNRESOLVED,
+  EAI_AGAIN: UNRESOLVED,
+  UND_ERR_CONNECT_TIMEOUT: UNREACHED,
+  ETIMEDOUT: UNREACHED,
+  EHOSTUNREACH: UNREACHED,
+  ENETUNREACH: UNREACHED,
+}
 
 /** Explains why there was no response, and what to do about it. */
 export function connectionProblem(
   { code = '', message }: NodeJS.ErrnoException,
   { host, hostname }: URL,
 ): string {
-  if (UNTRUSTED.has(code)) {
-    return `the certificate of ${host} is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
-  }
-  switch (code) {
-    case 'CERT_HAS_EXPIRED':
-      return `the certificate of ${host} has expired; check the clocks, or renew it`
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
-    case 'ECONNREFUSED':
-      return `nothing listens at ${host}; check that the cluster is running`
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `the name ${hostname} cannot be resolved; check the server URL and the network`
-    case 'UND_ERR_CONNECT_TIMEOUT':
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return `${host} cannot be reached; check the network, a VPN or a firewall`
-    default:
-      return `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
-  }
+  const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code] : undefined
+  return (
+    problem?.replace('HOST', host).replace('NAME', hostname) ??
+    `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
+  )
 }

@@ -5,7 +5,9 @@ import { configError } from './kube-error.ts'
 export function parseProxy(text: string, where: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url
-  throw configError(`${where} is not the URL of an HTTP proxy; write http://HOST:PORT`)
+  throw configError(
+    `${where} is not the URL of an HTTP proxy, and others such as SOCKS are not supported; write http://HOST:PORT`,
+  )
 }
 
 /** Returns the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY choose, as for kubectl. */

@@ -175,7 +175,6 @@ function notesOf(report: SidecarReport): readonly string[] {
   return [...notes, ...warnings]
 }
 
-/** Returns the whole status as JSON. */
 export function statusDocument(status: Status): object {
   const { reports, production, productionTrouble, servicesTrouble } = status
   return {

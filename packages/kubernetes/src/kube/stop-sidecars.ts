@@ -9,7 +9,6 @@ import { askSidecar } from './sidecar-api.ts'
 import { CONFIG_MAPS, type WriteLimits } from './resources.ts'
 import { changeConfigMap, newConfigMap } from './config-map-rules.ts'
 
-/** A ConfigMap that sidecars read. */
 export interface ConfigMapRef {
   readonly namespace: string
   readonly name: string

@@ -32,7 +32,6 @@ export interface WatchedPod {
   readonly trouble: string | undefined
 }
 
-/** Selects the pods. */
 export interface WatchScope {
   readonly namespace: string
   readonly selector: string

@@ -15,14 +15,12 @@ export interface Excluded {
   readonly port: number | undefined
 }
 
-/** The outgoing connections that are captured. */
 export interface OutboundPlan {
   readonly captures: readonly Capture[]
   /** The only users whose connections are captured; empty for all. */
   readonly uids: readonly number[]
   /** Connections of this group reach their destination: those of the listener itself. */
   readonly exemptGid: number
-  /** The addresses of the API server. */
   readonly apiServer: readonly Excluded[]
 }
 

@@ -89,7 +89,6 @@ export function releaseRuleset(): string {
   return `table inet squall {\n${SETS}}\nflush set ${HELD}\ndelete set ${OWNED}\n`
 }
 
-/** Removes all rules, if any. */
 export function undoRuleset(): string {
   return DELETE_TABLE
 }

@@ -11,9 +11,7 @@ import { endOf, splitPem } from './managed-secret.ts'
 
 /** The intended CA bundle of the webhook configuration. */
 interface WantedBundle {
-  /** Name of the MutatingWebhookConfiguration. */
   readonly configuration: string
-  /** Name of the ValidatingWebhookConfiguration, where there is one. */
   readonly validating?: string | undefined
   /** PEM of the CAs, the newest first. */
   readonly bundle: readonly string[]

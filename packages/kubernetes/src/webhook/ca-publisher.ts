@@ -11,7 +11,6 @@ export interface PublishOptions {
   readonly configuration: string
   /** Name of the ValidatingWebhookConfiguration, where there is one. */
   readonly validating?: string | undefined
-  /** The interval of checks. */
   readonly checkMs: number
   /** The time that API servers may take to trust a new CA. */
   readonly settleMs: number

@@ -26,7 +26,6 @@ export const NO_POD_ENVIRONMENT: PodEnvironment = {
   services: () => Promise.resolve(undefined),
 }
 
-/** The inputs of decisions. */
 export interface DecideParts {
   readonly settings: InjectorSettings
   readonly podEnvironment: PodEnvironment
@@ -130,7 +129,10 @@ export async function injectionOf(
 }
 
 /** Returns true when the pod requests the sidecar, by annotation or label, in any case. */
-function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
+export function asksForInjection(
+  { annotations, labels }: Pick<Review, 'annotations' | 'labels'>,
+  prefix: string,
+): boolean {
   const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
   return option !== undefined && option.trim().toLowerCase() !== 'false'
 }

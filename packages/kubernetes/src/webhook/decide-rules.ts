@@ -3,7 +3,7 @@ import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { sawBudget } from '../kube/budget.ts'
 import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
-import { configMapKeys, serverTime, textBefore } from '../kube/config-map-rules.ts'
+import { configMapKeys, serverTime, stopProblem, textBefore } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
 import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check-rules.ts'
@@ -28,16 +28,16 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     if ('result' in found) return found
     const { object, label } = found
     const { oldObject } = review
-    const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
+    const same = oldObject && label === labelOf(oldObject, parts) ? oldObject : undefined
     const changed = changedRules(object, oldObject)
     const keeps = keepsStops(object, oldObject)
-    if (isForged(object, isSame ? oldObject : undefined)) return denied('invalid_rules', FORGED)
+    if (isForged(object, same)) return denied('invalid_rules', FORGED)
+    const isSeparate = label === SEPARATE_KEYS
+    const wasDisarmed = same && keeps && !isSeparate && (await endsDisarm(object, same, parts))
     // A stop has to be accepted whatever the rules are.
-    if (isSame && changed.length === 0 && keeps) return notChecked('unchanged')
+    if (same && changed.length === 0 && keeps && !wasDisarmed) return notChecked('unchanged')
     const keys = configMapKeys(object)
-    const checked = await parts.checker.inTurn((signal) =>
-      checkKeys(keys, label === SEPARATE_KEYS, signal),
-    )
+    const checked = await parts.checker.inTurn((signal) => checkKeys(keys, isSeparate, signal))
     if (checked.lines.length > 0) {
       const [first = '', ...rest] = checked.lines
       return denied('invalid_rules', first, rest)
@@ -47,12 +47,15 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
       return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
     if (!checked.canAct) return accepted('valid')
-    const begins = !keeps || changed.some((rules) => !isRestored(rules, object, oldObject))
+    const begins =
+      !keeps || wasDisarmed || changed.some((rules) => !isRestored(rules, object, oldObject))
+    const problem = begins ? stopProblem(object, keys) : undefined
+    if (problem !== undefined) return denied('unstoppable', problem)
     const wasSeen = sawBudget(object, parts.settings.prefix)
     const denial = begins ? await parts.budget?.(review.namespace, wasSeen) : undefined
     if (denial !== undefined) return denied('budget', denial)
-    // Rules that were there before are not new, unless a stop of them ends.
-    const before = begins && isSame && keeps ? oldObject : undefined
+    // Rules that were there before are not new, unless what kept them from acting ends.
+    const before = keeps && !wasDisarmed ? same : undefined
     const [first, ...rest] = begins ? await outsidePolicy(review, checked, before, parts) : []
     return first === undefined ? inProduction(review, parts) : denied('policy', first, rest)
   })
@@ -101,8 +104,23 @@ function isForged(object: Fields, oldObject: Fields | undefined): boolean {
   const [now, before] = [textsOf(object['data']), textsOf(oldObject?.['data'])]
   const text = restoredText(now[BACKUP_KEY])
   if (now[BACKUP_KEY] === before[BACKUP_KEY] || (text ?? null) === null) return false
-  const texts = [...configMapKeys(oldObject ?? {}).values()]
-  return !texts.some((bytes) => Buffer.from(bytes).toString('utf8') === text)
+  // The text of any other key was never checked.
+  return !changedRules(oldObject ?? {}, undefined).some(([, old]) => old === text)
+}
+
+/** Returns true where a change may end the `enabled: false` of a file, which disarms all files. */
+async function endsDisarm(
+  object: Fields,
+  before: Fields,
+  { checker }: RulesParts,
+): Promise<boolean> {
+  if (changedRules(before, object).length === 0) return false
+  const keys = configMapKeys(before)
+  return checker.inTurn(async (signal) => {
+    const whole = await checkKeys(keys, false, signal)
+    if (whole.canAct || whole.lines.length > 0) return false
+    return (await checkKeys(keys, true, signal)).canAct
+  })
 }
 
 /** Returns why the policy does not allow the rules that were not there before. */

@@ -1,9 +1,10 @@
-import { type Fields, fieldsOf, sameJson, textsOf } from '#base'
+import { type Fields, fieldsOf, sameJson } from '#base'
 import { parsePod } from '../injector/parse-pod.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { WORKLOADS } from '../manifests/pod-templates.ts'
 import {
   accepted,
+  asksForInjection,
   type DecideParts,
   denied,
   guarded,
@@ -47,7 +48,7 @@ async function judged(
   const parsed = parsePod({ metadata: template['metadata'], spec: template['spec'] })
   if (!parsed.ok)
     return denied('invalid_pod', `the pods of ${who} would be denied: ${parsed.message}`)
-  const isAsked = asks(template, parts.settings.prefix)
+  const isAsked = asksForInjection(metadataOf(template), parts.settings.prefix)
   const outcome = await injectionOf(parsed.pod, owner, namespace, parts, isAsked)
   switch (outcome.kind) {
     case 'denied':
@@ -68,15 +69,6 @@ function templateOf(object: Fields, path: readonly string[]): Fields {
 
 /** Returns true when a template has any of Squall's keys. */
 function isMarked(template: Fields, prefix: string): boolean {
-  const metadata = fieldsOf(template['metadata'])
-  return ['annotations', 'labels'].some((where) =>
-    Object.keys(textsOf(metadata[where])).some((key) => key.startsWith(prefix)),
-  )
-}
-
-function asks(template: Fields, prefix: string): boolean {
-  const metadata = fieldsOf(template['metadata'])
-  return ['annotations', 'labels'].some(
-    (where) => textsOf(metadata[where])[`${prefix}inject`] !== undefined,
-  )
+  const { annotations, labels } = metadataOf(template)
+  return Object.keys({ ...annotations, ...labels }).some((key) => key.startsWith(prefix))
 }

@@ -40,7 +40,6 @@ export interface Review {
   readonly dryRun: boolean
   /** The object; undefined where the review holds none. */
   readonly object: Fields | undefined
-  /** The object before an update. */
   readonly oldObject: Fields | undefined
   readonly annotations: Readonly<Record<string, string>>
   readonly labels: Readonly<Record<string, string>>

@@ -4,9 +4,7 @@ import type { Logger } from '#sidecar'
 import type { CertificatePair } from './issue-certificate.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** A valid pair for TLS. */
 export interface ServingPair extends CertificatePair {
-  readonly from: Date
   readonly until: Date
   readonly serial: string
 }
@@ -36,7 +34,6 @@ export function checkPair({ cert, key }: CertificatePair): ServingPair {
   return {
     cert,
     key,
-    from: new Date(read.validFrom),
     until: new Date(read.validTo),
     serial: read.serialNumber,
   }

@@ -1,12 +1,13 @@
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
 import type { RulesParts } from './decide-rules.ts'
+import type { Review } from './review.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmin, endServer, type ReadAccess } from '#admin-api'
 import type { ListenAddress } from '#protocol'
-import { bind, type BoundAddress, type Logger, RareLog } from '#sidecar'
+import { bind, type Logger, RareLog } from '#sidecar'
 import type { InjectorSettings } from '../injector/injection.ts'
 import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
@@ -21,39 +22,24 @@ import { readBudget, readPodEnvironment, type WebhookBudget } from './pod-enviro
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Returns the decisions by path. The parser of rules is loaded with the first review of rules. */
-export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
+function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
   let checked: Promise<RulesParts> | undefined
   const rulesParts = (): Promise<RulesParts> =>
     (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
       ...parts,
       checker: new RulesChecker(timeoutMs),
     })))
+  const rules = async (review: Review) =>
+    (await import('./decide-rules.ts')).decideRules(review, await rulesParts())
+  const anchor = async (review: Review) =>
+    (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts())
+  const workload = async (review: Review) =>
+    (await import('./decide-workload.ts')).decideWorkload(review, parts)
   return new Map<string, Route>([
     ['/mutate', { subject: 'injection', decide: (review) => decide(review, parts) }],
-    [
-      '/validate-rules',
-      {
-        subject: 'rules',
-        decide: async (review) =>
-          (await import('./decide-rules.ts')).decideRules(review, await rulesParts()),
-      },
-    ],
-    [
-      '/mutate-rules',
-      {
-        subject: 'anchor',
-        decide: async (review) =>
-          (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts()),
-      },
-    ],
-    [
-      '/validate-workloads',
-      {
-        subject: 'workload',
-        decide: async (review) =>
-          (await import('./decide-workload.ts')).decideWorkload(review, parts),
-      },
-    ],
+    ['/validate-rules', { subject: 'rules', decide: rules }],
+    ['/mutate-rules', { subject: 'anchor', decide: anchor }],
+    ['/validate-workloads', { subject: 'workload', decide: workload }],
   ])
 }
 
@@ -95,17 +81,7 @@ export interface WebhookOptions {
   readonly version: string
 }
 
-/** A running webhook. */
-export interface Webhook {
-  readonly reviews: BoundAddress
-  readonly admin: BoundAddress
-  /**
-   * Ends readiness, accepts reviews for the shutdown delay, waits for those in flight, and stops.
-   */
-  drain(): Promise<void>
-  /** Ends at once. */
-  close(): Promise<void>
-}
+export type Webhook = Awaited<ReturnType<typeof startWebhook>>
 
 /** The memory for all bodies, in multiples of the largest. */
 const BODIES = 8
@@ -122,7 +98,7 @@ export async function startWebhook(
   logger: Logger,
   client: () => Promise<KubeClient>,
   stop: AbortSignal,
-): Promise<Webhook> {
+) {
   const now = (): number => Date.now()
   const metrics = createWebhookMetrics(options.version)
   const certificate = new ServingCertificate(logger, metrics, now)
@@ -199,12 +175,13 @@ export async function startWebhook(
     return {
       reviews,
       admin: adminAddress,
-      drain: async () => {
+      // Ends readiness, accepts reviews for the shutdown delay, and waits for those in flight.
+      drain: async (): Promise<void> => {
         draining = true
         await sleep(options.shutdownDelayMs)
         await close(options.drainTimeoutMs)
       },
-      close: () => {
+      close: (): Promise<void> => {
         draining = true
         return close(0)
       },

@@ -1,6 +1,5 @@
 import type { MetricSpec } from '#sidecar'
 
-/** The metrics of the webhook. */
 export const WEBHOOK_METRICS = [
   {
     name: 'squall_injections_total',
@@ -53,5 +52,4 @@ export const WEBHOOK_METRICS = [
   },
 ] as const satisfies readonly MetricSpec[]
 
-/** The name of a metric of the webhook. */
 export type WebhookMetric = (typeof WEBHOOK_METRICS)[number]['name']

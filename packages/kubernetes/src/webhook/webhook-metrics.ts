@@ -12,22 +12,10 @@ import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
 
 /** Counts the events of the webhook. */
-export interface WebhookMetrics {
-  /** Counts a review, or an invalid request. */
-  reviewed(subject: Subject, result: string, reason: string, seconds: number): void
-  /** Counts a certificate that came into use. */
-  swapped(expires: Date): void
-  /** Counts a missing or unusable certificate. */
-  certificateRejected(): void
-  /** Reports that the certificate in use is the newest again. */
-  certificateGood(): void
-  /** Sets the assumed version, Kubernetes 1.`minor`. */
-  clusterVersion(minor: number | undefined, source: string): void
-  render(format: TextFormat): Promise<Exposition>
-}
+export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>
 
 /** Registers the webhook's metrics, in the order of their table, and those of Node. */
-export function createWebhookMetrics(version: string): WebhookMetrics {
+export function createWebhookMetrics(version: string) {
   const registry = new Registry()
   const declared = (name: WebhookMetric) => {
     const spec: MetricSpec | undefined = WEBHOOK_METRICS.find((metric) => metric.name === name)
@@ -49,26 +37,28 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   cluster.set({ source: 'unknown' }, 0)
   build.set({ version, node: process.versions.node }, 1)
   return {
-    reviewed: (subject, result, reason, seconds) => {
+    reviewed: (subject: Subject, result: string, reason: string, seconds: number): void => {
       if (subject === 'injection') injections.inc({ result, reason })
       else validations.inc({ subject, result, reason })
       durations.observe(seconds)
     },
-    swapped: (until) => {
+    swapped: (until: Date): void => {
       expires.set(Math.floor(until.getTime() / 1000))
       changes.inc({ result: 'swapped' })
       good.set(1)
     },
-    certificateRejected: () => {
+    /** Counts a missing or unusable certificate. */
+    certificateRejected: (): void => {
       changes.inc({ result: 'rejected' })
       good.set(0)
     },
-    certificateGood: () => good.set(1),
-    clusterVersion: (minor, source) => {
+    /** Reports that the certificate in use is the newest again. */
+    certificateGood: (): void => good.set(1),
+    clusterVersion: (minor: number | undefined, source: string): void => {
       cluster.reset()
       cluster.set({ source }, minor ?? 0)
     },
-    render: async (format) => {
+    render: async (format: TextFormat): Promise<Exposition> => {
       const own = await registryTexts(registry, format)
       const node = await nodeTexts(format)
       const text = [...own, ...node, END[format]].join('')

@@ -31,6 +31,9 @@ const REFUSED: readonly Case[] = [
     ['otel-env', 'OTEL_EXPORTER_OTLP_HEADERS=authorization=x', /key otlp-headers of the Secret/],
     ['trace-url', 'https://tracing.example.com/', /write a URL such as .*\{trace\}/],
     ['trace-url', 'javascript:alert({trace})', /write a URL such as .*\{trace\}/],
+    // The webhook checks the rules in keys with such a name alone.
+    ['rules-key', 'notes', /write a key that ends in \.yaml, \.yml or \.json/],
+    ['rules-key', '.rules.yaml', /write a key that ends in \.yaml/],
   ].map(([key, value, says]) => ({
     what: `${String(key)} ${String(value)}`,
     pod: podOf({ [String(key)]: String(value) }),

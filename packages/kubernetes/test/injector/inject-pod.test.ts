@@ -235,15 +235,15 @@ describe('the sidecar', () => {
     }
   })
 
-  it('reads one key of a ConfigMap, under a name that counts as rules', () => {
-    const { pod } = inject(podOf({ rules: 'chaos', 'rules-key': 'plain' }))
+  it('reads one key of a ConfigMap, beside the stop key', () => {
+    const { pod } = inject(podOf({ rules: 'chaos', 'rules-key': 'shop.yaml' }))
     expect(pod.spec?.volumes?.[0]).toEqual({
       name: 'squall-rules',
       configMap: {
         name: 'chaos',
         optional: true,
         items: [
-          { key: 'plain', path: 'plain.yaml' },
+          { key: 'shop.yaml', path: 'shop.yaml' },
           { key: 'squall-stop', path: 'squall-stop' },
         ],
       },

@@ -107,7 +107,7 @@ const annotations = fc
       mode: fc.constantFrom('auto', 'redirect', 'port', 'bind'),
       outbound: fc.constantFrom('db:5432', '10.0.0.0/8:6379, *:3000,db:3000', '[fd00::1]:15301'),
       rules: fc.constant('my.rules'),
-      'rules-key': fc.constantFrom('rules.yaml', 'plain'),
+      'rules-key': fc.constantFrom('rules.yaml', 'shop.json'),
       'upstream-host': fc.constantFrom('127.0.0.1', '::1', 'pod-ip'),
       environment: fc.constantFrom('staging', 'prod'),
       'max-percent': fc.constantFrom('20%', '12.5', '100'),

@@ -118,3 +118,39 @@ describe('a probe of a taken port', () => {
     expect(probes).toEqual({})
   })
 })
+
+describe('a server that is a native sidecar', () => {
+  const mcp = { name: 'mcp', restartPolicy: 'Always', ports }
+  const before = { name: 'prepare' }
+  const spec = (server: Partial<Container>) => ({
+    initContainers: [before, { ...mcp, ...server }, { name: 'migrate' }],
+    containers: [{ name: 'agent' }],
+  })
+  const order = (server: Partial<Container>, minor = 33) => {
+    const pod = podOf({ container: 'mcp', 'native-sidecar': 'true' }, spec(server))
+    const result = injectPod(pod, contextOf({ cluster: { minor } }))
+    if (result.kind !== 'injected') throw new Error(JSON.stringify(result))
+    return result.pod.spec?.initContainers?.map(({ name }) => name)
+  }
+
+  it('starts after the sidecar that performs its probes, or it would wait forever', () => {
+    const first = ['prepare', 'squall-redirect', 'squall', 'mcp', 'migrate']
+    expect(order({ startupProbe: { tcpSocket: { port: 'mcp' } } })).toEqual(first)
+    expect(order({ lifecycle: { postStart: { httpGet: { port: 3000 } } } })).toEqual(first)
+    const last = ['prepare', 'mcp', 'migrate', 'squall-redirect', 'squall']
+    expect(order({ startupProbe: { exec: { command: ['true'] } } })).toEqual(last)
+  })
+
+  it('is denied beside a plain sidecar, which starts after it', () => {
+    const probe = { startupProbe: { tcpSocket: { port: 3000 } } }
+    const pod = podOf({ container: 'mcp', 'native-sidecar': 'false' }, spec(probe))
+    const result = injectPod(pod, contextOf())
+    expect(result).toMatchObject({ kind: 'denied', reason: 'native_sidecar' })
+    expect(result).toHaveProperty(
+      'message',
+      'the init container mcp would wait for a probe that a plain sidecar performs later: use a native sidecar: squall.dev/native-sidecar: "true" from Kubernetes 1.29 on',
+    )
+    const plain = podOf({ container: 'mcp', 'native-sidecar': 'false' }, spec({}))
+    expect(injectPod(plain, contextOf())).toMatchObject({ kind: 'injected' })
+  })
+})

@@ -293,3 +293,12 @@ test('rules for production are refused, by the name or the label of the namespac
     code: 0,
   })
 })
+
+test('rules that squall stop could not end are not written', async () => {
+  const { shop, write } = await start()
+  const full = await write(`${failing('first')}${'#'.repeat(1024 * 1024 - 1_000)}\n`)
+  const { code, err } = await shop.apply('-f', full)
+  expect(code).not.toBe(0)
+  expect(err).toContain('squall stop could not end these rules: the ConfigMap would have 10')
+  expect(shop.rules()).toEqual({})
+})

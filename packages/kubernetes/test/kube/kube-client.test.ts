@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KubeClient } from '../../src/kube/kube-client.ts'
-import { isKubeError } from '../../src/kube/kube-error.ts'
+import { isKubeError, responseError } from '../../src/kube/kube-error.ts'
 import { CONFIG_MAPS, pathOf, PODS } from '../../src/kube/resources.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { accessTo, type Cluster, startCluster, TOKEN } from '../../../../test/support/cluster.ts'
@@ -169,4 +169,14 @@ test('names lead nowhere else', () => {
     '/api/v1/namespaces/a%2Fb/pods/..%2Fx%3Fy',
   )
   expect(pathOf({ kind: PODS, namespace: 'a', name: '..' })).toBe('/api/v1/namespaces/a/pods/..%2F')
+})
+
+test('the error of an immutable ConfigMap says how to end its faults', () => {
+  const message =
+    'ConfigMap "a" is invalid: data: Forbidden: field is immutable when `immutable` is set'
+  const error = responseError('patch a', 422, { message }, Buffer.of(), 'c')
+  expect(error.code).toBe('invalid')
+  expect(error.message).toBe(
+    `cannot patch a: ${message}; delete the ConfigMap and the pods that read it, and create it anew without immutable`,
+  )
 })

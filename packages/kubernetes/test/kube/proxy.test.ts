@@ -119,7 +119,9 @@ test('a proxy that refuses is named, without its password', async () => {
   const wrong = await configOf(cluster, '\n      proxy-url: socks5://me:secret@proxy')
   expect(() =>
     connectKube({ kubeconfig: wrong, context: undefined, env: {}, version: 'test' }),
-  ).toThrow(/proxy-url is not the URL of an HTTP proxy; write http:\/\/HOST:PORT$/)
+  ).toThrow(
+    /proxy-url is not the URL of an HTTP proxy, and others such as SOCKS are not supported; write http:\/\/HOST:PORT$/,
+  )
 })
 
 test.each([

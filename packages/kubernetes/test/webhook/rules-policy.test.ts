@@ -197,10 +197,31 @@ test('rules pass as restored ones only if the ConfigMap had them before', async 
     expect(await ask(forged, before)).toMatchObject(denied)
     expect(await ask(forged)).toMatchObject(denied)
   }
+  // Nothing checks the text of a key that sidecars do not read.
+  const noted = { 'a.yaml': own, notes: wide }
+  expect(await ask(noted, { 'a.yaml': own })).toMatchObject({ allowed: true })
+  const forged = { ...noted, 'squall-experiment-backup': backupOf(wide) }
+  expect(await ask(forged, noted)).toMatchObject(denied)
   const claimed = { 'a.yaml': rules({}, {}), 'squall-experiment-backup': backupOf(own) }
   expect(await ask(claimed, { 'a.yaml': own })).toMatchObject({ allowed: true })
   const created = { 'a.yaml': own, 'squall-experiment-backup': backupOf(null) }
   expect(await ask(created)).toMatchObject({ allowed: true })
+})
+
+test('rules that another file disarmed are new once that file no longer does', async () => {
+  const { ask } = await start(POLICY)
+  const [wide, own] = [rules({ percent: '90%' }), rules({})]
+  const off = 'enabled: false\nrules: []\n'
+  const disarmed = { 'a.yaml': wide, 'b.yaml': off }
+  expect(await ask(disarmed)).toMatchObject({ allowed: true })
+  const denied = { allowed: false, auditAnnotations: { rules: 'denied: policy' } }
+  expect(await ask({ 'a.yaml': wide }, disarmed)).toMatchObject(denied)
+  expect(await ask({ ...disarmed, 'b.yaml': 'rules: []\n' }, disarmed)).toMatchObject(denied)
+  // A stop, and the end of other rules, never depend on the policy.
+  expect(await ask({ ...disarmed, 'squall-stop': '' }, disarmed)).toMatchObject({ allowed: true })
+  const armed = { 'a.yaml': wide, 'b.yaml': rules({ name: 'other' }) }
+  expect(await ask({ 'a.yaml': wide }, armed)).toMatchObject({ allowed: true })
+  expect(await ask({ 'a.yaml': own }, disarmed)).toMatchObject({ allowed: true })
 })
 
 test('a later time in the ConfigMap makes no rule end in time', async () => {

@@ -78,6 +78,19 @@ test('rules that can act are denied in production; those that cannot are accepte
   expect(message(await ask(configMap(off), production))).toBe('allowed')
 })
 
+test('rules that squall stop could not end are denied, and rules that do nothing are not', async () => {
+  const full = (text: string): string => `${text}${'#'.repeat(1024 * 1024 - 20_000)}\n`
+  const keys = (text: string) => ({ 'rules.yaml': text, notes: 'x'.repeat(10_000) })
+  const denied = await ask(configMap(keys(full(GOOD))))
+  expect(message(denied)).toMatch(
+    /^squall stop could not end these rules: the ConfigMap would have 10\d+ bytes of data; use at/,
+  )
+  expect(denied.auditAnnotations).toEqual({ rules: 'denied: unstoppable' })
+  expect(message(await ask(configMap(keys(full(`enabled: false\n${GOOD}`)))))).toBe('allowed')
+  const immutable = { ...configMap({ 'rules.yaml': GOOD }), immutable: true }
+  expect(message(await ask(immutable))).toMatch(/ is immutable; remove immutable: true$/)
+})
+
 test('hostile contents are answered', async () => {
   const bomb = 'a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nrules: [*c]\n'
   expect(message(await ask(configMap({ 'rules.yaml': bomb })))).toMatch(/^rules\.yaml:/)
