@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isErrorJson } from '../../packages/experiments/src/operations/in-cluster/job-log.ts'
 import { endingOf } from '../../src/cli/ending.ts'
 import { startProgram } from '../support/commands.ts'
 
@@ -66,4 +67,10 @@ test.each([
   expect(stderr).toContain(text)
   expect(stderr).toContain('; check the path and its permissions')
   expect(stderr).not.toContain('ENOTDIR')
+})
+
+test('a Job finds the message of its runner in a log that has the JSON as well', () => {
+  const { stdout, stderr } = endingOf(new Error('gone'), ['experiment', 'run', '--json'])
+  const lines = `${stderr}${stdout}`.trimEnd().split('\n')
+  expect(lines.findLast((line) => !isErrorJson(line))).toBe('squall: gone')
 })

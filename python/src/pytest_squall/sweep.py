@@ -51,9 +51,10 @@ def sweep(
         flags += ["--check", check] if check is not None else []
         words = [*program, "sweep", *flags, "--", *command]
         ended = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
-    if ended.stdout == "":
+    result = json.loads(ended.stdout or "{}")
+    # An error is an object as well.
+    if "cells" not in result:
         raise SweepError(ended.stderr.strip())
-    result = json.loads(ended.stdout)
     tools = {call["number"]: call["tool"] for call in result["calls"]}
     return [
         Cell(each["id"], tools[each["call"]], each["fault"], each["verdict"], tuple(each["runs"][-1]["lines"]))

@@ -5,7 +5,6 @@ import { MAX_BETWEEN_CALLS, parseWherever } from '../file/parse-off-thread.ts'
 import { isRulesFileName, readRules, type FoundRules } from '../file/rules-file.ts'
 import { warmUpParser } from '../file/rules-parser.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
-import { systemReason } from '../../base/system-reason.ts'
 
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */
@@ -129,7 +128,8 @@ export class RulesWatcher {
   #trouble(what: string, error: unknown): void {
     if (this.#files.closed.aborted || this.#troubles.has(what)) return
     this.#troubles.add(what)
-    this.#onTrouble(`${what} (${systemReason(error)})`)
+    const { code, message } = error as NodeJS.ErrnoException
+    this.#onTrouble(`${what} (${code ?? message})`)
   }
 }
 

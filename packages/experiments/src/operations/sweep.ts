@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
-import { INTERRUPTED, print, UsageError } from '#cli'
+import { INTERRUPTED, InterruptedError, print, UsageError } from '#cli'
 import { redactText } from '#sidecar'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
@@ -52,8 +52,8 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
     const isProof = result.cells.some(({ verdict }) => verdict !== 'not_reached')
     return result.left > 0 || isBroken || !isProof ? BROKEN : 0
   } catch (error) {
-    if (interrupt.signal.aborted) return INTERRUPTED
-    throw error
+    if (!interrupt.signal.aborted) throw error
+    throw new InterruptedError('interrupted before the sweep had a result', { cause: error })
   } finally {
     progress.stop()
     interrupt.forget()

@@ -1,4 +1,5 @@
 // part: slow
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -191,6 +192,23 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
   expect(result.run.complete).toBe(false)
   expect(result.counts.calls).toBeGreaterThan(5)
   expect(program.stdout()).toMatch(/ended early/)
+})
+
+test('Ctrl-C before the load begins is reported as JSON', async () => {
+  const silent = await startUpstream(() => undefined)
+  try {
+    const requested = once(silent.server, 'request')
+    const address = `http://127.0.0.1:${silent.port}/mcp`
+    const program = startProgram(['load', '--target', address, '--json'])
+    await requested
+    program.signal('SIGINT')
+    const { code, stdout } = await program.finished()
+    expect(code).toBe(130)
+    const error = 'interrupted before the load began'
+    expect(JSON.parse(stdout)).toEqual({ ok: false, error })
+  } finally {
+    await silent.close()
+  }
 })
 
 test('Ctrl-C lets what is under way end, and a second one cuts it', async () => {

@@ -52,6 +52,11 @@ export function outcomeOf(line: string): Outcome | undefined {
   return undefined
 }
 
+/** Returns true for the JSON of an error; the line before has the message. */
+export function isErrorJson(line: string): boolean {
+  return line.startsWith('{"ok":false,')
+}
+
 /** Returns the last outcome in a log. */
 export function lastOutcome(log: string): Outcome | undefined {
   return log

@@ -29,6 +29,7 @@ import {
   type SidecarImage,
 } from './job-manifest.ts'
 import {
+  isErrorJson,
   lastOutcome,
   type LoggedPod,
   newLines,
@@ -160,7 +161,8 @@ async function watchJob(client: KubeClient, job: JobOptions): Promise<Outcome | 
         const logged = { namespace: job.namespace, name: metadataOf(pod!).name }
         lines ??= newLines(client, logged)
         for (const line of await lines(stop)) {
-          if (line !== '' && outcomeOf(line) === undefined) onLine(line)
+          if (line === '' || isErrorJson(line)) continue
+          if (outcomeOf(line) === undefined) onLine(line)
         }
         if (state.kind === 'ended') return await outcomeFrom(client, logged, state.why)
       }
@@ -194,7 +196,8 @@ async function outcomeFrom(client: KubeClient, pod: LoggedPod, why: string): Pro
   const log = await readLog(client, pod)
   const outcome = lastOutcome(log)
   if (outcome !== undefined) return outcome
-  const last = log.trimEnd().split('\n').at(-1) ?? ''
+  const lines = log.trimEnd().split('\n')
+  const last = lines.findLast((line) => !isErrorJson(line)) ?? ''
   throw new JobError(`the job ended without a result (${why})${last === '' ? '' : `: ${last}`}`)
 }
 
