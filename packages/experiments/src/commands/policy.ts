@@ -70,7 +70,7 @@ export const POLICY_TRUST = operation({
 export const MCP_HOOK = operation({
   name: 'mcp hook',
   examples: ['mcp hook', 'mcp hook --policy squall-policy.yaml'],
-  page: PAGE,
+  page: 'docs/guides/policy-hook.md',
   description:
     'check a tool call of an agent before it is made, from its hook event on standard input',
   flags: group('Policy:', {
