@@ -29,9 +29,9 @@ export async function frameworksPage() {
   const all = (await read('frameworks.json')).filter(({ id }) => results[id] !== undefined)
   return `<!-- Generated from examples/frameworks/results.json: npm run generate -->
 
-# What agent frameworks survive
+# Agent frameworks
 
-See what a single failure of a tool call does to an agent of each framework with its default settings. Each cell was measured by \`squall sweep\` with a scripted model.
+See what a single failed tool call does to an agent of each framework with default settings. \`squall sweep\` measured each cell, with a scripted model.
 
 ${Object.entries(SERVERS)
   .map(([server, title]) => section(server, title, all, results))

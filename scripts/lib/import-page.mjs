@@ -8,7 +8,7 @@ export async function importPage(built) {
 
 # Import from other tools
 
-Convert the fault configuration of another tool into rules:
+Convert another tool's fault configuration into rules:
 
 \`\`\`sh
 npx mcp-squall import examples/import/mcp-chaos.yaml -o imported.yaml

@@ -19,7 +19,7 @@ export async function metricsPage(built) {
 
 # Metrics
 
-Served on the admin port at \`/metrics\`. [telemetry.md](../concepts/telemetry.md) defines outcomes and origins.
+Look up a metric that the sidecar serves at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms.
 
 ${table(['Name', 'Type', 'Labels', 'Meaning'], metrics)}
 

@@ -59,7 +59,7 @@ const OWN_FLAGS = {
       '4MiB',
     ),
     maxMemory: size(
-      'memory limit of all messages in flight (default: 40 % of the heap, at most 20 % of the memory of the container)',
+      "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
     maxConnections: count('limit of client connections', COUNT, '10000'),
@@ -68,15 +68,15 @@ const OWN_FLAGS = {
     maxSessions: count('limit of sessions that are tracked', COUNT, '10000'),
   }),
   ...group('Times:', {
-    headerTimeout: duration('time limit for the headers of a request', TIME, '60s'),
-    bodyTimeout: duration('time limit without progress of a request body', TIME, '5m'),
+    headerTimeout: duration('timeout for request headers', TIME, '60s'),
+    bodyTimeout: duration('timeout for a request body without progress', TIME, '5m'),
     holdTimeout: duration(
-      'time limit for a buffered body: of a request that is parsed, of a response that a fault changes; bodies at 1 KiB/s or more may take longer',
+      'timeout for a buffered body: a parsed request, or a response that a fault changes; bodies at 1 KiB/s or more may take longer',
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('time limit for tracking a call without a response', TIME, '10m'),
-    connectTimeout: duration('time limit for connecting to the upstream', TIME, '5s'),
+    inFlightTtl: duration('time for which a call without a response is tracked', TIME, '10m'),
+    connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
       'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
       TIME,
@@ -84,7 +84,7 @@ const OWN_FLAGS = {
     ),
     clientKeepalive: duration('time after which an idle client connection is closed', TIME, '10m'),
     drainTimeout: duration(
-      'time for exchanges in flight to end after SIGTERM; 0s for none',
+      'time for in-flight exchanges to end after SIGTERM; 0s for none',
       { ...TIME, min: 0 },
       '30s',
     ),

@@ -46,7 +46,7 @@ const REPORTS = [
 
 const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -->
 
-# What real clients report
+# Client matrix
 
 Look up what a client reports for a fault, measured with real clients and servers of the SDKs. Timeouts of clients were shortened.
 
@@ -87,7 +87,7 @@ function messageSection(): string {
   return `
 ## Messages other than calls
 
-Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [On which messages a fault acts](reach.md) has every fault.
+Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [Reach](reach.md) has every fault.
 
 ${alignedTable([['fault', 'rule', 'the client reports'], ...lines])}
 `

@@ -22,7 +22,7 @@ export const PRE_STOP = defineCommand({
     }),
     ...group('Times:', {
       stopWait: duration(
-        'time limit for the upstream to end; keep it below the termination grace period of the pod; 0s for no wait',
+        "timeout for the upstream to end; keep it below the pod's termination grace period; 0s for no wait",
         { min: 0, max: 3_600_000 },
         '20s',
       ),

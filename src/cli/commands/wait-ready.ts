@@ -20,7 +20,7 @@ export const WAIT_READY = defineCommand({
       }),
     }),
     ...group('Times:', {
-      readyWait: duration('time limit for waiting', { min: 0, max: 3_600_000 }, '30s'),
+      readyWait: duration('timeout', { min: 0, max: 3_600_000 }, '30s'),
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(

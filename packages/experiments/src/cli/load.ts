@@ -17,7 +17,7 @@ import { foreign, onStopSignals } from '#base'
 /**
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
  * third ends the program. The first signal aborts `stop`, after which no further tasks begin; the
- * second aborts `cut`, which cuts calls in flight, as does the first where tasks no longer begin.
+ * second aborts `cut`, which cuts in-flight calls, as does the first where tasks no longer begin.
  * Before `begun`, after which there is a result to keep, the first signal ends the program.
  */
 function loadSignals(onStop: () => void) {

@@ -60,7 +60,7 @@ export function firstRules({ server, tools }: ListedServer, url: URL): string {
     throw new UsageError(
       'INVALID_VALUE',
       'the server lists no tools',
-      'check --target, and its rights',
+      'check --target and its permissions',
     )
   }
   const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)

@@ -31,7 +31,7 @@ export const PACE_FLAGS = {
     ),
     duration: duration('time in which tasks begin (default: 10s without --task-count)', DURATION),
     drainTimeout: duration(
-      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
+      'time for in-flight calls to end after --duration or Ctrl-C; then they are cut, and counted separately',
       DURATION_OR_NONE,
       '10s',
     ),
@@ -48,7 +48,7 @@ export const PACE_FLAGS = {
     ),
     sequential: toggle('send the calls of a task one after another'),
     maxInFlight: count(
-      'maximum calls in flight with --rate; further arrivals are dropped and counted',
+      'maximum in-flight calls with --rate; further arrivals are dropped and counted',
       { min: 1, max: 100_000 },
       '10000',
     ),

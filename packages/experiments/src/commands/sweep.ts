@@ -33,7 +33,7 @@ export const SWEEP_FLAGS = {
       asText,
     ),
     match: PLAY_FLAGS.match,
-    cellTimeout: duration('time limit for a run', { min: 100, max: 3_600_000 }, '30s'),
+    cellTimeout: duration('timeout of a run', { min: 100, max: 3_600_000 }, '30s'),
   }),
   ...group(CELLS, {
     faults: many(
@@ -50,7 +50,7 @@ export const SWEEP_FLAGS = {
       { min: 1, max: 256 },
       String(availableParallelism()),
     ),
-    budget: duration('time limit; no cell begins after it', { min: 1000, max: 86_400_000 }, '1h'),
+    budget: duration('time in which cells may start', { min: 1000, max: 86_400_000 }, '1h'),
   }),
   ...group(OUTPUT, {
     results: one(

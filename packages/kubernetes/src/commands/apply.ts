@@ -69,7 +69,7 @@ export const APPLY = defineCommand({
     },
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...waitFlags('time limit for waiting until every sidecar has the rules', '120s', {
+    ...waitFlags('timeout for all sidecars to load the rules', '120s', {
       noWait: toggle('write the ConfigMap and annotate the pods, and do not wait'),
     }),
   },

@@ -62,7 +62,7 @@ export const ATTACH = defineCommand({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'time limit for waiting until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
+        'timeout until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),

@@ -55,7 +55,7 @@ const COMMON_FLAGS = {
       { default: 'squall-rules' },
     ),
   }),
-  ...waitFlags('time limit for waiting until every sidecar has confirmed', '30s', {
+  ...waitFlags('timeout for all sidecars to confirm', '30s', {
     dryRun: toggle('validate every change with the API server, and change nothing'),
   }),
   ...environmentLabelFlag(CLUSTER),

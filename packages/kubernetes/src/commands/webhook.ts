@@ -83,7 +83,7 @@ export const WEBHOOK = defineCommand({
     ...group('Limits and times:', {
       maxReview: size('size limit of a review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
-        'time limit for receiving a review; keep it below timeoutSeconds of the webhook configuration',
+        'timeout for receiving an admission request; keep it below timeoutSeconds of the webhook configuration',
         // An API server waits at most thirty seconds.
         { min: 100, max: 30_000 },
         '4s',
@@ -93,7 +93,7 @@ export const WEBHOOK = defineCommand({
         END_TIME,
         '5s',
       ),
-      drainTimeout: duration('time for reviews in flight to end', END_TIME, '10s'),
+      drainTimeout: duration('time for in-flight admission requests to end', END_TIME, '10s'),
     }),
     ...LOG_FLAGS,
   },
