@@ -153,7 +153,7 @@ export const tapQuery = Type.Object({
   method: maybe(pattern('Calls of this method')),
   outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeat it for more.')),
   origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
-  rule: maybe(pattern('Calls on which a fault of this rule took effect')),
+  rule: maybe(pattern('Calls with a fault of this rule')),
   session: maybe(pattern('Calls of this session: the start of its hash')),
   errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),

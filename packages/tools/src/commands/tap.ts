@@ -29,10 +29,10 @@ const FILTERS = group('Calls:', {
     'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeat it for more',
     texts,
   ),
-  rule: many('glob', 'calls on which a fault of this rule took effect; repeat it for more', texts),
+  rule: many('glob', 'calls with a fault of this rule; repeat it for more', texts),
   session: many(
     'hash',
-    'calls of this session, by the start of its hash; repeat it for more',
+    'calls of this session, by hash prefix; repeat it for more',
     texts,
   ),
   errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
