@@ -13,14 +13,14 @@ export const PRE_STOP = defineCommand({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod ends: it disarms at once, and serves until the upstream has ended',
+    'notify squall run that its pod terminates; it disarms at once, and serves until the upstream has ended',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {
         required: 'add it',
       }),
     }),
-    ...group('Times:', {
+    ...group('Timeouts:', {
       stopWait: duration(
         "timeout for the upstream to end; keep it below the pod's termination grace period; 0s for no wait",
         { min: 0, max: 3_600_000 },

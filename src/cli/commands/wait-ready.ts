@@ -15,11 +15,11 @@ export const WAIT_READY = defineCommand({
   description: 'wait until squall run accepts traffic',
   flags: {
     ...group('The sidecar:', {
-      admin: one('address', 'address of the admin port of squall run', adminToAsk, {
+      admin: one('address', 'admin port of squall run', adminToAsk, {
         default: '127.0.0.1:15390',
       }),
     }),
-    ...group('Times:', {
+    ...group('Timeouts:', {
       readyWait: duration('timeout', { min: 0, max: 3_600_000 }, '30s'),
     }),
     ...group('Behaviour:', {

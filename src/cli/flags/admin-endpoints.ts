@@ -30,7 +30,7 @@ export const SIDECAR_FLAGS = group('Sidecars:', {
     asText,
   ),
   timeout: duration("timeout for a sidecar's response", { min: 1, max: 600_000 }, '5s'),
-  json: toggle('print the outcome as one JSON document'),
+  json: toggle('print one JSON document'),
 })
 
 /**

@@ -13,8 +13,7 @@ export const CHECK = operation({
     'check -n shop',
   ],
   page: 'docs/guides/faults-do-not-fire.md',
-  description:
-    'check server, rules and sidecar on this machine, or a cluster, and name the next step',
+  description: 'check server, rules and sidecar on this machine, or a cluster, and suggest fixes',
   flags: {
     ...group(WHAT, {
       target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>
@@ -34,7 +33,7 @@ export const CHECK = operation({
       }),
     }),
     ...CLUSTER_FLAGS,
-    ...group('Output:', { json: toggle('print the outcome as one JSON document') }),
+    ...group('Output:', { json: toggle('print one JSON document') }),
   },
   note: `
 --namespace, --kubeconfig or --context checks the cluster: the API server, the rights of the user, the

@@ -10,7 +10,7 @@ export const IMPORT = operation({
     'import scenario.json --as experiment -o plan.yaml',
   ],
   page: 'docs/reference/import.md',
-  description: 'convert the faults of another tool into rules; - is standard input',
+  description: "convert another tool's faults into rules; - is standard input",
   operands: { form: '[file]', most: 1 },
   flags: {
     ...group('The file:', {

@@ -26,7 +26,7 @@ export const INIT = defineCommand({
     'init --target http://localhost:3000/mcp --out -',
   ],
   page: 'docs/get-started/laptop.md',
-  description: 'write a first rules file for an MCP server, from its list of tools',
+  description: 'write a first rules file from the tools of an MCP server',
   flags: {
     ...targetFlag(SERVER),
     ...headerFlags(SERVER),

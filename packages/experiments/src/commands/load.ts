@@ -76,7 +76,7 @@ const LOAD_FLAGS = {
     recordBaseline: one('file', 'record the structure of results, in a run without faults', asText),
     baseline: one(
       'file',
-      'file of --record-baseline; results that lack parts of the baseline are not usable',
+      'file of --record-baseline; results that lack parts of the baseline are unusable',
       asText,
     ),
     slo: many(
@@ -86,7 +86,7 @@ const LOAD_FLAGS = {
     ),
   }),
   ...group('Output:', {
-    json: toggle('print the result as JSON, and nothing else'),
+    json: toggle('print only the result, as JSON'),
     out: one('file', 'write the result as JSON', asText),
     report: one('file', 'write an HTML report', asText),
     junit: one('file', 'write the gates as JUnit XML, which CI systems show as tests', asText),

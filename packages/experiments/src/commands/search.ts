@@ -35,12 +35,12 @@ export const SEARCH_FLAGS = {
     ),
     errorRates: one(
       'percents',
-      'accepted error rates: of rejecting a magnitude that passes, and of accepting one that fails',
+      'accepted error rates for passing and for failing magnitudes',
       asErrorRates,
       { default: '5%,5%' },
     ),
     precision: percent(
-      'width of the interval at which the search ends, as a share of the limit; without it 10%, or 25% for two parameters',
+      'interval width at which the search ends, as a share of the limit (default: 10%, or 25% for two parameters)',
       { min: 1, max: 100 },
     ),
     confidence: percent('confidence level of the interval', { min: 50, max: 99.9 }, '95%'),
@@ -70,7 +70,7 @@ export const EXPERIMENT_SEARCH = operation({
     'experiment search --resume 20261125-180412-3fa9c1',
   ],
   page: 'docs/guides/find-limits.md',
-  description: 'find the smallest magnitudes of a fault that make a condition true',
+  description: 'find the smallest fault magnitudes that make a condition true',
   operands: { form: '[plan]', most: 1 },
   flags: SEARCH_FLAGS,
   note: `

@@ -26,10 +26,10 @@ const FORM = 'add its command behind --, as in -- node agent.js'
 
 export const SWEEP_FLAGS = {
   ...group(TASK, {
-    tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
+    tape: one('file', 'tape of the task, recorded by squall run --tape', asText),
     check: one(
       'command',
-      'shell command that accepts a run by exit code 0; it reads the output of the task',
+      "shell command that reads the task's output, and accepts the run with exit code 0",
       asText,
     ),
     match: PLAY_FLAGS.match,
@@ -77,7 +77,7 @@ export const SWEEP = operation({
     'sweep --tape book-flight.tape --cell 3-timeout -- node agent.js',
   ],
   page: 'docs/guides/sweep.md',
-  description: 'find the single failures that break a task, with a tape of its calls',
+  description: 'find the single failures that break a task, using a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
   flags: SWEEP_FLAGS,
   fromEnvironment: false,

@@ -17,7 +17,7 @@ export const TRY = operation({
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(SERVER, {
-      url: one('url', 'MCP endpoint of a running server, in place of a command', (given) =>
+      url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
         parseTarget(given),
       ),
       port: count('port that a server without a printed address gets as PORT', {

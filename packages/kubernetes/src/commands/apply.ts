@@ -32,7 +32,8 @@ export const APPLY = defineCommand({
   name: 'apply',
   examples: ['apply -f rules.yaml -n shop', 'apply -f rules.yaml -n shop --for 15m'],
   page: 'docs/guides/apply.md',
-  description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
+  description:
+    'apply a rules file to the sidecars in a namespace, and wait until each has loaded it',
   flags: {
     ...group('The rules:', {
       filename: one('file', 'rules file to apply; - is standard input', asText, {
@@ -48,16 +49,14 @@ export const APPLY = defineCommand({
       key: one('key', 'key to write; other keys are unchanged', parseKey, {
         default: 'rules.yaml',
       }),
-      for: duration('end all rules after this time, in every pod; their times start again now', {
+      for: duration('restart all rules, and end them after this time, in every pod', {
         min: 1_000,
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'replace rules that an experiment has claimed, and rules that end by rules without an end',
+        'replace rules that an experiment has claimed, and rules with an end by rules without one',
       ),
-      dryRun: toggle(
-        'print what would be written and the pods in which it would act, and write nothing',
-      ),
+      dryRun: toggle('only print what would be written, and the affected pods'),
     }),
     ...CLUSTER_FLAGS,
     ...CONTEXTS_FLAG,
@@ -65,7 +64,7 @@ export const APPLY = defineCommand({
     ...UNLABELLED_FLAG,
     selector: {
       ...CLUSTER_FLAGS.selector,
-      help: 'restrict the rules to pods with these labels, as in app=shop,tier=front; written into each rule',
+      help: 'limit the rules to pods with these labels, as in app=shop,tier=front; written into each rule',
     },
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),

@@ -27,7 +27,7 @@ export const INJECT = defineCommand({
     'inject -f injected.yaml --undo | kubectl apply -f -',
   ],
   page: 'docs/concepts/injection.md',
-  description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
+  description: 'inject the sidecar into manifests whose pods request it, as the webhook does',
   flags: {
     ...group(INPUT, {
       filename: many(
@@ -55,7 +55,7 @@ export const INJECT = defineCommand({
       ),
       kubernetesVersion: one(
         'version',
-        'version of the cluster, such as 1.33; decides whether native sidecars are used',
+        'Kubernetes version, such as 1.33; determines whether sidecars are native',
         parseMinor,
       ),
     }),
@@ -65,12 +65,8 @@ export const INJECT = defineCommand({
         'annotation to add to each pod template first, such as inject=true or mode=port; repeatable',
         pairs,
       ),
-      image: one('image', 'image of the sidecar', asText),
-      settings: one(
-        'file',
-        'settings of the injector, in YAML or JSON, as for the webhook',
-        asText,
-      ),
+      image: one('image', 'sidecar image', asText),
+      settings: one('file', 'injector settings, in YAML or JSON, as for the webhook', asText),
     }),
     ...group('Output:', {
       format: one(

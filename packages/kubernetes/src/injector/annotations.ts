@@ -147,12 +147,12 @@ const TABLE = {
   },
   'max-duration': {
     form: 'a duration',
-    meaning: 'maximum active time of a rule, from its appliedAt or its first appearance',
+    meaning: 'maximum active time of a rule, from appliedAt or its first load',
     check: maxDuration,
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum number of faults in progress, over all rules',
+    meaning: 'maximum concurrent faults over all rules',
     check: maxActive,
   },
   'allow-faults': {
@@ -204,7 +204,7 @@ const TABLE = {
   image: {
     form: 'an image',
     fallback: 'the image in the settings of the injector',
-    meaning: 'image of the sidecar',
+    meaning: 'sidecar image',
     check: image,
   },
   'metrics-detail': {
