@@ -302,7 +302,7 @@ function parsePaths(lists: readonly FlagInput[]): readonly string[] | undefined 
     throw invalidValue(
       { text, source },
       'is not a path',
-      `begin with a slash, leave out the query, and use at most ${most} characters`,
+      `begin with a slash, omit the query, and use at most ${most} characters`,
     )
   })
 }

@@ -34,7 +34,7 @@ const who = {
     }),
   ),
   client: maybe(text(NAME, 'Name and version of the client.')),
-  session: maybe(text(40, 'The start of a hash of the session.')),
+  session: maybe(text(40, 'Prefix of a session hash.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
   traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
 }

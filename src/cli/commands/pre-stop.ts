@@ -29,8 +29,8 @@ export const PRE_STOP = defineCommand({
     }),
   },
   note: `
-For the preStop hook of the sidecar's container. It returns when the upstream has ended or the time has
-passed; only then does Kubernetes stop the sidecar.`,
+For the preStop hook of the sidecar container. It returns when the upstream has ended, or after the
+timeout; only then does Kubernetes stop the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
   start: preStopCommand,
 })

@@ -78,8 +78,8 @@ export const STDIO = defineCommand({
   operands: { form: '[command...]', most: Infinity },
   flags: FLAGS,
   note: `
-Put the command of the server after --. Standard output carries MCP messages only;
-logs go to standard error, as those of the server do. The exit code is that of the server.`,
+Put the server command after --. Standard output carries only MCP messages; logs go to standard
+error, like the server's. The exit code is the server's.`,
   parse: (flags, { env, operands }) => stdioOptionsOf(flags, env, operands),
   start: stdio,
 })

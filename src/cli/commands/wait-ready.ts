@@ -29,7 +29,7 @@ export const WAIT_READY = defineCommand({
     }),
   },
   note: `
-For the postStart hook of the sidecar's container, and for health checks of an image.`,
+For the postStart hook of the sidecar container, and for image health checks.`,
   parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
   start: waitReadyCommand,
 })

@@ -219,7 +219,7 @@ async function namespaceChecks(
       'clocks agree with that of the API server',
       count,
       of(({ clock }) => clock),
-      'set the time of the node, as with chronyc makestep',
+      "set the node's clock, as with chronyc makestep",
     ),
     byProblems(
       'rules may act',

@@ -100,7 +100,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
 }
 
 function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
-  const fix = `name the tools to call: --tools '${names}'`
+  const fix = `pass the tools to call: --tools '${names}'`
   return missing(wrong, mayConsent ? `${fix}, or add --yes` : fix)
 }
 

@@ -101,5 +101,5 @@ export async function withToken(
 export function tokenIn(text: string, source: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw invalidFile(`${source}: there is not a single token`, 'write only the token, on one line')
+  throw invalidFile(`${source}: contains no token`, 'write only the token, on one line')
 }

@@ -36,9 +36,9 @@ export const CHECK = operation({
     ...group('Output:', { json: toggle('print one JSON document') }),
   },
   note: `
---namespace, --kubeconfig or --context checks the cluster: the API server, the rights of the user, the
-webhook with its certificate, and the sidecars and Services of the namespace.
-No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
+--namespace, --kubeconfig or --context checks the cluster: the API server, your permissions, the
+webhook with its certificate, and the namespace's sidecars and Services.
+No tool is called, and nothing is changed. Exit code: 1 if a check failed.`,
   parse: (flags, context) => ({
     url: flags.target,
     headers: flags.header,

@@ -28,8 +28,8 @@ export const IMPORT = operation({
     }),
   },
   note: `
-Standard error names each field that rules cannot express, and each unknown one, with its line. Where
-such a field limits the fault, its rule is written with enabled: false.`,
+Fields that rules cannot express, and unknown ones, are printed to standard error with their line. If
+such a field limits a fault, the rule is written with enabled: false.`,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
     if (file === undefined) throw missing('no file to import', 'see squall import --help')

@@ -38,7 +38,7 @@ export const INIT = defineCommand({
     }),
   },
   note: `
-No tool is called. The first rule fails 10 % of the calls of a tool that is declared read-only.`,
+No tool is called. The first rule fails 10 % of the calls to a read-only tool.`,
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../cli/list-tools.ts')

@@ -114,8 +114,8 @@ export const LOAD = operation({
   description: 'call the tools of an MCP endpoint and measure the results',
   flags: LOAD_FLAGS,
   note: `
-Exit code: 0 when every --slo passed, 1 when one failed or the load could not begin, 2 for a usage
-error, 130 when the load was ended early.`,
+Exit code: 0 if every --slo passed, 1 if one failed or the load could not start, 2 for a usage
+error, 130 if the load was ended early.`,
   parse: loadRequestOf,
 })
 

@@ -86,7 +86,7 @@ export const MCP = operation({
     }
     if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
       throw missing(
-        '--listen: other machines reach this address, and there is no token',
+        '--listen: a non-loopback address needs a token',
         'add --token-file, or listen on 127.0.0.1',
       )
     }
@@ -116,7 +116,7 @@ export const MCP_APPROVE = operation({
   operands: { form: '[id]', most: 1 },
   flags: STATE,
   parse: ({ stateDir }, { operands: [id], env }) => {
-    if (id === undefined) throw missing('no proposal', 'name the id that run_experiment returned')
+    if (id === undefined) throw missing('no proposal', 'pass the id that run_experiment returned')
     return { id, stateDirectory: stateOf(stateDir, env) }
   },
 })

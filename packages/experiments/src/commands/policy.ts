@@ -77,7 +77,7 @@ export const MCP_HOOK = operation({
     policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
   }),
   note: `
-Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
+Exit code: 0 if the policy allows the call, otherwise 2 with the reasons on standard error, also if the
 event or the policy cannot be read.`,
   parse: ({ policy: path }, { env }) => ({ path, state: stateOf(undefined, env) }),
 })

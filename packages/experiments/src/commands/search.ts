@@ -74,8 +74,8 @@ export const EXPERIMENT_SEARCH = operation({
   operands: { form: '[plan]', most: 1 },
   flags: SEARCH_FLAGS,
   note: `
-Exit code: 0 when the limit was found or lies beyond the range, 1 when the search ended early or was rejected, 2
-for a usage error or an invalid plan, 130 when it was interrupted.`,
+Exit code: 0 if the limit was found or is beyond the range, 1 if the search ended early or was rejected, 2
+for a usage error or an invalid plan, 130 if it was interrupted.`,
   parse: (flags, { operands: [path], env, names }) => {
     const { vary, until, resume } = flags
     const budget = { maxRuns: flags.maxRuns, maxTimeMs: flags.maxTime, maxCalls: flags.maxCalls }

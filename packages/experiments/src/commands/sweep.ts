@@ -82,10 +82,10 @@ export const SWEEP = operation({
   flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `
-The command gets the address of the server as MCP_URL and in place of {url}, and a program that speaks
-stdio as MCP_COMMAND and {command}. Each run has a server and a sidecar of its own, and one fault at
-one call. Exit code: 0 when no single failure breaks the
-task, 1 when one does, or when cells were not run or no fault was injected, 130 after Ctrl-C; --resume goes on.`,
+The command gets the server URL as MCP_URL and {url}, or a stdio program as MCP_COMMAND and {command}.
+Each run has its own server and sidecar, and one fault in one call.
+Exit code: 0 if no single failure breaks the task, 1 if one does, cells were not run or no fault was
+injected, 130 after Ctrl-C; --resume continues.`,
   parse: ({ tape, ...flags }, { operands: command }) => {
     if (tape === undefined) {
       throw missing('--tape is missing', 'record one with squall run --tape FILE')

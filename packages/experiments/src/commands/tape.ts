@@ -83,7 +83,7 @@ export const TAPE_SERVE = operation({
   operands: OWN,
   flags: SERVE_FLAGS,
   note: `
-To inject faults into a tape over stdio, put squall stdio in front of it: the rules are its option.`,
+To inject faults into a tape over stdio, put squall stdio with --rules in front of it.`,
   parse: (flags, { operands, env, names }) => {
     const { match, pace, session, offTape, stdio, upstream: live, header, authTokenFile } = flags
     const sidecars = ['listen', 'admin', 'rules', 'header-faults', 'call-log']
@@ -141,7 +141,7 @@ export const TAPE_DIFF = operation({
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {
     if (before === undefined || after === undefined) {
-      throw missing('fewer than two tapes', 'name the earlier and the later tape')
+      throw missing('fewer than two tapes', 'pass the earlier and the later tape')
     }
     return { files: [before, after] as const, ...flags }
   },

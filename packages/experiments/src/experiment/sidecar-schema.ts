@@ -113,7 +113,7 @@ const formatted = (format: string, maxLength: number, description: string): TUns
 const outbound = section(
   {
     host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Target host, as in `--outbound`.')),
-    port: Type.Optional(number(1, 65_535, { description: 'Target port.' })),
+    port: Type.Optional(number(1, 65_535, { description: 'Port of the target.' })),
     sni: Type.Optional(formatted(GLOB_FORMAT, 253, 'Server name in the TLS handshake.')),
     cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'Range of the address of the target.')),
   },

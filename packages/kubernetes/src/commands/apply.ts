@@ -26,7 +26,7 @@ import {
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
 
 /** Says how to name a rules file where none is named. */
-export const NEEDS_RULES = 'name a rules file with -f, or - for standard input'
+export const NEEDS_RULES = 'pass a rules file with -f, or - for standard input'
 
 export const APPLY = defineCommand({
   name: 'apply',
@@ -73,8 +73,8 @@ export const APPLY = defineCommand({
     }),
   },
   note: `
-The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
-pods are annotated so that the kubelet delivers it at once.`,
+The file is validated, and written into a ConfigMap with your kubeconfig's credentials. Pods are
+annotated so that the kubelet updates the volume at once.`,
   parse: (flags, context) => ({
     ...rolloutOf(flags, context),
     file: flags.filename,

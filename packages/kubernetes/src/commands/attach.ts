@@ -71,7 +71,7 @@ export const ATTACH = defineCommand({
   },
   operands: { form: '<pod>', most: 1 },
   note: `
-An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
+An ephemeral container redirects the port to itself until --for is over, it ends for any reason,
 or squall attach --undo ends it. Open connections stay with your MCP server.`,
   parse: (flags, context) => {
     const [pod] = context.operands

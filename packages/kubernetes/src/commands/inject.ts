@@ -77,8 +77,8 @@ export const INJECT = defineCommand({
     }),
   },
   note: `
-The result is written to standard output, and a note on each pod to standard error. Namespaces and
-Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
+The result is written to standard output, notes on pods to standard error. Namespaces and
+Services in the input are used for checks. If a pod is denied, nothing is written and the
 exit code is 1.`,
   parse: (flags) => ({
     files: flags.filename,

@@ -83,10 +83,10 @@ export const STOP: Command = defineCommand({
     ...productionNamesFlag(CLUSTER),
   },
   note: `
-With -n, or another flag of the cluster, a stop key is written into the ConfigMaps that the sidecars
-read, with the credentials of your kubeconfig. It overrides all rules, header faults and the admin
-API, also in later pods. Otherwise sidecars are disarmed by their admin ports, with the admin token.
-The rules stay unchanged. Exit code: 1 when a sidecar did not confirm.`,
+With -n, or another cluster flag, a stop key is written into the sidecars' ConfigMaps, with your
+kubeconfig's credentials. It overrides all rules, header faults and the admin API, also in new
+pods. Otherwise, sidecars are disarmed through their admin ports, with the admin token.
+The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
   parse: ({ production, productionNames: patterns, ...flags }, context): AnyRequest => {
     const change = localChange('disarm', flags, context, flags.reason)
     if (change !== undefined) return change

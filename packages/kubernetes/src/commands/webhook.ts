@@ -98,7 +98,7 @@ export const WEBHOOK = defineCommand({
     ...LOG_FLAGS,
   },
   note: `
-Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
+Admission requests are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
   parse: (flags, { env }) => {
     const { listen, admin, namespace, kubeconfig, context } = flags
     if (overlaps(listen, admin)) {

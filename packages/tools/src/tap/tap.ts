@@ -128,7 +128,7 @@ function follow<E extends Endpoint>(
       }
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
-        say(address, `${problem}; name the admin port of a running sidecar`)
+        say(address, `${problem}; pass the admin port of a running sidecar`)
         // A sidecar that was never there is an error in the command line.
         if (++lost === endpoints.length) stop(1)
       }

@@ -177,7 +177,7 @@ it('ends where there never was a sidecar', async () => {
   const tapped = begin(1)
   expect(await tapped.ended).toBe(1)
   expect(tapped.problems).toEqual([
-    'squall: 127.0.0.1:1: connection refused; name the admin port of a running sidecar\n',
+    'squall: 127.0.0.1:1: connection refused; pass the admin port of a running sidecar\n',
   ])
 })
 
