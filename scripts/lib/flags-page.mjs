@@ -12,6 +12,7 @@ export async function flagsPage(built) {
     const rows = flags.map((flag) => row(flag, envName(flag.name)))
     return `## ${group.replace(/:$/, '')}\n\n${table(['Flag', 'Variable', 'Default', 'Meaning'], rows)}`
   })
+  const index = [...groups.keys()].map((group) => link(group.replace(/:$/, ''))).join(' · ')
   return `${GENERATED}
 
 # Flags of \`squall run\`
@@ -20,8 +21,14 @@ Look up a flag of the sidecar, or its environment variable. The command line tak
 
 Durations have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. Sizes are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. An invalid value ends Squall with exit code 2 and a suggested fix.
 
+${index}
+
 ${sections.join('\n\n')}
 `
+}
+
+function link(title) {
+  return `[${title}](#${title.toLowerCase().replaceAll(',', '').replaceAll(' ', '-')})`
 }
 
 function row({ name, value, default: fallback, help }, variable) {
