@@ -13,7 +13,7 @@ import { importPage } from './lib/import-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
 import { planPage } from './lib/plan-page.mjs'
 import { programHelp } from './lib/program-help.mjs'
-import { rulesPage, schemaOf } from './lib/rules-pages.mjs'
+import { matchersPage, rulesPage, schemaOf } from './lib/rules-pages.mjs'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -24,6 +24,7 @@ const PAGES = [
   { path: 'docs/reference/flags.md', make: flagsPage },
   { path: 'docs/reference/frameworks.md', make: frameworksPage },
   { path: 'docs/reference/import.md', make: importPage },
+  { path: 'docs/reference/matchers.md', make: matchersPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/plan.md', make: planPage },
   { path: 'docs/reference/rules.md', make: rulesPage },

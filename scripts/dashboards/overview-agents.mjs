@@ -19,7 +19,7 @@ const RESULTS = Object.entries({ ok: 'good', recovered: 'app', failed: 'client' 
 export const agents = [
   series({
     title: 'Verdicts after faults',
-    description: 'What agents did after calls on which a fault took effect, per second.',
+    description: 'Rate of what agents did after calls with an injected fault.',
     unit: 'ops',
     stack: true,
     queries: [
@@ -34,7 +34,7 @@ export const agents = [
   series({
     title: 'Runaways and duplicate executions',
     description:
-      'Rate of agents that repeated a call without success, and of calls that the upstream executed twice, or may have; after injected and real errors.',
+      'Rate of agents that retried without success, and of calls that the upstream executed, or may have executed, twice, after injected and real errors.',
     unit: 'ops',
     queries: [
       {
@@ -59,7 +59,7 @@ export const agents = [
   }),
   series({
     title: 'Tasks by result',
-    description: 'Rate of tasks of agents that ended, and number of open tasks.',
+    description: 'Rate of ended agent tasks, and number of open ones.',
     unit: 'short',
     queries: [
       ...RESULTS,
@@ -69,7 +69,7 @@ export const agents = [
   series({
     title: 'Retries and wasted calls',
     description:
-      'Share of task calls that repeated a failed call, and share that was wasted: failed retries and duplicate executions.',
+      'Share of task calls that were retries, and share that was wasted: failed retries and duplicate executions.',
     unit: 'percentunit',
     queries: [
       {
@@ -120,7 +120,7 @@ export const agents = [
   table({
     title: 'Calls with false values',
     description:
-      'Calls with a false value in their arguments, blocked or not, by the hint that the tool declares, in the selected time range.',
+      'Calls with a false value in their arguments, blocked or not, by tool annotation, in the selected time range.',
     unit: 'short',
     size: [12, 8],
     by: ['tool', 'hint'],

@@ -43,7 +43,7 @@ export const dependencies = [
   }),
   series({
     title: 'Time to connect by dependency (p95)',
-    description: '95th percentile of the time to open a connection to a dependency.',
+    description: 'p95 connect time, by dependency.',
     unit: 's',
     queries: [
       {

@@ -46,7 +46,7 @@ export const latency = [
   series({
     title: 'Added latency by tool (mean)',
     description:
-      'Client latency minus upstream latency, mean per call: injected delay plus the overhead of Squall. Negative if clients did not wait for the upstream.',
+      "Mean client latency minus upstream latency: injected delay plus Squall's overhead. Negative if clients did not wait for the upstream.",
     unit: 's',
     signed: true,
     thresholds: lessIsBetter(1, 5),
@@ -115,7 +115,7 @@ export const tools = [
   series({
     title: 'Result size by tool (p95)',
     description:
-      '95th percentile of the size of tool results that clients receive. Large results fill the context of agents.',
+      "p95 size of tool results that clients receive. Large results fill the agents' context.",
     unit: 'bytes',
     size: [24, 8],
     queries: [
@@ -129,7 +129,7 @@ export const tools = [
   }),
   series({
     title: 'Effective availability by tool',
-    description: 'Share of the calls of each tool that ended ok and that no fault changed.',
+    description: 'Share of calls that ended ok and unchanged, by tool.',
     unit: 'percentunit',
     max: 1,
     line: true,
@@ -165,7 +165,7 @@ export const armed = [
   table({
     title: 'Disarm reasons',
     description:
-      'Reasons for which each sidecar is disarmed (1 while active): environment, operator, guard, shutdown, rules file.',
+      'Why each sidecar is disarmed (1 while active): environment, operator, guard, shutdown, rules file.',
     unit: 'short',
     size: [12, 7],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],

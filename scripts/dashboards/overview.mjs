@@ -29,7 +29,7 @@ const now = [
   stat({
     title: 'Effective tool availability',
     description:
-      'Share of calls in the time range that ended ok and that no fault changed: responded ÷ calls × untouched ÷ responded. Exact if no two faults act on one call.',
+      'Share of calls in the time range that ended ok and unchanged: responded ÷ calls × untouched ÷ responded. Exact if no two faults act on one call.',
     unit: 'percentunit',
     decimals: 2,
     thresholds: MORE_IS_BETTER,
@@ -38,7 +38,7 @@ const now = [
   }),
   stat({
     title: 'Injected errors',
-    description: 'Share of calls in the selected time range that failed because of a fault.',
+    description: 'Injected error rate in the selected time range.',
     unit: 'percentunit',
     decimals: 2,
     role: 'injected',
@@ -48,7 +48,7 @@ const now = [
   stat({
     title: 'Real errors',
     description:
-      'Share of calls in the selected time range that failed because of the upstream or of Squall itself, among those that no fault ended.',
+      'Real error rate in the selected time range, by the upstream or Squall itself, among calls that no fault ended.',
     unit: 'percentunit',
     decimals: 2,
     role: 'real',
@@ -84,7 +84,7 @@ const now = [
   }),
   stat({
     title: 'Tool calls',
-    description: 'Rate of tool calls that ended, without calls that clients cancelled.',
+    description: 'Rate of ended tool calls, except cancelled ones.',
     unit: 'reqps',
     queries: [{ expr: orZero(rate(ALL, CALLS)), legend: 'calls' }],
   }),

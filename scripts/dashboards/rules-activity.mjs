@@ -18,8 +18,7 @@ const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'pl
 export const activity = [
   series({
     title: 'Matched, sampled, injected',
-    description:
-      'Rate of calls that the selected rules matched, sampled, and injected a fault into.',
+    description: 'Rate of matched, sampled and injected calls of the selected rules.',
     unit: 'ops',
     queries: [
       { expr: rate('squall_rule_matches_total', RULE), legend: 'matched', role: 'plain' },
@@ -47,7 +46,7 @@ export const activity = [
   }),
   series({
     title: 'Injected delay by rule (p50, p95)',
-    description: 'Intended delays of each rule.',
+    description: 'Intended delays, by rule.',
     unit: 's',
     thresholds: lessIsBetter(10, 30),
     queries: [
@@ -68,7 +67,7 @@ export const activity = [
   series({
     title: 'Faults in progress and calls over the limit',
     description:
-      'Calls on which faults act, by rule; and sampled calls that passed because of the concurrency limit.',
+      'Calls with a fault in progress, by rule, and sampled calls that passed because of the concurrency limit.',
     unit: 'short',
     queries: [
       {
@@ -137,8 +136,7 @@ export const reloads = [
   }),
   series({
     title: 'Reloads and guard trips',
-    description:
-      'Reloads of the rules by result, and number of times that the guard disarmed all rules.',
+    description: 'Rules reloads by result, and times that the guard disarmed all rules.',
     unit: 'short',
     bars: true,
     queries: [

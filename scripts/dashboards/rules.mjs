@@ -55,7 +55,7 @@ const now = [
   }),
   stat({
     title: 'Faults in progress',
-    description: 'Number of calls on which a fault acts at this moment.',
+    description: 'Number of calls with a fault in progress.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -76,7 +76,7 @@ const now = [
   stat({
     title: 'Active versions',
     description:
-      'Number of different rules files active in the selected pods. More than one within a workload means that replicas differ, as for a minute after an edit.',
+      'Number of different active rules files in the selected pods. More than one within a workload means that replicas differ, as for a minute after an edit.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(2, 4),
@@ -88,7 +88,7 @@ const now = [
   stat({
     title: 'Outdated sidecars',
     description:
-      'Number of sidecars that are not on the digest of their ConfigMap: that of the sidecar of the workload which loaded the rules last.',
+      "Number of sidecars whose digest differs from the workload's sidecar that loaded the ConfigMap last.",
     unit: 'short',
     thresholds: NONE_IS_GOOD,
     queries: [{ expr: orZero(`count(${OUTDATED})`), legend: 'outdated' }],
@@ -114,7 +114,7 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'Results of each rule for the calls that it matched, in the selected time range. Selected: calls with an injected fault, or with one in a dry run. Orange: none. Yellow: the rule matched no call; often the name is never called.',
+      'Results of each rule for matched calls, in the selected time range. Selected: calls with an injected or dry-run fault. Orange: none. Yellow: the rule matched no call, often because of a wrong tool name.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
@@ -169,7 +169,7 @@ const rules = [
   table({
     title: 'Idle rules',
     description:
-      'Active rules without an injection since their processes started, with the number of matched calls. `squall explain` shows which condition of a rule fails for a call.',
+      'Active rules without an injection since the processes started, with matched calls. `squall explain` shows the failing condition.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],
@@ -185,7 +185,7 @@ const rules = [
   series({
     title: 'Skipped calls by reason',
     description:
-      'Rate of calls that a rule matched without effect, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. The reference of the rules file explains the reasons.',
+      'Rate of matched calls without an injected fault, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. docs/concepts/rules.md#results explains the reasons.',
     unit: 'ops',
     stack: true,
     size: [12, 7],

@@ -127,7 +127,7 @@ export const bounds = [
   series({
     title: 'Dropped entries',
     description:
-      'Entries dropped from full tables, calls whose tool is counted as "other", dropped lines of the call log, messages missing on the tape, dropped spans, and measures against the memory limit, per second. A limit is too low for this traffic, or a collector is too slow for the spans.',
+      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and measures against the memory limit. A limit is too low for this traffic, or a collector is too slow for the spans.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

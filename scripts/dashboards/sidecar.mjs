@@ -27,7 +27,7 @@ const now = [
   }),
   stat({
     title: 'Overhead (p99)',
-    description: "Squall's own time per exchange, 99th percentile in the selected time range.",
+    description: "p99 of Squall's own time per exchange, in the selected time range.",
     unit: 's',
     thresholds: lessIsBetter(0.001, 0.005),
     queries: [
@@ -40,7 +40,7 @@ const now = [
   }),
   stat({
     title: 'Memory (highest)',
-    description: 'Resident memory of the sidecar that uses the most.',
+    description: 'Highest resident memory of a sidecar.',
     unit: 'bytes',
     thresholds: lessIsBetter(256 * 1024 * 1024, 512 * 1024 * 1024),
     queries: [
@@ -73,7 +73,7 @@ const now = [
   }),
   stat({
     title: 'Restarts',
-    description: 'Number of restarts of sidecars in the selected time range.',
+    description: 'Sidecar restarts in the selected time range.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1, 3),
@@ -115,7 +115,7 @@ const processes = [
   series({
     title: 'Clock',
     description:
-      'Difference of the clock of each sidecar from that of Prometheus. More than 10 s shifts the times of rules.',
+      'Clock skew between each sidecar and Prometheus. More than 10 s shifts the times of rules.',
     unit: 's',
     signed: true,
     queries: [

@@ -18,7 +18,7 @@ function reviews(metric, by) {
 export const webhook = [
   stat({
     title: 'Webhook replicas',
-    description: 'Number of scraped replicas of the webhook, in the selected clusters.',
+    description: 'Number of scraped webhook replicas, in the selected clusters.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],
@@ -54,7 +54,7 @@ export const webhook = [
   series({
     title: 'Reviews by result',
     description:
-      'Rate of pod reviews by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
+      'Rate of pod admission requests by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
     unit: 'reqps',
     size: [8, 8],
     queries: [
@@ -83,7 +83,7 @@ export const webhook = [
   series({
     title: 'Review duration',
     description:
-      'Time from the headers of a review to its response, 50th and 99th percentile. API servers time out after webhook.timeoutSeconds.',
+      'p50 and p99 latency of admission requests. API servers time out after webhook.timeoutSeconds.',
     unit: 's',
     size: [8, 8],
     queries: [
@@ -94,7 +94,7 @@ export const webhook = [
   series({
     title: 'Validations by result',
     description:
-      'Rate of reviews of labelled ConfigMaps (rules, and anchor for their time) and of workloads, by result and reason, if validation is enabled.',
+      'Rate of admission requests for labelled ConfigMaps (rules, and anchor for their start time) and for workloads, by result and reason, if validation is enabled.',
     unit: 'reqps',
     size: [12, 8],
     queries: [
@@ -109,7 +109,7 @@ export const webhook = [
   stat({
     title: 'Kubernetes version',
     description:
-      'Minor version of Kubernetes that the webhook assumes, from the API server or a flag.',
+      'Kubernetes minor version that the webhook assumes, from the API server or a flag.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],

@@ -9,9 +9,9 @@ export async function annotationsPage(built) {
 
 # Annotations
 
-All keys begin with \`squall.dev/\`. Write them into the metadata of the pod template, not of the Deployment. [injection.md](../concepts/injection.md) describes their effect on a pod.
+Look up an annotation that configures the sidecar of a pod. All keys begin with \`squall.dev/\`; set them on the pod template, not on the Deployment. [Injection](../concepts/injection.md) describes their effect.
 
-Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads them only with [\`webhook.readNamespaces\`](../concepts/webhook.md#namespaces-and-services) of the chart, which is off by default; \`squall inject\` reads them from Namespaces in its input. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
+Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads them only with [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) of the chart, which is off by default; \`squall inject\` reads them from Namespaces in its input. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
 
 ${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}
 

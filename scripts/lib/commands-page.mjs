@@ -21,7 +21,7 @@ export async function commandsPage(built) {
 
 # Commands
 
-\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md). [Exit codes](exit-codes.md) are the same for all commands. An installation has all of this as a manual page: \`man squall\`.
+Look up a command and its flags. The sidecar, \`squall run\`, has [its own page of flags](flags.md); [exit codes](exit-codes.md) are the same for all commands. \`man squall\` has the same text.
 
 ${table(['Command', 'What it does'], rows)}
 

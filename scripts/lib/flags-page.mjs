@@ -12,16 +12,23 @@ export async function flagsPage(built) {
     const rows = flags.map((flag) => row(flag, envName(flag.name)))
     return `## ${group.replace(/:$/, '')}\n\n${table(['Flag', 'Variable', 'Default', 'Meaning'], rows)}`
   })
+  const index = [...groups.keys()].map((group) => link(group.replace(/:$/, ''))).join(' · ')
   return `${GENERATED}
 
 # Flags of \`squall run\`
 
-Each flag can also be set by an environment variable; the command line takes precedence, and an empty variable counts as unset. Switches are \`true\` or \`false\` there, and flags that may be repeated are separated by commas.
+Look up a flag of the sidecar, or its environment variable. The command line takes precedence, and an empty variable counts as unset. In variables, switches are \`true\` or \`false\`, and repeatable flags are separated by commas.
 
-Durations and sizes have the same forms in flags, annotations, thresholds and rules. A duration is a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. A size is an integer of bytes, or one with \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. With an invalid value, Squall exits with code 2 and one line with a correction.
+Durations have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. Sizes are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. An invalid value ends Squall with exit code 2 and a suggested fix.
+
+${index}
 
 ${sections.join('\n\n')}
 `
+}
+
+function link(title) {
+  return `[${title}](#${title.toLowerCase().replaceAll(',', '').replaceAll(' ', '-')})`
 }
 
 function row({ name, value, default: fallback, help }, variable) {

@@ -29,9 +29,9 @@ export async function frameworksPage() {
   const all = (await read('frameworks.json')).filter(({ id }) => results[id] !== undefined)
   return `<!-- Generated from examples/frameworks/results.json: npm run generate -->
 
-# What agent frameworks survive
+# Agent frameworks
 
-See what a single failure of a tool call does to an agent of each framework with its default settings. Each cell was measured by \`squall sweep\` with a scripted model.
+See what a single failed tool call does to an agent of each framework with default settings. \`squall sweep\` measured each cell, with a scripted model.
 
 ${Object.entries(SERVERS)
   .map(([server, title]) => section(server, title, all, results))
@@ -40,14 +40,14 @@ ${Object.entries(SERVERS)
 | cell                 | meaning                                                                                      |
 | -------------------- | -------------------------------------------------------------------------------------------- |
 | \`ok\`               | The model got the right result.                                                               |
-| \`changed\`          | The model got the changed result as a result: nothing noticed it.                             |
+| \`changed\`          | The model got the changed result, and nothing noticed it.                             |
 | \`error\`            | The model got an error, and the next call succeeded.                                          |
-| \`error after 60 s\` | The same, after a time limit.                                                                 |
-| \`…, then error\`    | The next call, which has no fault, failed too: the client is lost.                            |
-| \`…, then run ends\` | The next call, which has no fault, ended the run.                                             |
-| \`run ends\`         | An exception ended the run: the model never saw the error.                                    |
+| \`error after 60 s\` | The same, after a timeout.                                                                 |
+| \`…, then error\`    | The next call, without a fault, also failed: the client is unusable.                            |
+| \`…, then run ends\` | The next call, without a fault, ended the run.                                             |
+| \`run ends\`         | An exception ended the run, and the model never saw the error.                                    |
 | \`waits\`            | Nothing ended the call within 90 s.                                                           |
-| \`repeated\`         | The framework made the call again, without the model.                                         |
+| \`repeated\`         | The framework retried, without the model.                                         |
 | \`executed twice\`   | The same, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot act: the client has no session.                                              |
 
@@ -67,16 +67,16 @@ ${table(
   }),
 )}
 
-The protocol version is the one in which tools are called, with the server with sessions (2025-11-25), then, where it differs, with the one without (2026-07-28).
+The protocol version is that of tool calls, with the server with sessions (2025-11-25), then, if it differs, with the one without (2026-07-28).
 
 ## How it is measured
 
 Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), with the defaults of the framework. It books a trip by three calls: \`search_trips\`, \`book_trip\`, \`get_booking\`.
 
-The model is a script, the same for all: it asks for the three calls in this order, once each. Whatever a call gives it, a result or an error, it goes on with the next one; it never repeats a call and never gives up. A call that is made twice, a run that ends, a wait: all of it is the framework's. The TypeScript SDK, the FastMCP client and the Go clients have no agent: a loop gives the model what a call returns or throws.
+The model is a script, the same for all, which requests the three calls in this order, once each. After a result or an error, it continues with the next call; it never retries and never gives up. Retries, early ends and waits are therefore the framework's. The TypeScript SDK, the FastMCP client and the Go clients have no agent; a loop gives the model what a call returns or throws.
 
-1. The agent works once through \`squall run --tape\` with the server, and its three results must be right.
-2. \`squall sweep\` runs it once for each fault at \`book_trip\`, with a time limit of 90 s for a run.
+1. The agent works once through \`squall run --tape\` with the server, and its three results must be correct.
+2. \`squall sweep\` runs it once for each fault at \`book_trip\`, with a timeout of 90 s per run.
 3. A cell says what the model read of \`book_trip\`; then, where it is not right, what it read of \`get_booking\`.
 
 The cells were measured with Node 20.20, Python 3.11 and Go 1.26. Repeat it from a clone, with Python 3.10, Node 20.19, and Go for its clients:
@@ -87,7 +87,7 @@ node scripts/frameworks.mjs langchain
 npm run generate
 \`\`\`
 
-Without a name, all are measured. Packages are installed below \`build/frameworks\`, in the versions of \`examples/frameworks/frameworks.json\`. A nightly test measures the five with \`isPinned\` again (\`--check --pinned\`), and fails with the name of each cell that has changed.
+Without a name, all are measured. Packages are installed in \`build/frameworks\`, in the versions of \`examples/frameworks/frameworks.json\`. A nightly test measures the five with \`isPinned\` again (\`--check --pinned\`), and fails with the name of each cell that has changed.
 `
 }
 

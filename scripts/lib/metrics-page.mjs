@@ -19,22 +19,24 @@ export async function metricsPage(built) {
 
 # Metrics
 
-Served on the admin port at \`/metrics\`. [telemetry.md](../concepts/telemetry.md) defines outcomes and origins.
+Look up a metric that the sidecar serves at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms. See also [labels](#labels), and [which series are served](#detail).
 
 ${table(['Name', 'Type', 'Labels', 'Meaning'], metrics)}
 
+## Labels
+
 ${table(['Label', 'Values'], labels)}
 
-Most default metrics of Node.js are served as well: \`process_*\` and \`nodejs_*\`.
+Squall also serves most default Node.js metrics, \`process_*\` and \`nodejs_*\`.
 
 ## Detail
 
-\`--metrics-detail\` of \`squall run\` and \`squall stdio\`, the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` of the chart, choose between:
+\`--metrics-detail\` of \`squall run\` and \`squall stdio\`, the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` of the chart, select:
 
-- \`basic\`, the default: at most 500 series for 20 tools that are called and 5 rules. Histograms have the buckets in bold. \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\` and \`squall_result_bytes\` count all tools together, as \`tool="*"\`; \`squall_after_fault_total\` does, too, except for the verdicts \`runaway\` and \`possible_duplicate\`, which alerts name with their tool.
-- \`full\`: all buckets, each tool apart, and \`squall_errors_total\`; about four times as many series.
+- \`basic\`, the default: at most 500 series for 20 tools and 5 rules. Histograms have only the buckets in bold. \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` except for the verdicts \`runaway\` and \`possible_duplicate\`, aggregate all tools as \`tool="*"\`.
+- \`full\`: all buckets, series by tool, and \`squall_errors_total\`; about four times as many series.
 
-Sums and counts over all tools are the same with both. Dashboards, recording rules and alerts work with both: panels of durations by tool then show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` show each tool in any case. Latencies of tools that are read from Prometheus for objectives need \`full\`.
+Sums and counts over all tools are equal. Dashboards, recording rules and alerts work with both; with \`basic\`, panels of durations by tool show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` always show each tool. Latency objectives by tool from Prometheus need \`full\`.
 `
 }
 

@@ -19,8 +19,8 @@ export async function planPage(built) {
   ])
   return `${[
     GENERATED,
-    '# The plan of an experiment',
-    'Every key of a plan for [`squall experiment`](../guides/experiments.md). `squall schema experiment` prints the same as JSON Schema, for editors. Paths are relative to the plan; `rules` are as in [a rules file](rules.md).',
+    '# Plan',
+    'Look up a key of a plan for [`squall experiment`](../guides/experiments.md). Paths are relative to the plan; `rules` are as in [a rules file](rules.md). For editors, `squall schema experiment` prints the JSON Schema.',
     table(['Key', 'Required', 'Meaning'], rows),
     ...sections,
   ].join('\n\n')}\n`

@@ -59,7 +59,7 @@ export const FINDING_KINDS = {
   parallel_storm: {
     severity: 'high',
     says: '{calls} of {tool} began while 9 or more others of the task were open, up to {most} at once.',
-    advice: 'Limit the calls that are open at the same time.',
+    advice: 'Limit concurrent calls.',
   },
   runaway: {
     severity: 'high',

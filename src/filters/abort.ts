@@ -11,7 +11,7 @@ export const abort = defineFault({
   name: 'abort',
   summary: 'responds to a call with an error',
   clientSees:
-    'An error in the format of the protocol version, with the id of the call, as JSON or as an SSE event like other responses. `status` makes the whole HTTP response an error, which SDKs raise as a transport error. SDKs raise `rpcError` as a protocol error; `toolError` is a tool result that the model can read. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response` the upstream has executed the call.',
+    'SDKs raise `status` as a transport error and `rpcError` as a protocol error; `toolError` is a tool result that the model can read. The error has the call id and the form of the protocol version, as JSON or as an SSE event. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response` the upstream has executed the call.',
   otherTools:
     'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy has no equivalent: it does not support HTTP.',
   example: `- name: flaky-db
@@ -31,7 +31,7 @@ export const abort = defineFault({
     body: Type.Optional(
       Type.String({
         maxLength: 65_536,
-        description: 'With `status`: sets the body. Default: a short text that names the status.',
+        description: 'With `status`: sets the body. Default: a short text with the status.',
       }),
     ),
     headers: Type.Optional(
@@ -48,14 +48,14 @@ export const abort = defineFault({
             default: -32603,
             minimum: -2147483648,
             maximum: 2147483647,
-            description: 'Sets the code of the error.',
+            description: 'Sets the error code.',
           }),
           message: Type.String({
             default: 'Internal error',
             maxLength: 4096,
-            description: 'Sets the message of the error.',
+            description: 'Sets the error message.',
           }),
-          data: Type.Optional(Type.Unknown({ description: 'Sets the `data` of the error.' })),
+          data: Type.Optional(Type.Unknown({ description: 'Sets the error `data`.' })),
         },
         {
           description: 'Responds with a JSON-RPC error.',
@@ -67,14 +67,14 @@ export const abort = defineFault({
       Type.String({
         maxLength: 65_536,
         description:
-          'Responds with a tool result with `isError: true` and this text. Applies to `tools/call` and `tasks/result`; other calls are not changed.',
+          'Responds with a tool result with `isError: true` and this text. Applies only to `tools/call` and `tasks/result`.',
         examples: ['connection to db-7 lost'],
       }),
     ),
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        '`request`: responds before the upstream receives the call. `response`: responds after the upstream has executed the call.',
+        '`request`: responds instead of the upstream. `response`: responds after the upstream has executed the call.',
     }),
   }),
   oneOf: ['status', 'rpcError', 'toolError'],

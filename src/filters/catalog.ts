@@ -67,31 +67,31 @@ export const catalog = defineFault({
       Type.Unsafe<boolean | number>({
         anyOf: [{ type: 'boolean' }, ...DURATION_FORMS],
         description:
-          'Repeats the first list seen, for the same caller and page, forever or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
+          'Repeats the first list seen for the same caller and page, forever or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
         examples: [true, '10m'],
       }),
     ),
     by: Type.Optional(
       oneOf(['caller', 'all'], {
         description:
-          'With `stale`. `caller`: repeats a list only to the same caller, as `replay` does, and never to an unidentified one. `all`: repeats it to everyone, so that one user may see the data of another.',
+          "With `stale`. `caller`: repeats a list only to the same, identified caller, as `replay` does. `all`: repeats it to everyone, which may expose one user's data to another.",
       }),
     ),
     cursor: Type.Optional(
       oneOf(['invalid', 'loop'], {
         description:
-          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor that leads back to the start, so that paging never ends. Both require a rule that also matches the next page.',
+          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends. Both require a rule that also matches the next page.',
       }),
     ),
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          '`spurious`: sends a list change notification on the stream before the response. `suppress`: removes those of the upstream. Responses that are not streams are unchanged.',
+          "`spurious`: sends a `list_changed` notification before the response. `suppress`: removes the upstream's. Acts on streams only.",
       }),
     ),
   }),
   clientSees:
-    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls of added tools as unknown, and two tools with one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; with automatic refresh it requests the list again 300 ms later.',
+    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls to added tools as unknown, and duplicate tool names confuse agents or are rejected by models. At `list_changed`, the TypeScript SDK v2 drops its list, and with automatic refresh requests it again 300 ms later.',
   otherTools: 'Other tools have no equivalent: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }

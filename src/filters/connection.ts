@@ -13,27 +13,25 @@ export const connectionFault = defineFault({
   summary: 'breaks or slows TCP connections to a dependency',
   schema: section({
     refuse: only(
-      'Refuses new connections with ECONNREFUSED and resets open ones. If the rule selects only some connections of a listener, resets these instead.',
+      'Refuses new connections with ECONNREFUSED and resets open ones. If the rule selects only some connections of a listener, resets them instead.',
     ),
-    blackhole: only(
-      'Passes no byte in either direction. When the rule ends, the delayed bytes are sent.',
-    ),
+    blackhole: only('Holds all bytes in both directions, and sends them when the rule ends.'),
     reset: only('Resets the selected connections.'),
     latency: Type.Optional(
       duration({
-        description: 'Delays bytes by this duration, in each direction.',
+        description: 'Delays bytes in each direction.',
         examples: ['200ms'],
       }),
     ),
     jitter: Type.Optional(
       duration({
-        description: 'Adds a random time, at most this long, to `latency`. Bytes stay in order.',
+        description: 'Adds a random duration up to this one to `latency`. Bytes stay in order.',
         examples: ['50ms'],
       }),
     ),
     bandwidth: Type.Optional(
       size({
-        description: 'Limits a connection to this many bytes per second, in each direction.',
+        description: 'Limits each direction of a connection to this many bytes per second.',
         examples: ['10KiB'],
       }),
     ),
@@ -47,7 +45,7 @@ export const connectionFault = defineFault({
   oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
   goesWith: { jitter: 'latency' },
   clientSees:
-    'Affects the MCP server or agent whose outgoing connections pass through Squall, not the MCP client: its driver, connection pool and health check see a dependency that is down or slow. The MCP client sees how the server copes. Acts on open connections as well, within 250 ms, and ends within 250 ms.',
+    'The MCP server or agent whose outgoing connections pass through Squall finds a dependency down or slow. The MCP client sees how the server copes. The fault starts and stops acting within 250 ms, on open connections as well.',
   otherTools:
     'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
   example: `- name: database-gone

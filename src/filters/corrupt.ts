@@ -20,7 +20,7 @@ export const corrupt = defineFault({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: random characters. `bitflip`: flips one to eight bits. `invalid-utf8`: puts invalid UTF-8 into the longest text. `html`: a gateway's error page, with the upstream's status. `empty`: nothing.",
+        "`garbage`: sends random characters. `bitflip`: flips one to eight bits. `invalid-utf8`: puts invalid UTF-8 into the longest text. `html`: sends a gateway's error page with the upstream's status. `empty`: sends nothing.",
     }),
     contentType: Type.Optional(
       Type.String({
@@ -32,7 +32,7 @@ export const corrupt = defineFault({
     ),
   }),
   clientSees:
-    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream only the event with the response is damaged: the TypeScript SDK skips an event that it cannot parse and waits for its timeout, the Python SDK reports -32700. A flipped bit may stay unnoticed, as another number or word.',
+    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips it and waits for its timeout, the Python SDK reports -32700. A flipped bit may go unnoticed, as another number or word.',
   otherTools:
     'toxiproxy and Envoy have no equivalent. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page

@@ -15,7 +15,7 @@ export const delay = defineFault({
   name: 'delay',
   summary: 'delays a call',
   clientSees:
-    'The response of the upstream, byte for byte, but later. A client with a shorter timeout gives up first: the TypeScript SDK after 60 s. With `at: request` the upstream does not receive a call that the client has cancelled or disconnected from; with `at: response` and `at: event` it has executed the call.',
+    "The upstream's response, byte for byte, but later. Clients with a shorter timeout give up first, such as the TypeScript SDK after 60 s. With `at: request`, the upstream does not receive a call whose client cancels or disconnects meanwhile. With `at: response` and `at: event`, it has executed the call.",
   otherTools:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search
@@ -25,11 +25,11 @@ export const delay = defineFault({
     - delay: { fixed: 2s, jitter: 500ms }`,
   schema: section({
     ...distributionKeys,
-    max: duration({ default: '1h', description: 'Limits each delay to this time.' }),
+    max: duration({ default: '1h', description: 'Caps each delay.' }),
     at: oneOf(['request', 'response', 'event'], {
       default: 'request',
       description:
-        '`request`: delays the call before the upstream receives it. `response`: delays the response. `event`: delays each event of a stream.',
+        '`request`: delays the call on its way to the upstream. `response`: delays the response. `event`: delays each stream event.',
     }),
   }),
   oneOf: DISTRIBUTIONS,

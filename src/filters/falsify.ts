@@ -45,11 +45,11 @@ const schema = section({
   number: variant('Changes a number, with the same sign, decimals and unit.', {
     by: percentage({
       default: `${PERCENT}%`,
-      description: 'Sets the approximate change; above 0.',
+      description: 'Sets the approximate relative change; above 0.',
     }),
   }),
   date: variant('Moves an ISO 8601 date, with or without a time.', {
-    by: duration({ default: '1d', description: 'Sets how far, to earlier or later; above 0.' }),
+    by: duration({ default: '1d', description: 'Sets the shift, in either direction; above 0.' }),
   }),
   boolean: variant('Inverts a boolean. Results that also have prose are unchanged.', {}),
   enum: variant('Replaces a text by another one that its `outputSchema` lists.', {}),
@@ -63,7 +63,7 @@ const schema = section({
   at: Type.Optional(
     names({
       description:
-        'Selects values by JSON Pointers, where `*` matches all items and members, or by keys and globs of keys. Default: all but cursors, versions and timestamps.',
+        'Selects values by JSON Pointers, in which `*` matches any item or member, or by keys or key globs. Default: all but cursors, versions and timestamps.',
       examples: ['temperature', ['/temperature', 'humid*']],
     }),
   ),
@@ -71,12 +71,12 @@ const schema = section({
     default: 1,
     minimum: 1,
     maximum: 20,
-    description: 'Changes up to this number of values.',
+    description: 'Changes at most this many values.',
   }),
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Handles later calls of the task that contain the false value. `block`: they fail with a tool error. `allow`: the upstream receives them. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
+        'Handles later calls of the task that contain the false value. `block`: fails them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
     }),
   ),
 })
@@ -89,7 +89,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result in which one value is wrong, without any sign of it. Structured content, JSON in texts and other texts agree on the value, and structured content stays valid against the `outputSchema` that the client has listed. Within a task, the same call gets a false result once, and the true one afterwards (counted as `within_limit`), so that an agent can check; without tasks, the same applies to each caller. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles and images are unchanged, and so are results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`). Without a kind, the seed chooses one that applies.',
+    'A valid result with one wrong value, which nothing gives away. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call gets a false result; later ones get the true one (counted as `within_limit`), so an agent can check. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

@@ -26,29 +26,29 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({
   name: 'hang',
-  summary: 'hangs a call without any response',
+  summary: 'hangs a call without a response',
   schema: section({
     for: Type.Optional(
       duration({
         description:
-          'Ends the silence after this time and continues, losing nothing. Default: until the client disconnects or the rule is removed.',
+          'Resumes the call after this time; nothing is lost. Default: until the client disconnects or the rule is removed.',
         examples: ['30s'],
       }),
     ),
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the upstream does not receive the call, and the client receives nothing. `headers`: the upstream executes the call; the client receives status and headers only. `event`: stops within the response, by default before the event with the response; server messages: each matched one, with `after` from a later one of the call on.',
+        '`request`: withholds the call from the upstream. `headers`: the upstream executes the call; the client receives only status and headers. `event`: pauses within the response, by default before the response event; holds server messages, with `after.events` only after the first n of a call.',
     }),
     after,
     keepAlive: Type.Boolean({
       default: false,
       description:
-        'Sends a comment every 15 s on a stream that hangs, so that idle timeouts do not end it. Requires `at: headers`, or `at: event` without `after.bytes`.',
+        'Sends a keep-alive comment every 15 s on a stream that hangs. Requires `at: headers`, or `at: event` without `after.bytes`.',
     }),
   }),
   clientSees:
-    'Nothing, until its own timeout. The TypeScript SDK gives up after 60 s; the Python SDK has no request timeout, but its HTTP client has a read timeout of 300 s. When a client disconnects, or cancels a call that the upstream has not received, Squall releases the call at once and does not send it to the upstream. With `at: headers` and `at: event` the upstream has executed the call.',
+    'No response until the client times out: the TypeScript SDK after 60 s, the HTTP client of the Python SDK after 300 s. When a client disconnects or cancels, Squall drops a call that the upstream has not received. With `at: headers` and `at: event` the upstream has executed the call.',
   otherTools:
     'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a very long `delay`. Envoy: a `fixed_delay` longer than the timeout of every client.',
   example: `- name: search-hangs

@@ -21,7 +21,7 @@ const MAX_PRINT = 16 * 1024
 /** A failure of the process of an MCP server that speaks stdio. */
 export const processFault = defineFault({
   name: 'process',
-  summary: 'makes the process of a stdio MCP server fail',
+  summary: 'makes a stdio MCP server process fail',
   schema: section({
     exit: Type.Optional(
       Type.Integer({
@@ -34,12 +34,12 @@ export const processFault = defineFault({
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        'With `exit`. `request`: before the server receives the call. `response`: after the server has executed it, and half of the response line is sent.',
+        'With `exit`. `request`: exits before the server receives the call. `response`: exits after the server has executed the call, with half the response line sent.',
     }),
     stop: Type.Optional(
       duration({
         description:
-          'Suspends the server by SIGSTOP for this long, with all its calls, before it receives this call.',
+          'Suspends the server with all its calls by SIGSTOP for this duration, before it receives this call.',
         examples: ['5s'],
       }),
     ),
@@ -48,20 +48,20 @@ export const processFault = defineFault({
         minLength: 1,
         maxLength: MAX_PRINT,
         description:
-          'Writes this text to the standard output of the server, as separate lines, before it receives the call.',
+          "Writes this text to the server's standard output, on lines of its own, before the server receives the call.",
         examples: ['Listening on port 3000'],
       }),
     ),
     crlf: Type.Optional(
       Type.Boolean({
-        description: 'Ends the response line with CR and LF, as a server on Windows may do.',
+        description: 'Ends the response line with CRLF, as servers on Windows may do.',
         examples: [true],
       }),
     ),
   }),
   oneOf: ['exit', 'stop', 'print', 'crlf'],
   clientSees:
-    'With `exit`, a closed pipe: the TypeScript SDKs report `Connection closed` for each open call and do not restart the server; desktop clients show it as failed. With `stop`, a server that does not respond, until the timeout of the client. With `print`, a line that is not JSON: the TypeScript SDKs report it to `onerror` and continue. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF alone keep the CR. Only on stdio: over HTTP Squall does not run the server.',
+    'With `exit`, a closed pipe: the TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show it as failed. With `stop`, no response until the client times out. With `print`, a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF keep the CR. The fault acts on stdio only.',
   otherTools: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
   example: `- name: server-crashes
   match: { tool: index_files }

@@ -22,7 +22,7 @@ export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
-    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (with protocol version 2026-07-28 and later, which reserve -32029, status 429). The upstream does not receive the call. With `limit`, calls within the limit pass and are counted as `within_limit`, and `Retry-After` is the time until the next token. The SDKs neither wait nor retry by themselves.',
+    'Status 429 with `Retry-After` and a short JSON body. With `as: rpc`, the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`, but status 429 from protocol version 2026-07-28 on, which reserves -32029. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
   otherTools:
     'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
@@ -32,7 +32,7 @@ export const rateLimit = defineFault({
   schema: section({
     retryAfter: duration({
       default: '1s',
-      description: 'Without `limit`: sets `Retry-After`, in seconds, rounded up.',
+      description: 'Without `limit`: sets `Retry-After`, rounded up to seconds.',
     }),
     retryAfterAs: oneOf(['seconds', 'date'], {
       default: 'seconds',
@@ -44,22 +44,22 @@ export const rateLimit = defineFault({
           calls: Type.Integer({
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Calls within `per`.',
+            description: 'Sets the number of calls allowed within `per`.',
           }),
           per: duration({
-            description: 'Refills the calls evenly within this time.',
+            description: 'Sets the time in which the bucket refills, evenly.',
             examples: ['1m'],
           }),
           burst: Type.Optional(
             Type.Integer({
               minimum: 1,
               maximum: 1_000_000,
-              description: 'Limits the calls at one moment. Default: `calls`.',
+              description: 'Sets the bucket size. Default: `calls`.',
             }),
           ),
         },
         {
-          description: 'Token bucket; calls within it pass. Without `limit` no call passes.',
+          description: 'Passes calls within a token bucket. Default: no call passes.',
           examples: [{ calls: 10, per: '1m', burst: 3 }],
         },
       ),
@@ -73,7 +73,7 @@ export const rateLimit = defineFault({
       ],
       default: 'all',
       description:
-        'With `limit`: gives each value a bucket of its own, such as each session. Calls without the value share one bucket.',
+        'With `limit`: keeps a bucket for each value, such as each session. Calls without the value share a bucket.',
     }),
     as: oneOf(['http', 'rpc'], {
       default: 'http',
@@ -82,7 +82,7 @@ export const rateLimit = defineFault({
     message: Type.String({
       default: 'Too many requests',
       maxLength: 4096,
-      description: 'Sets the message of the response.',
+      description: 'Sets the response message.',
     }),
   }),
   check({ limit, by, as, retryAfterAs }) {

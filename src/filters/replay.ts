@@ -15,7 +15,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'responds with an earlier response',
   clientSees:
-    'A valid but outdated response: that of an earlier call of the same tool, with the id of this call. The upstream still executes the call, and its response is kept for later calls. Only responses to sampled calls are kept and replaced. The first call, failed calls, and calls with an unchanged response pass, and are counted as `within_limit`. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` are kept only for their caller, and the headers that `Vary` names must be equal. With `by: caller`, calls that do not identify their caller pass, with the reason `no_caller`.',
+    'A valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and its response is stored for later calls. Only responses to sampled calls are stored and replaced. The first call, failed calls, and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits it to the caller, and headers that `Vary` names must be equal. With `by: caller`, calls without an identified caller pass (`no_caller`).',
   otherTools:
     'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
@@ -26,7 +26,7 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'Sets the minimum age of the response. The newest response of that age is sent, in steps of 1/16 of the age.',
+        'Sets the minimum age of the response, in steps of 1/16 of that age. The newest such response is sent.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({
@@ -37,7 +37,7 @@ export const replay = defineFault({
     by: oneOf(['caller', 'all'], {
       default: 'caller',
       description:
-        '`caller`: replays only responses to the same caller, identified by session, credentials, cookies, client certificates and other identifying headers. `all`: replays them to everyone, so that one user may see the data of another.',
+        "`caller`: replays responses only to the same caller, identified by session, credentials, cookies, client certificate and other headers. `all`: replays them to everyone, which may expose one user's data to another.",
     }),
   }),
   outlook({ by }, { call, identified }) {

@@ -18,24 +18,24 @@ const MAX_REFUSE = 3_600_000
 /** The end of the client's connection, before or in the middle of the response. */
 export const reset = defineFault({
   name: 'reset',
-  summary: 'closes the connection of a call',
+  summary: "closes a call's connection",
   schema: section(
     {
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: before the upstream receives the call. `response`: after the upstream has executed it, before any byte of the response. `stream`: within the response, by default before the event with the response. `connect`: closes the port for the time `refuse`, so that new connections get ECONNREFUSED; the call and open connections continue.',
+          '`request`: closes before the upstream receives the call. `response`: closes after the upstream has executed the call, before the response. `stream`: closes within the response, by default before the response event. `connect`: closes the port for `refuse`, so new connections get ECONNREFUSED; open connections and the call continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {
         default: 'rst',
         description:
-          '`rst`: resets the connection. `fin`: closes it in order, but before the response is complete.',
+          '`rst`: resets the connection. `fin`: closes it cleanly, with an incomplete response.',
       }),
       refuse: Type.Optional(
         duration({
           description:
-            'Also rejects new connections of all callers for this long, at most 1h: resets them, or refuses them with `at: connect`.',
+            'Resets all new connections for this duration, at most 1h. With `at: connect`: refuses them.',
           examples: ['5s'],
         }),
       ),
@@ -43,7 +43,7 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   clientSees:
-    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK ends its whole client when a connection breaks before the headers. After a stream that ends without its response and without event ids, the TypeScript SDK waits for its timeout; with event ids, clients resume by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the upstream has executed the call. No SDK retries a call by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
+    'A failed request, such as `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK closes its client when a connection breaks before the headers. When a stream ends without the response, clients resume it by a GET with `Last-Event-ID` if events have ids; otherwise the TypeScript SDK waits for its timeout. With `at: response` and `at: stream`, the upstream has executed the call. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
   otherTools:
     'toxiproxy: `reset_peer`; with `after`, `limit_data`; with `at: connect`, `enabled: false`. Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops

@@ -10,9 +10,9 @@ import * as Type from 'typebox'
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({
   name: 'session',
-  summary: 'ends the session of a call',
+  summary: "ends a call's session",
   clientSees:
-    'Status 404 with the JSON-RPC error -32001 for the sampled call and, until the rule is removed, for every request of the session; open streams of the session end. The specification asks clients to send `initialize` again, which SDKs leave to the application. With `rejectInitialize`, this also fails, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: the fault does nothing.',
+    'Status 404 with the JSON-RPC error -32001, for the sampled call and for every request of its session until the rule is removed. Open streams of the session end. The specification requires a new `initialize`, which SDKs leave to the application. With `rejectInitialize`, that fails too, as with a server that is still starting. The fault does nothing with protocol version 2026-07-28, which has no sessions.',
   otherTools:
     'Chaos Mesh: `PodChaos` with `action: pod-kill` ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; `abort.httpStatus: 404` is closest.',
   example: `- name: restarted-server
@@ -43,7 +43,7 @@ export const session = defineFault({
         },
         {
           description:
-            'Rejects `initialize` as well. The rule must match that method: `match: { method: [tools/call, initialize] }`.',
+            'Rejects `initialize` as well. The rule must match that method, as in `match: { method: [tools/call, initialize] }`.',
           examples: [{ times: 2, status: 503 }],
         },
       ),

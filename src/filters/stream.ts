@@ -17,9 +17,9 @@ const PAUSE_MS = 100
 /** Damage to the order and number of events; each that arrives is as the upstream sent it. */
 export const stream = defineFault({
   name: 'stream',
-  summary: 'drops, duplicates, reorders or splits events of a stream',
+  summary: 'drops, duplicates, reorders or splits stream events',
   clientSees:
-    'An event stream in which selected events are missing, duplicated, reordered or split. All bytes are those that the upstream sent; `wrongId` changes only the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and accepts a response with a wrong id. A duplicate response is reported and has no other effect. Split events affect only parsers that treat a read as an event. JSON responses have no events: only `wrongId` acts on them. Calls share the stream of HTTP+SSE: there `close` ends the events of the call and leaves the stream open.',
+    "A stream with missing, duplicate, reordered or split events. Event bytes are unchanged, except the id with `wrongId`. Without a response, or with a wrong id, the TypeScript SDKs wait for their timeout; the Python SDK reports a closed stream at once and accepts a wrong id. A duplicate response is only reported. Split events affect only parsers that treat a read as an event. Of these parameters, only `wrongId` acts on JSON responses. Over HTTP+SSE, where calls share a stream, `close` ends the call's events and leaves the stream open.",
   otherTools:
     'toxiproxy: `slicer` splits bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` acts on packets, which TCP repairs. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
@@ -31,7 +31,7 @@ export const stream = defineFault({
     drop: Type.Optional(
       eventChoice({
         description:
-          'Drops these events. `last`: the event with the response. `notifications`: progress and logs. `all`: every message. A number: that message, counted from 1.',
+          'Drops these events. `last`: the response event. `notifications`: progress and log messages. `all`: every message. A number: the n-th message.',
         examples: ['last'],
       }),
     ),
@@ -41,7 +41,7 @@ export const stream = defineFault({
     reorder: Type.Optional(
       eventChoice({
         description:
-          'Swaps these events with the next one; `last` with the previous one, for which each event is held until the next arrives.',
+          'Swaps each of these events with the next one. `last`: swaps the response event with the one before, and therefore delays each event until the next arrives.',
         examples: ['last'],
       }),
     ),
@@ -50,7 +50,7 @@ export const stream = defineFault({
         type: 'string',
         enum: ['other', 'type'],
         description:
-          'Changes the id of the response, also in JSON. `other`: an id that no call has. `type`: a string in place of a number, or a number in place of a numeric string.',
+          'Changes the response id, in streams and JSON bodies. `other`: uses an id that no call has. `type`: turns a number into a string, and a numeric string into a number.',
       }),
     ),
     split: Type.Optional(
@@ -72,7 +72,7 @@ export const stream = defineFault({
     close: Type.Optional(
       eventChoice({
         description:
-          'Ends the stream in order before the first of these events. A client that resumes the stream receives the rest.',
+          'Closes the stream cleanly before the first of these events. A client that resumes the stream receives the rest.',
         examples: ['last'],
       }),
     ),

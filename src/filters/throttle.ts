@@ -19,18 +19,18 @@ export const throttle = defineFault({
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: sends the response slowly. `request`: delays the call as long as sending its bytes would take. `both`: the call, then the response.',
+        '`response`: sends the response slowly. `request`: delays the call as long as its bytes would take. `both`: delays the call, then sends the response slowly.',
     }),
     chunk: Type.Optional(
       size({
         description:
-          'Sends this many bytes at once. Default: the bytes of 50 ms. Squall sends at most 1,000 chunks a second.',
+          'Sets the chunk size. Default: 50 ms worth of bytes. Squall sends at most 1,000 chunks a second.',
         examples: ['128B'],
       }),
     ),
   }),
   clientSees:
-    'The whole response, byte for byte, slowly. Clients with a timeout for the whole request reach it although bytes keep arriving; those with only an idle timeout do not.',
+    'The response, byte for byte, but slowly. A timeout of the whole request ends it although bytes keep arriving; an idle timeout does not.',
   otherTools: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }

@@ -19,13 +19,10 @@ export const truncate = defineFault({
     after: Type.Optional(
       section(
         {
-          bytes: Type.Optional(
-            size({ description: 'Keeps this many bytes of the body, counted as sent.' }),
-          ),
+          bytes: Type.Optional(size({ description: 'Keeps this many bytes of the body as sent.' })),
           percent: Type.Optional(
             percentage({
-              description:
-                'Keeps this share of the body, or of the event with the response in a stream.',
+              description: 'Keeps this share of the body, or in a stream of the response event.',
             }),
           ),
           events: Type.Optional(
@@ -33,13 +30,13 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 1_000_000,
               description:
-                'Keeps this many events of a stream; comments do not count. Other responses are unchanged.',
+                'Keeps this many stream events, not counting comments. Other responses are unchanged.',
             }),
           ),
         },
         {
           description:
-            'Cuts the response after this part. Default without `content`: half of the response.',
+            'Cuts the response after this part. Default without `content`: half the response.',
           examples: [{ percent: 50 }, { bytes: '1KiB' }, { events: 1 }],
         },
       ),
@@ -47,7 +44,7 @@ export const truncate = defineFault({
     framing: oneOf(['broken', 'clean'], {
       default: 'broken',
       description:
-        '`broken`: keeps the declared length and closes the connection at the cut. `clean`: ends the response in order, with incomplete JSON; compressed bodies are unchanged.',
+        '`broken`: keeps the declared length and closes the connection at the cut. `clean`: ends the response cleanly, with incomplete JSON; compressed bodies are unchanged.',
     }),
     content: Type.Optional(
       section(
@@ -57,7 +54,7 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 100_000_000,
               description:
-                'Keeps this many characters of each text; in JSON texts, of each string value, so that the JSON stays valid.',
+                'Keeps this many characters of each text. In JSON texts: of each string value.',
             }),
           ),
           items: Type.Optional(
@@ -65,26 +62,26 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 100_000_000,
               description:
-                'Keeps this many items of each list: of the content, and of lists in structured content and JSON texts.',
+                'Keeps this many items of each list, in the content, in structured content and in JSON texts.',
             }),
           ),
           percent: Type.Optional(
             percentage({
               description:
-                'Keeps this share of the items of each list, rounded up. If the content itself stays complete, keeps this share of the characters of its plain texts.',
+                "Keeps this share of each list's items, rounded up. If no content item is removed, also shortens plain texts to this share.",
             }),
           ),
         },
         {
           description:
-            'Shortens the content instead of cutting the response: the result stays valid, without any sign that it is incomplete. Structured content and its copy in a text are shortened alike.',
+            'Shortens the content and keeps the result valid, so nothing shows that it is incomplete. Shortens structured content and its text copy alike.',
           examples: [{ items: 3 }, { percent: '50%' }, { chars: 200 }],
         },
       ),
     ),
   }),
   clientSees:
-    'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. After a stream that ends without its response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data than the upstream sent, which an agent takes for complete. `after` does not act on batches and on responses over HTTP+SSE; `content` does.',
+    'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, incomplete JSON. When a stream ends without the response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data, which an agent takes for complete. On batches and over HTTP+SSE, only `content` acts.',
   otherTools: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }

@@ -20,7 +20,7 @@ export const unauthorized = defineFault({
   name: 'unauthorized',
   summary: 'rejects calls as unauthorized',
   clientSees:
-    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body with the same error. The upstream does not receive the call. Clients with a token provider request a new token, or more scope, and retry; others report the status.',
+    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry; others report the status.',
   otherTools:
     'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent: it works below HTTP.',
   example: `- name: expired-token
@@ -40,14 +40,14 @@ export const unauthorized = defineFault({
         type: 'string',
         enum: Object.keys(DESCRIPTIONS),
         description:
-          'Sets the error code of RFC 6750. Default: `insufficient_scope` with 403, `invalid_token` with 401, no code for 401 without a token.',
+          'Sets the RFC 6750 error code. Default: `insufficient_scope` with 403, `invalid_token` with 401, none with 401 if the call has no token.',
       }),
     ),
     scope: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Lists the required scopes, with one space between.',
+        description: 'Lists the required scopes, separated by spaces.',
         examples: ['files:read files:write'],
       }),
     ),

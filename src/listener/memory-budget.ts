@@ -36,7 +36,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout
 }
 
-/** Limits the memory of all messages in flight. */
+/** Limits the memory of all in-flight messages. */
 export class MemoryBudget implements ByteBudget {
   readonly limit: number
   /** The memory that faults keep for later calls, as long as nothing else needs it. */
@@ -236,7 +236,7 @@ export class ExchangeMemory implements MessageBudget {
 }
 
 /**
- * Returns the default limit for messages in flight: a share of the heap and of the container's
+ * Returns the default limit for in-flight messages: a share of the heap and of the container's
  * memory.
  */
 export function defaultMemoryBudget(): number {

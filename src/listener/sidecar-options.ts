@@ -34,7 +34,7 @@ export interface SidecarOptions extends FrontOptions {
   readonly strict: boolean
   /** True when errors with markers of another Squall do not count as real. */
   readonly trustMarkers?: boolean
-  /** The bound on bytes of messages in flight; a share of the available memory by default. */
+  /** The bound on bytes of in-flight messages; a share of the available memory by default. */
   readonly maxMemory?: number | undefined
   readonly maxInFlight: number
   readonly inFlightTtl: number

@@ -205,7 +205,7 @@ export class Sidecar {
   }
 
   /**
-   * Stops accepting and waits for the exchanges in flight, which are cut after the drain timeout.
+   * Stops accepting and waits for the in-flight exchanges, which are cut after the drain timeout.
    * Resolves when every connection is closed.
    */
   drain(): Promise<void> {

@@ -50,7 +50,7 @@ export interface Running {
   readonly agents: AgentSource | undefined
   /** Writes calls to a file; undefined where nobody asked for that. */
   readonly callLog: CallLog | undefined
-  /** Waits for exchanges in flight within a time limit, then stops. */
+  /** Waits for in-flight exchanges within a time limit, then stops. */
   drain(): Promise<void>
   /** Stops at once. */
   close(): Promise<void>

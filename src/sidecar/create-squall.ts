@@ -91,7 +91,7 @@ export interface Squall extends AsyncDisposable {
   rules(): readonly RuleReport[]
   /** Returns the calls of each tool since the start. A call counts when its response was sent. */
   tools(): readonly ToolReport[]
-  /** Returns all metrics in the text format of Prometheus. */
+  /** Returns all metrics in Prometheus text format. */
   metrics(): Promise<string>
   /** Closes all connections and the port. */
   close(): Promise<void>

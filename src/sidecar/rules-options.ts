@@ -52,13 +52,13 @@ export const LIMIT_FLAGS = {
       'name of this pod, for rules with pods (default: POD_NAME or HOSTNAME)',
       parsePod,
     ),
-    seed: count('seed of the sampling for rules without a seed (default: random)', {
+    seed: count('sampling seed for rules without a seed (default: random)', {
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
     }),
     workload: one(
       'name',
-      'name of the Deployment, StatefulSet or Job of this pod, for rules with match.workload',
+      "name of this pod's Deployment, StatefulSet or Job, for rules with match.workload",
       parseWorkload,
     ),
   }),
@@ -68,18 +68,18 @@ export const LIMIT_FLAGS = {
       'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only)',
       parseEnvironment,
     ),
-    allowProduction: toggle('let rules act in production as well'),
+    allowProduction: toggle('let rules act in production'),
   }),
   ...productionNamesFlag(GUARD),
   ...group(GUARD, {
     maxPercent: percent(
-      'maximum share of its matching calls that a rule may sample, such as 20%',
+      'maximum percentage of matching calls that a rule may sample, such as 20%',
       PERCENT,
     ),
-    maxDuration: duration(
-      'maximum active time of a rule, from its appliedAt or its first appearance',
-      { min: 1, max: MAX_DURATION_MS },
-    ),
+    maxDuration: duration('maximum active time of a rule, from appliedAt or its first load', {
+      min: 1,
+      max: MAX_DURATION_MS,
+    }),
     allowFaults: many(
       'faults',
       'faults that rules may use, such as delay,abort; rules with other faults never act',
@@ -104,26 +104,26 @@ export const RULES_FLAGS = {
   ...group('Rules:', {
     rules: one(
       'path',
-      'rules file to watch, or a directory of them; without it there are no rules',
+      'rules file or directory to watch (default: no rules)',
       pathTo('name a rules file, or a directory of them'),
     ),
     rulesPoll: duration(
-      'interval at which rules are read where file changes are not notified',
+      'interval for polling the rules, in addition to file system events',
       { min: 100, max: 3_600_000 },
       '5s',
     ),
     podLabelsFile: one(
       'path',
-      'file with the labels of this pod from the downward API of Kubernetes, for rules with match.podLabels',
+      "file with this pod's labels from the Kubernetes downward API, for rules with match.podLabels",
       pathTo('name the file in which the downward API writes metadata.labels'),
     ),
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('maximum number of faults in progress, over all rules', COUNT),
+    maxActive: count('maximum concurrent faults over all rules', COUNT),
     guardErrorRate: one(
       'percent',
-      'share of real errors above which all rules are disarmed; off disables the guard',
+      'real error rate above which all rules are disarmed; off disables the guard',
       parseErrorRate,
       { default: '50%' },
     ),
@@ -131,17 +131,17 @@ export const RULES_FLAGS = {
     guardMinCalls: count('minimum number of calls in the window for disarming', COUNT, '10'),
     rollbackOn: many(
       'conditions',
-      'disarm all rules until squall resume when a condition stays true for its time: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
+      'disarm all rules until squall resume when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
       parseConditions,
     ),
     denyTemporaryFaults: one(
       'reason',
-      'reject temporary faults on the admin port with this reason, such as a budget of the cluster',
+      'reject temporary faults on the admin port with this reason, such as a cluster budget',
       asText,
     ),
-    headerFaults: toggle('let callers request faults by headers such as x-squall-delay: 2s'),
+    headerFaults: toggle('let clients request faults by headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
-      'maximum share of calls with these headers that is sampled',
+      'maximum percentage of calls with these headers to sample',
       PERCENT,
       '100%',
     ),
@@ -302,7 +302,7 @@ function parsePaths(lists: readonly FlagInput[]): readonly string[] | undefined 
     throw invalidValue(
       { text, source },
       'is not a path',
-      `begin with a slash, leave out the query, and use at most ${most} characters`,
+      `begin with a slash, omit the query, and use at most ${most} characters`,
     )
   })
 }

@@ -29,8 +29,8 @@ const TIME = { min: 1, max: 24 * 3_600_000 }
 
 const OWN_FLAGS = {
   ...group('Behaviour:', {
-    readyWithoutUpstream: toggle('report readiness even while the upstream is unreachable'),
-    strict: toggle('respond with 500 where Squall itself fails, and exit on an uncaught error'),
+    readyWithoutUpstream: toggle('report ready even while the upstream is unreachable'),
+    strict: toggle('respond with 500 if Squall itself fails, and exit on an uncaught error'),
     trustMarkers: toggle(
       'trust the markers of another Squall in front of the upstream: its injected errors do not count as real; use only if the upstream cannot set markers itself',
     ),
@@ -42,41 +42,37 @@ const OWN_FLAGS = {
     ),
     upstreamReuse: one(
       'when',
-      'always reuses connections to the upstream; never opens a connection for each request, so that a stray response cannot reach another request',
+      'always reuses upstream connections; never opens one for each request, so that a stray response cannot reach another request',
       (given) => oneOf(['always', 'never'])(given) === 'always',
       { default: 'always' },
     ),
   }),
-  ...group('Bounds:', {
-    maxHeaderSize: size(
-      'size limit of the header block of a request or a response',
-      { min: KIB, max: MIB },
-      '64KiB',
-    ),
+  ...group('Limits:', {
+    maxHeaderSize: size('size limit of a header block', { min: KIB, max: MIB }, '64KiB'),
     maxBody: size(
       'size limit of a request body that is parsed; larger bodies pass unread',
       { min: KIB, max: 256 * MIB },
       '4MiB',
     ),
     maxMemory: size(
-      'memory limit of all messages in flight (default: 40 % of the heap, at most 20 % of the memory of the container)',
+      "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
     maxConnections: count('limit of client connections', COUNT, '10000'),
     maxUpstreamConnections: count('limit of upstream connections', COUNT, '10000'),
-    maxInFlight: count('limit of calls that are tracked until their response', COUNT, '20000'),
-    maxSessions: count('limit of sessions that are tracked', COUNT, '10000'),
+    maxInFlight: count('limit of tracked in-flight calls', COUNT, '20000'),
+    maxSessions: count('limit of tracked sessions', COUNT, '10000'),
   }),
-  ...group('Times:', {
-    headerTimeout: duration('time limit for the headers of a request', TIME, '60s'),
-    bodyTimeout: duration('time limit without progress of a request body', TIME, '5m'),
+  ...group('Timeouts:', {
+    headerTimeout: duration('timeout for request headers', TIME, '60s'),
+    bodyTimeout: duration('timeout for a request body without progress', TIME, '5m'),
     holdTimeout: duration(
-      'time limit for a buffered body: of a request that is parsed, of a response that a fault changes; bodies at 1 KiB/s or more may take longer',
+      'timeout for a buffered body: a parsed request, or a response that a fault changes; bodies at 1 KiB/s or more may take longer',
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('time limit for tracking a call without a response', TIME, '10m'),
-    connectTimeout: duration('time limit for connecting to the upstream', TIME, '5s'),
+    inFlightTtl: duration('time for which a call without a response is tracked', TIME, '10m'),
+    connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
       'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
       TIME,
@@ -84,7 +80,7 @@ const OWN_FLAGS = {
     ),
     clientKeepalive: duration('time after which an idle client connection is closed', TIME, '10m'),
     drainTimeout: duration(
-      'time for exchanges in flight to end after SIGTERM; 0s for none',
+      'time for in-flight exchanges to end after SIGTERM; 0s for none',
       { ...TIME, min: 0 },
       '30s',
     ),
@@ -92,28 +88,25 @@ const OWN_FLAGS = {
   ...group('Metrics:', {
     metricsDetail: one(
       'how much',
-      'series of /metrics: basic has latencies of all tools together, with fewer buckets; full has those of each tool, and errors as a metric of their own',
+      'series of /metrics: basic has latencies of all tools together, with fewer buckets; full has latencies by tool, and an error metric',
       oneOf(METRICS_DETAILS),
       { default: 'basic' },
     ),
   }),
   ...LOG_FLAGS,
   ...group('Logs:', {
-    logIds: one(
-      'how',
-      'ids of calls in logs and the admin API: full, hash or off',
-      oneOf(LOG_IDS),
-      { default: 'full' },
-    ),
+    logIds: one('how', 'call ids in logs and the admin API: full, hash or off', oneOf(LOG_IDS), {
+      default: 'full',
+    }),
     errorMessages: one(
       'which',
-      'messages of errors in the admin API, which may be personal data: redacted (without secrets) or off',
+      'error messages in the admin API, which may be personal data: redacted (without secrets) or off',
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
     ),
     callLog: one(
       'file',
-      'file for one JSON line per ended call, or - for standard output; reopened after it was moved, and on SIGHUP',
+      'file for a JSON line per ended call, or - for standard output; reopened after a move, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(

@@ -43,13 +43,13 @@ export const TARGET_FLAGS = {
     ),
     admin: one(
       'address',
-      'address of health, readiness, metrics and the rules API; off disables it',
+      'address of the admin port for health, readiness, metrics and the admin API; off disables it',
       parseAdmin,
       { default: '127.0.0.1:15390' },
     ),
     adminTokenFile: one(
       'path',
-      'file with the token that is required for changes by the admin port (or SQUALL_ADMIN_TOKEN itself); without a token it is read-only',
+      'file with the token that changes through the admin port require (or SQUALL_ADMIN_TOKEN itself); without a token, the port is read-only',
       asText,
     ),
   }),
@@ -57,29 +57,29 @@ export const TARGET_FLAGS = {
   ...group(ADDRESSES, {
     compatApi: one(
       'name',
-      'additional API on the admin port: chaos-monkey is that of mcp-chaos-monkey, /chaos/inject and others',
+      'additional API on the admin port: chaos-monkey is the API of mcp-chaos-monkey (/chaos/inject and others)',
       oneOf(['chaos-monkey']),
     ),
     compatTarget: many(
       'target=tool',
-      'tool that a target of --compat-api means, by name or glob; repeatable (default: a target names its tool)',
+      'tool for a target of --compat-api, by name or glob; repeatable (default: the target is the tool name)',
       pairsOf,
     ),
   }),
   ...group(ADDRESSES, {
     upstreamHost: one(
       'host',
-      'host that replaces the host of every --upstream, such as the address of the pod',
+      'host that replaces the host of every --upstream, such as the pod IP',
       parseUpstreamHost,
     ),
     publicUrl: one(
       'url',
-      'URL by which clients reach every --listen: replaces the address of the upstream in WWW-Authenticate and in OAuth protected resource metadata; without it both pass unchanged',
+      "public URL of every --listen, which replaces the upstream's in WWW-Authenticate and OAuth protected resource metadata (default: unchanged)",
       parsePublicUrl,
     ),
     appProbes: one(
       'json',
-      'probes and hooks of the upstream that the admin port performs without faults: "container/readyz" → handler, as JSON',
+      'upstream probes and hooks that the admin port performs without faults, as JSON: "container/readyz" → handler',
       asGiven<FlagInput>,
     ),
     control: one(

@@ -21,10 +21,10 @@ export const TLS_FLAGS = group('TLS:', {
   upstreamKey: file('private key of that certificate, as PEM'),
   upstreamServername: one(
     'name',
-    'name in the certificate of the upstream, if it differs from the host of --upstream',
+    'name in the upstream certificate, if it differs from the host of --upstream',
     asGiven<FlagInput>,
   ),
-  upstreamInsecure: toggle('accept any certificate of the upstream'),
+  upstreamInsecure: toggle('accept any upstream certificate'),
 })
 
 type TlsValues = Values<typeof TLS_FLAGS>

@@ -15,19 +15,19 @@ const MIB = 1024 * 1024
 export const TAPE_FLAGS = group('Tape:', {
   tape: one(
     'file',
-    'file in which all messages are recorded, with arguments and results in clear text, for squall tape',
+    'file to record all messages in, with arguments and results in clear text, for squall tape',
     pathTo('name a file'),
   ),
   tapeForce: toggle('replace an existing tape'),
   tapeSize: size(
-    'size of the tape at which the recording ends',
+    'tape size at which recording stops',
     { min: MIB, max: 1024 * 1024 * MIB },
     '256MiB',
   ),
   tapeKeepSecrets: toggle('also record values that look like secrets'),
   tapeRedact: many(
     'pointer',
-    'JSON Pointer to a further value that is not recorded, such as /params/arguments/card; * is any key or index; repeatable',
+    'JSON Pointer to a value to redact, such as /params/arguments/card; * is any key or index; repeatable',
     pointersOf,
   ),
 })

@@ -12,9 +12,9 @@ const RETRIES = 3
 const MAX_META = 256
 const kindOf = oneOf(KEY_KINDS)
 
-export const TASK_FLAGS = group('Tasks of agents:', {
+export const TASK_FLAGS = group('Agent tasks:', {
   tasks: toggle(
-    'group calls into tasks, and report the behaviour of agents after faults and errors; --tasks=false disables it',
+    'group calls into tasks, and report what agents do after faults and errors; --tasks=false disables it',
     { default: 'true' },
   ),
   taskBy: many(
@@ -23,7 +23,7 @@ export const TASK_FLAGS = group('Tasks of agents:', {
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
-  taskMeta: one('key', 'key of _meta with the key of a task', metaOf),
+  taskMeta: one('key', 'key of _meta with the task key', metaOf),
   taskWindow: duration(
     'time for an agent to react, and time without a call after which a task ends (default: 30s)',
     { min: 100, max: 3_600_000 },

@@ -3,11 +3,11 @@ import { one, toggle } from '../base/flags/kinds.ts'
 import { invalidOption, invalidValue } from '../base/flags/usage-error.ts'
 import type { Exported } from '../telemetry/spans.ts'
 
-export const TRACING_FLAGS = group('Traces:', {
+export const TRACING_FLAGS = group('Tracing:', {
   traceInjected: toggle(
     'also export the span of each call with a fault whose parent is not sampled',
   ),
-  traceSessionIds: toggle('export the ids of sessions in spans unhashed'),
+  traceSessionIds: toggle('export session ids in spans unhashed'),
   traceUrl: one(
     'url',
     'page of a trace in your tracing tool, for links: https://…/trace/{trace}, where {trace} is the trace id',

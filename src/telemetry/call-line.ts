@@ -47,7 +47,7 @@ export interface CallLine {
   readonly id?: string | number | undefined
   /** Name and version that the client states. */
   readonly client?: string | undefined
-  /** The start of a hash of the session. */
+  /** Prefix of a session hash. */
   readonly session?: string | undefined
   /** The task, where calls are grouped: its key as ids are shown, or the start of a hash. */
   readonly task?: string | undefined

@@ -59,26 +59,26 @@ const TABLE = {
   ),
   squall_errors_total: counter(
     ['tool', 'kind', 'origin'],
-    'MCP calls that failed: every outcome but ok and cancelled, by origin. A part of squall_calls_total; only with --metrics-detail full.',
+    'Failed MCP calls, with outcomes other than ok and cancelled, by origin. A subset of squall_calls_total, only with --metrics-detail full.',
   ),
   squall_calls_changed_total: counter(
     ['tool'],
-    'MCP calls that ended ok although a fault changed their request or response; delays do not count. A part of squall_calls_total.',
+    'MCP calls that ended ok although a fault changed their request or response, without delays. A subset of squall_calls_total.',
   ),
   squall_call_duration_seconds: histogram(
     ['tool', 'origin'],
     CALL_SECONDS,
-    'Duration of a call for the client, from the last byte of the request to the last byte of the response.',
+    'Call latency for the client, from the last request byte to the last response byte.',
   ),
   squall_upstream_duration_seconds: histogram(
     ['tool'],
     CALL_SECONDS,
-    'Time that the upstream took to respond to a call, independent of the response that the client received.',
+    'Upstream latency of a call, independent of the response that the client received.',
   ),
   squall_result_bytes: histogram(
     ['tool'],
     RESULT_BYTES,
-    'Size of tool results that clients receive, with the message: the JSON body, the event, or the message of a batch.',
+    'Size of tool results that clients receive, including the message: the JSON body, the event, or the message in a batch.',
   ),
   squall_overhead_seconds: histogram(
     [],
@@ -99,7 +99,7 @@ const TABLE = {
   ),
   squall_rejected_total: counter(
     ['reason'],
-    'Requests that Squall rejected or responded to itself; upstream_misconfigured counts detections of an upstream that speaks TLS or listens on loopback only.',
+    'Requests that Squall rejected or responded to itself; upstream_misconfigured counts detections of an upstream that uses TLS or listens only on loopback.',
   ),
   squall_admin_rejected_total: counter(
     ['reason'],
@@ -119,16 +119,16 @@ const TABLE = {
   ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
-    'Injected faults, counted once per fault, rule and call, even if a fault acts on the call several times. The log has one line for each, and for each later request of a session that a fault ended.',
+    'Injected faults, counted once per fault, rule and call. The log has a line for each, and for each later request in a session that a fault ended.',
   ),
   squall_injected_delay_seconds: histogram(
     ['rule'],
     CALL_SECONDS,
-    'Intended delays of faults, observed separately: a delay before each event of a stream counts for each event.',
+    'Intended fault delays. A delay of each stream event is observed for each event.',
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Client messages that contain the canary of a result that the fault poison changed: an agent obeyed it.',
+    'Client messages with the canary of a poisoned result, so an agent obeyed it.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],
@@ -138,14 +138,14 @@ const TABLE = {
     ['result'],
     'Agent tasks that ended: failed if their last call failed, else recovered after a fault or an error, else ok.',
   ),
-  squall_tasks_open: gauge([], 'Agent tasks that have not ended.'),
+  squall_tasks_open: gauge([], 'Open agent tasks.'),
   squall_task_calls_total: counter(
     ['by'],
-    'Calls of tasks, with retries and without handshakes, by the key that named the task.',
+    'Task calls, including retries but not handshakes, by task key.',
   ),
   squall_task_retries_total: counter(
     [],
-    'Calls of tasks that repeated a failed call with the same arguments.',
+    'Task calls that retried a failed call with the same arguments.',
   ),
   squall_task_wasted_calls_total: counter(
     [],
@@ -153,15 +153,15 @@ const TABLE = {
   ),
   squall_task_duplicate_executions_total: counter(
     ['tool', 'idempotent'],
-    'Calls that the upstream executed twice, because the client got no response to the first one.',
+    'Calls that the upstream executed twice, because the client got no response to the first.',
   ),
   squall_falsified_total: counter(
     ['rule', 'tool', 'verdict'],
-    'Results into which the fault falsify put false values, by what the agent did: used, used_blocked, used_after_verification, verified, not_seen when the task ended without either, or untracked where nothing can be recognized.',
+    'Falsified results, by what the agent did: used, used_blocked, used_after_verification, verified, not_seen if the task ended without either, or untracked if the value cannot be recognized.',
   ),
   squall_falsified_used_total: counter(
     ['tool', 'hint'],
-    'Calls whose arguments held a false value, blocked or not, by what the tool declares: read_only, additive, destructive or unknown.',
+    'Calls with a false value in their arguments, blocked or not, by tool annotation: read_only, additive, destructive or unknown.',
   ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
@@ -177,10 +177,7 @@ const TABLE = {
     CONNECT_SECONDS,
     'Time to connect to a dependency.',
   ),
-  squall_rule_matches_total: counter(
-    ['rule'],
-    'Calls and exchanges that a rule matched, whatever the result.',
-  ),
+  squall_rule_matches_total: counter(['rule'], 'Calls and exchanges that a rule matched.'),
   squall_rule_sampled_total: counter(
     ['rule'],
     'Calls and exchanges that a rule matched and sampled; squall_rule_evaluations_total shows the share that was injected.',
@@ -193,21 +190,18 @@ const TABLE = {
     ['rule'],
     'Evaluations of a rule for a value above 32768 characters, which regex and glob do not match.',
   ),
-  squall_active_faults: gauge(
-    ['rule'],
-    'Calls on which faults of a rule act now; each active rule has this series.',
-  ),
+  squall_active_faults: gauge(['rule'], 'Calls with a concurrent fault, by active rule.'),
   squall_armed: gauge(
     [],
     '1 while the rules are armed, 0 while they are disarmed; squall_disarmed_reason has the reason.',
   ),
   squall_disarmed_reason: gauge(
     ['reason'],
-    '1 for each reason that disarms the rules now, 0 for the other possible reasons.',
+    '1 for each reason why the rules are disarmed now, 0 for other reasons.',
   ),
   squall_guard_trips_total: counter(
     ['reason'],
-    'Number of times that the guard disarmed all rules: error_rate by --guard-error-rate, others by conditions of --rollback-on.',
+    'Number of times that all rules were disarmed: error_rate by --guard-error-rate, others by --rollback-on.',
   ),
   squall_rules_reloads_total: counter(
     ['result'],
@@ -223,11 +217,11 @@ const TABLE = {
   ),
   squall_rules_info: gauge(
     ['digest', 'generation', 'seed'],
-    'Always 1; the labels name the active version of the rules and the seed of the sampling.',
+    'Always 1; the labels have the active rules version and the sampling seed.',
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules with for, ramp, stages or --max-duration but without appliedAt: their times count from when this sidecar first saw them.',
+    'Active rules with for, ramp, stages or --max-duration but without appliedAt, whose times count from their first load by this sidecar.',
   ),
   squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
   squall_connections: gauge(['kind'], 'Open connections.'),
@@ -235,28 +229,25 @@ const TABLE = {
     ['kind'],
     'Open event streams: request for the response to a request, push for a stream of server-initiated messages.',
   ),
-  squall_memory_held_bytes: gauge([], 'Memory of messages in flight, as counted by Squall.'),
+  squall_memory_held_bytes: gauge([], 'Memory of in-flight messages, as counted by Squall.'),
   squall_memory_kept_bytes: gauge(
     [],
-    'Memory that faults such as replay keep for later calls, released first when messages in flight need memory.',
+    'Memory that faults such as replay use for stored responses, released first when in-flight messages need memory.',
   ),
-  squall_memory_limit_bytes: gauge([], 'Memory limit of messages in flight: --max-memory.'),
+  squall_memory_limit_bytes: gauge([], 'Memory limit of in-flight messages: --max-memory.'),
   squall_memory_pressure_total: counter(
     ['reason'],
-    'Measures against the memory limit of messages in flight: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
+    'Measures against the memory limit of in-flight messages: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
   ),
   squall_sessions: gauge([], 'MCP sessions in the session table.'),
-  squall_in_flight_requests: gauge([], 'Calls that have not ended yet.'),
-  squall_table_evictions_total: counter(['table'], 'Entries dropped from a full table.'),
+  squall_in_flight_requests: gauge([], 'In-flight calls.'),
+  squall_table_evictions_total: counter(['table'], 'Entries evicted from a full table.'),
   squall_tool_names_dropped_total: counter(
     [],
     'Calls whose tool is counted as "other" because of the limit of tool names.',
   ),
-  squall_clock_seconds: gauge(
-    [],
-    'Time by the clock of the sidecar, which the times of rules use.',
-  ),
-  squall_build_info: gauge(['version', 'node'], 'Always 1; the labels hold the versions.'),
+  squall_clock_seconds: gauge([], "The sidecar's clock, by which rules start and end."),
+  squall_build_info: gauge(['version', 'node'], 'Always 1; the labels have the versions.'),
 }
 
 /** The name of a metric in the table. */

@@ -17,7 +17,7 @@ export interface TapeHeader {
   readonly recordedAt: string
   readonly note: string
   readonly secrets: 'redacted' | 'kept'
-  /** JSON Pointers to further values that are replaced; `*` is any key or index. */
+  /** JSON Pointers to additional redacted values; `*` is any key or index. */
   readonly redact?: readonly string[]
 }
 

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 let rows: readonly (readonly string[])[]
 
 beforeAll(async () => {
-  const page = await readFile(`${ROOT}docs/concepts/telemetry.md`, 'utf8')
+  const page = await readFile(`${ROOT}docs/concepts/outcomes.md`, 'utf8')
   const [, part = ''] = page.split('### The same words everywhere\n')
   rows = part
     .split('\n## ')[0]!

@@ -31,7 +31,7 @@ const COLUMNS = [
   ['next', 'report about the next call, which gets no fault'],
   [
     'real',
-    '`same`: the same clients called a server that fails in this way by itself, and reported the same',
+    '`same`: the same clients reported the same for a server that fails in this way by itself',
   ],
 ]
 
@@ -46,9 +46,9 @@ const REPORTS = [
 
 const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -->
 
-# What real clients report
+# Client matrix
 
-Look up what a client reports for a fault, measured with real clients and servers of the SDKs. Timeouts of clients were shortened.
+Look up what a client reports for a fault, measured with real SDK clients and servers, with shortened client timeouts. Faults: FAULT_INDEX.
 
 ${alignedTable(COLUMNS)}
 
@@ -74,7 +74,8 @@ export function matrixPage(variants: readonly Variant[]): string {
 ${alignedTable([head, ...lines])}
 ${markers.length === 0 ? '' : `\n${markers.join('\n')}\n`}`
   })
-  return `${INTRO}\n${sections.join('\n')}${messageSection()}`
+  const index = faults.map((fault) => `[${fault}](#${fault.toLowerCase()})`).join(', ')
+  return `${INTRO.replace('FAULT_INDEX', index)}\n${sections.join('\n')}${messageSection()}`
 }
 
 /** Writes the table of messages that are no calls. */
@@ -87,7 +88,7 @@ function messageSection(): string {
   return `
 ## Messages other than calls
 
-Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [On which messages a fault acts](reach.md) has every fault.
+Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [Reach](reach.md) has every fault.
 
 ${alignedTable([['fault', 'rule', 'the client reports'], ...lines])}
 `

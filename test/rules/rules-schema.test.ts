@@ -84,7 +84,7 @@ describe("the rules' schema", () => {
 describe('the reference pages', () => {
   const directory = new URL('../../docs/reference/', import.meta.url)
   const faults = readdirSync(new URL('faults/', directory)).map((name) => `faults/${name}`)
-  const texts = ['rules.md', ...faults].map((name) =>
+  const texts = ['rules.md', 'matchers.md', ...faults].map((name) =>
     readFileSync(new URL(name, directory), 'utf8'),
   )
   const page = texts.join('\n').replace(/ +\|/g, ' |')
@@ -124,7 +124,7 @@ describe('the reference pages', () => {
   })
 
   it('says what must be given and what is usual', () => {
-    expect(page).toContain('| `name` | text | required |')
+    expect(page).toContain('| `name` | string | required |')
     expect(page).toContain('| `max` | duration | `"1h"` |')
     expect(page).toContain('\n# abort\n')
   })

@@ -24,7 +24,7 @@ const destinationsSchema = list(
     open: count('Connections that are open.'),
     ok: count('Connections that ended without an error.'),
     real: count('Connections that failed without a fault.'),
-    injected: count('Connections that a fault ended, or held until their end.'),
+    injected: count('Connections that a fault ended, or held until they ended.'),
     sent: count('Bytes to the dependency.'),
     received: count('Bytes from the dependency.'),
   }),
@@ -48,7 +48,7 @@ const reason = Type.Object({
 
 const arming = {
   armed: flag('Whether faults may be injected.'),
-  reasons: list(reason, 10, 'Every reason why rules are disarmed.'),
+  reasons: list(reason, 10, 'All reasons why rules are disarmed.'),
 }
 
 const problem = Type.Object({
@@ -87,47 +87,47 @@ const process = {
   ),
   startedAt: time('When the process started.'),
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since `startedAt`.' }),
-  canChange: flag('Whether an admin token is set, which changes require.'),
+  canChange: flag('Whether an admin token is set, so that changes are possible.'),
   ...arming,
   dryRun: flag('Whether `--dry-run` is set: rules match and count, but do not inject.'),
-  activeFaults: count('The number of faults in progress.'),
+  activeFaults: count('The number of concurrent faults.'),
   maxActiveFaults: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
-    description: 'Maximum of faults in progress; `null` without a limit.',
+    description: 'Limit of concurrent faults; `null` without a limit.',
   }),
   rules: Type.Object(
     {
       count: count('The number of rules.'),
-      generation: count('The number of versions of the rules that became active.'),
+      generation: count('The number of rules versions that have become active.'),
       digest: nullableText(DIGEST, 'SHA-256 of the active version.'),
-      seed: maybe(count('The seed of the sampling, written or random.')),
+      seed: maybe(count('The sampling seed, configured or random.')),
       since: time('When the version became active.'),
-      temporary: maybe(count('The number of temporary faults, which `count` leaves out.')),
+      temporary: maybe(count('The number of temporary faults, which `count` excludes.')),
     },
     { description: 'The active version of the rules. A rejected version does not replace it.' },
   ),
   foreignMarkers: maybe(
     word(
       ['ignored', 'trusted'],
-      'Set when responses of the upstream had markers of another Squall: `ignored` counts those errors as real, `trusted` as injected elsewhere (`--trust-markers`).',
+      "Set if upstream responses have another Squall's markers. `ignored`: those errors count as real. `trusted`: as injected elsewhere (`--trust-markers`).",
     ),
   ),
   unanchored: list(
     text(NAME, ''),
     20,
-    'Rules whose times count from the moment at which this process read them first, because the file has no `appliedAt`.',
+    'Rules without `appliedAt`, whose times count from their first load by this process.',
   ),
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),
     type: ['object', 'null'],
-    description: 'The newest version that was found; `null` before the first.',
+    description: 'The version loaded last; `null` before the first.',
   }),
 }
 
 const readiness = Type.Object({
   ready: flag('Whether traffic should be sent here.'),
   reason: text(NAME, 'The reason for this readiness.'),
-  listening: maybe(flag('Whether traffic is accepted, whether or not the upstream is reachable.')),
+  listening: maybe(flag('Whether traffic is accepted, regardless of the upstream.')),
 })
 
 const rule = Type.Object({
@@ -136,27 +136,27 @@ const rule = Type.Object({
   text: maybe(
     text(
       NAME,
-      'The rule as written, without its name, on one line and without secrets; cut after 400 characters. `/api/events` leaves it out.',
+      'The rule as written, on one line, without name and secrets, truncated to 400 characters. `/api/events` omits it.',
     ),
   ),
   about: word(['http', 'calls', 'connections'], 'What the rule matches.'),
   temporary: maybe(flag('The rule was added by `/api/faults` and is not in the rules file.')),
-  builtIn: maybe(flag('The rule represents faults that callers request by headers.')),
-  dryRun: maybe(flag('The rule matches and counts, but does not inject.')),
-  since: time('The start of the times and counts of the rule.'),
+  builtIn: maybe(flag('The rule represents faults that clients request by headers.')),
+  dryRun: maybe(flag('The rule matches and counts, but does not inject faults.')),
+  since: time("The start of the rule's times and counts."),
   appliedAt: time('The `appliedAt` of the rule.'),
-  from: time('When the rule begins to act.'),
+  from: time('When the rule starts to act.'),
   until: time('When the rule stops acting.'),
   phase: word(
     ['on', 'not_yet', 'expired', 'other_pod', 'disabled'],
-    'Whether the rule is active; `other_pod` when it is for other replicas, `disabled` when the file disables it.',
+    'Whether the rule is active. `other_pod`: for other replicas only. `disabled`: disabled by the file.',
   ),
   percent: Type.Unsafe<number | null>({
     type: ['number', 'null'],
     description: 'Current share of calls, which `ramp` and `stages` change; `null` for `builtIn`.',
   }),
   sampled: count('Calls that were sampled.'),
-  active: count('Faults of the rule in progress.'),
+  active: count('Concurrent faults of the rule.'),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
     type: 'object',
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },
@@ -173,7 +173,7 @@ const rules = Type.Object({
   rules: list(
     rule,
     2_010,
-    'The active rules: `builtIn` ones, `temporary` ones, then those of the file in order.',
+    'The active rules: `builtIn`, then `temporary`, then those in the file, in order.',
   ),
 })
 
@@ -183,7 +183,7 @@ const temporary = Type.Object({
 })
 const removal = Type.Object({
   name: maybe(text(NAME, 'The name of the fault to remove.')),
-  all: maybe(flag('`true` without a name removes every temporary fault.')),
+  all: maybe(flag('`true` without a name removes all temporary faults.')),
 })
 
 const fault = Type.Object({
@@ -199,8 +199,8 @@ const fault = Type.Object({
       description: 'The JSON-RPC id of the call.',
     }),
   ),
-  session: maybe(text(40, 'The start of a hash of the session.')),
-  effect: maybe(text(NAME, 'Details of the effect, where the name of the fault is not enough.')),
+  session: maybe(text(40, 'Prefix of a session hash.')),
+  effect: maybe(text(NAME, 'Details of the effect, if the fault name is not enough.')),
   delayMs: maybe(Type.Number({ description: 'The delay, in milliseconds.' })),
 })
 
@@ -243,7 +243,7 @@ const latency = {
 }
 
 const tool = Type.Object({
-  tool: text(130, 'The tool, as in metrics; empty for all other methods.'),
+  tool: text(130, 'The tool, as in metrics; empty for other methods.'),
   calls: byOrigin('Calls since the start.'),
   errors: byOrigin('Errors since the start.'),
   client: maybe(latency.client),
@@ -256,15 +256,15 @@ const event = Type.Object({
   rules: Type.Unsafe<Static<typeof rules>>({ ...rules, description: 'As in `/api/rules`.' }),
   tools: list(tool, 250, 'The tools that were called.'),
   latency: maybe(
-    Type.Object(latency, { description: 'Latencies of the calls of the last ten seconds.' }),
+    Type.Object(latency, { description: 'Call latencies over the last ten seconds.' }),
   ),
   errors: maybe(
     Type.Object(errors, {
-      description: 'As `/api/errors`, with the last 30 kinds, one sample each.',
+      description: 'As `/api/errors`, limited to the last 30 kinds, with one sample each.',
     }),
   ),
   destinations: maybe(destinationsSchema),
-  tasks: maybe(count('Tasks of agents that have not ended; missing with `--tasks=false`.')),
+  tasks: maybe(count('Open agent tasks; absent with `--tasks=false`.')),
   faults: Type.Object(
     { whole: flag('True when the list has all stored faults, not only new ones.'), ...faults },
     { description: 'The faults since the previous event.' },

@@ -34,7 +34,7 @@ const who = {
     }),
   ),
   client: maybe(text(NAME, 'Name and version of the client.')),
-  session: maybe(text(40, 'The start of a hash of the session.')),
+  session: maybe(text(40, 'Prefix of a session hash.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
   traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
 }
@@ -153,7 +153,7 @@ export const tapQuery = Type.Object({
   method: maybe(pattern('Calls of this method')),
   outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeat it for more.')),
   origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
-  rule: maybe(pattern('Calls on which a fault of this rule took effect')),
+  rule: maybe(pattern('Calls with a fault of this rule')),
   session: maybe(pattern('Calls of this session: the start of its hash')),
   errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),

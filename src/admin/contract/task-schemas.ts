@@ -24,7 +24,7 @@ export const verdictSchema = Type.Object({
   method: text(NAME, 'The method of the call.'),
   tool: maybe(text(NAME, 'The tool of a `tools/call`.')),
   client: maybe(text(NAME, 'Name and version of the client.')),
-  session: maybe(text(40, 'The start of a hash of the session.')),
+  session: maybe(text(40, 'Prefix of a session hash.')),
   faults: list(
     text(40, ''),
     200,

@@ -17,10 +17,10 @@ export function completionCommand(commands: () => Promise<readonly Command[]>): 
       'completion fish > ~/.config/fish/completions/squall.fish',
     ],
     page: 'docs/reference/commands.md',
-    description: 'print a script that completes commands and options in bash, zsh or fish',
+    description: 'print a shell completion script for bash, zsh or fish',
     note: `
-Completes npx mcp-squall, too. In a clone, load the script in the shell: source <(npx mcp-squall completion bash),
-also with zsh, or npx mcp-squall completion fish | source`,
+Also completes npx mcp-squall. In a clone, load the script with source <(npx mcp-squall completion bash) or zsh,
+or with npx mcp-squall completion fish | source`,
     operands: { form: '[shell]', most: 1 },
     flags: {},
     fromEnvironment: false,

@@ -46,13 +46,9 @@ const FLAGS = {
       'JSON-RPC method (default: tools/call, or that of --prompt or --resource)',
       asText,
     ),
-    tool: one(
-      'name',
-      'name of the tool; with --direction server, that of the call to which the message belongs',
-      asText,
-    ),
-    prompt: one('name', 'name of the prompt', asText),
-    resource: one('uri', 'URI of the resource', asText),
+    tool: one('name', "tool name; with --direction server, the tool of the message's call", asText),
+    prompt: one('name', 'prompt name', asText),
+    resource: one('uri', 'resource URI', asText),
     args: one('json', 'arguments of the call, as a JSON object', parseArgs),
   }),
   ...group('The request, with a call or without:', {
@@ -76,7 +72,7 @@ const FLAGS = {
     ),
     outbound: one(
       'host:port',
-      'dependency that receives the call, by a route of --outbound; also explains rules for connections to it',
+      'dependency that receives the call, by an --outbound route; also explains connection rules',
       toDependency,
     ),
     session: one('id', 'session id', asText),
@@ -105,7 +101,7 @@ export const EXPLAIN = defineCommand({
   ],
   page: 'docs/guides/explain.md',
   description:
-    'show which rules of a file or directory match a call, whether they sample it, and what their faults would do',
+    'show which rules match a call, whether they sample it, and what their faults would do',
   operands: { form: '[path]', most: 1 },
   flags: FLAGS,
   fromEnvironment: false,

@@ -23,7 +23,7 @@ export const FAULT_ADD = defineCommand({
     'fault add --tool "search_*" --fault "hang: { at: headers }" --for 5m',
   ],
   page: PAGE,
-  description: 'inject a fault for a while, without a change of the rules file',
+  description: 'inject a temporary fault without changing the rules file',
   flags: { ...FAULT_FLAGS, ...SIDECAR_FLAGS },
   fromEnvironment: false,
   note: NOTE,

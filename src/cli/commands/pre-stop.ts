@@ -13,24 +13,24 @@ export const PRE_STOP = defineCommand({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod ends: it disarms at once, and serves until the upstream has ended',
+    'notify squall run that its pod terminates; it disarms at once, and serves until the upstream has ended',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {
         required: 'add it',
       }),
     }),
-    ...group('Times:', {
+    ...group('Timeouts:', {
       stopWait: duration(
-        'time limit for the upstream to end; keep it below the termination grace period of the pod; 0s for no wait',
+        "timeout for the upstream to end; keep it below the pod's termination grace period; 0s for no wait",
         { min: 0, max: 3_600_000 },
         '20s',
       ),
     }),
   },
   note: `
-For the preStop hook of the sidecar's container. It returns when the upstream has ended or the time has
-passed; only then does Kubernetes stop the sidecar.`,
+For the preStop hook of the sidecar container. It returns when the upstream has ended, or after the
+timeout; only then does Kubernetes stop the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
   start: preStopCommand,
 })

@@ -50,7 +50,7 @@ const FLAGS = {
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {
-    help: 'log lines of the server that violate the protocol, and end with exit code 1 after one',
+    help: 'log server lines that violate the protocol, and exit with code 1 after any',
   }),
   metricsDetail: RUN_FLAGS.metricsDetail,
   logLevel: RUN_FLAGS.logLevel,
@@ -58,7 +58,7 @@ const FLAGS = {
   logIds: RUN_FLAGS.logIds,
   errorMessages: RUN_FLAGS.errorMessages,
   callLog: changed(RUN_FLAGS.callLog, {
-    help: 'file for a line of JSON for each call that has ended',
+    help: 'file for a JSON line per ended call',
   }),
   callLogSize: RUN_FLAGS.callLogSize,
   logInjections: RUN_FLAGS.logInjections,
@@ -74,12 +74,12 @@ export const STDIO = defineCommand({
   ],
   page: 'docs/guides/stdio.md',
   description:
-    'run an MCP server that speaks stdio, and inject faults into its calls: a client starts this in place of the server',
+    'run a stdio MCP server and inject faults into its calls; a client starts this instead of the server',
   operands: { form: '[command...]', most: Infinity },
   flags: FLAGS,
   note: `
-Put the command of the server after --. Standard output carries MCP messages only;
-logs go to standard error, as those of the server do. The exit code is that of the server.`,
+Put the server command after --. Standard output carries only MCP messages; logs go to standard
+error, like the server's. The exit code is the server's.`,
   parse: (flags, { env, operands }) => stdioOptionsOf(flags, env, operands),
   start: stdio,
 })

@@ -15,12 +15,12 @@ export const WAIT_READY = defineCommand({
   description: 'wait until squall run accepts traffic',
   flags: {
     ...group('The sidecar:', {
-      admin: one('address', 'address of the admin port of squall run', adminToAsk, {
+      admin: one('address', 'admin port of squall run', adminToAsk, {
         default: '127.0.0.1:15390',
       }),
     }),
-    ...group('Times:', {
-      readyWait: duration('time limit for waiting', { min: 0, max: 3_600_000 }, '30s'),
+    ...group('Timeouts:', {
+      readyWait: duration('timeout', { min: 0, max: 3_600_000 }, '30s'),
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(
@@ -29,7 +29,7 @@ export const WAIT_READY = defineCommand({
     }),
   },
   note: `
-For the postStart hook of the sidecar's container, and for health checks of an image.`,
+For the postStart hook of the sidecar container, and for image health checks.`,
   parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
   start: waitReadyCommand,
 })

@@ -21,7 +21,7 @@ export const FAULT_FLAGS = {
     tool: many('name', 'tool, by name or glob; repeat it for more (default: every call)', texts),
     method: many('method', 'method, such as tools/list; repeat it for more', texts),
     header: many('name=value', 'header that the request must have; repeat it for more', pairs),
-    percent: percent('share of the matching calls', { min: 0, max: 100 }),
+    percent: percent('percentage of matching calls', { min: 0, max: 100 }),
     times: count('maximum number of calls that get the fault', { min: 1, max: 1_000_000_000 }),
   }),
   ...group('The fault:', {
@@ -41,7 +41,7 @@ export const FAULT_FLAGS = {
     ),
   }),
   ...group('Duration and name:', {
-    for: duration('time after which the fault ends by itself; required', {
+    for: duration('time after which the fault ends; required', {
       min: 1,
       max: MAX_DURATION_MS,
     }),

@@ -29,8 +29,8 @@ export const SIDECAR_FLAGS = group('Sidecars:', {
     'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
     asText,
   ),
-  timeout: duration('time limit for the response of a sidecar', { min: 1, max: 600_000 }, '5s'),
-  json: toggle('print the outcome as one JSON document'),
+  timeout: duration("timeout for a sidecar's response", { min: 1, max: 600_000 }, '5s'),
+  json: toggle('print one JSON document'),
 })
 
 /**

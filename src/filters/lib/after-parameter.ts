@@ -13,13 +13,13 @@ export const after = Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: 1_000_000,
-          description: 'Sends this many events of a stream first; comments do not count.',
+          description: 'Sends this many stream events first, not counting comments.',
         }),
       ),
     },
     {
       description:
-        'Sends part of the response first: a number of bytes or of events. Default for streams: everything before the event with the response.',
+        'Sends part of the response first, in bytes or events. Default for streams: everything before the response event.',
       examples: [{ events: 2 }, { bytes: '1KiB' }],
     },
   ),

@@ -5,14 +5,14 @@ import * as Type from 'typebox'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
-  fixed: Type.Optional(duration({ description: 'Always uses this duration.', examples: ['2s'] })),
+  fixed: Type.Optional(duration({ description: 'Delays by this duration.', examples: ['2s'] })),
   jitter: Type.Optional(
-    duration({ description: 'With `fixed`: varies it uniformly by up to this much.' }),
+    duration({ description: 'With `fixed`: varies the delay uniformly by up to this duration.' }),
   ),
   period: Type.Optional(
     duration({
       description:
-        'With `jitter`: varies the delay as a sine wave around `fixed` with this period and the amplitude `jitter`, in phase on all replicas.',
+        'With `jitter`: varies the delay as a sine wave of this period around `fixed`, with the amplitude `jitter`, in phase on all replicas.',
       examples: ['30s'],
     }),
   ),
@@ -37,7 +37,7 @@ export const distributionKeys = {
   exponential: Type.Optional(
     section(
       { mean: duration({ description: 'Mean of the distribution.' }) },
-      { description: 'Draws from an exponential distribution: mostly short, rarely long.' },
+      { description: 'Draws from an exponential distribution, mostly short and rarely long.' },
     ),
   ),
   pareto: Type.Optional(
@@ -47,10 +47,10 @@ export const distributionKeys = {
         shape: Type.Number({
           exclusiveMinimum: 0,
           maximum: 100,
-          description: 'Weight of the tail: smaller is heavier; at 1 or less, no finite mean.',
+          description: 'Sets the tail weight: smaller is heavier; up to 1, the mean is infinite.',
         }),
       },
-      { description: 'Draws from a Pareto distribution: most near the scale, a few very long.' },
+      { description: 'Draws from a Pareto distribution, mostly near `scale`, rarely very long.' },
     ),
   ),
   paretoNormal: Type.Optional(
@@ -61,7 +61,7 @@ export const distributionKeys = {
       },
       {
         description:
-          'Draws as `paretonormal` of netem: one quarter normal, three quarters Pareto with shape 3; never below zero.',
+          "Draws like netem's `paretonormal`, one quarter normal and three quarters Pareto with shape 3; never below zero.",
       },
     ),
   ),

@@ -14,7 +14,7 @@ export const NOT_APPLICABLE = {
   too_large: 'the response, or one of its events, is too large to buffer',
   too_slow: 'the response is too slow to buffer until it is complete',
   too_complex: 'the response has too many values or is nested too deeply',
-  memory: 'the memory limit for messages in flight is reached',
+  memory: 'the memory limit for in-flight messages is reached',
   unreadable: 'the encoding or the text of the request or response cannot be read',
   already_sent: 'the upstream already has the call, which can no longer be changed or repeated',
   call_not_sent:

@@ -53,7 +53,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     return percent === undefined ? undefined : percent / 100
   }),
   [INSTANT_FORMAT]: readable(
-    'a time with its offset, such as 2026-03-01T09:00:00Z or 2026-03-01T09:00:00+01:00',
+    'a timestamp with an offset, such as 2026-03-01T09:00:00Z or 2026-03-01T09:00:00+01:00',
     readInstant,
   ),
   [REGEX_FORMAT]: { wants: 'a regular expression', problem: regexProblem },
@@ -65,9 +65,9 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         : undefined,
   },
   [CIDR_FORMAT]: {
-    wants: 'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one address',
+    wants: 'a CIDR range such as 10.0.0.0/8 or fd00::/8, or an IP address',
     problem: (text) =>
-      parseCidr(text) === undefined ? 'not a range of addresses such as 10.0.0.0/8' : undefined,
+      parseCidr(text) === undefined ? 'not a CIDR range such as 10.0.0.0/8' : undefined,
   },
   [PROTOCOL_VERSION_FORMAT]: {
     wants: 'a protocol version or a range, such as 2025-06-18 or ">=2025-03-26 <2025-11-25"',

@@ -10,19 +10,19 @@ import * as Type from 'typebox'
 const outboundKeys = section(
   {
     host: Type.Optional(
-      texts('Matches the host of the destination, as in `--outbound` or `--captured`.', 'db'),
+      texts('Matches the destination host, as in `--outbound` or `--captured`.', 'db'),
     ),
     port: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 65_535,
-        description: 'Matches the port of the destination.',
+        description: 'Matches the destination port.',
         examples: [5432],
       }),
     ),
     sni: Type.Optional(
       texts(
-        'Matches the server name in the TLS handshake of a connection. Only with the fault `connection`.',
+        'Matches the SNI of a TLS connection. Only with the fault `connection`.',
         '*.example.com',
       ),
     ),
@@ -30,8 +30,7 @@ const outboundKeys = section(
       oneOrMore<string>(
         { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
         {
-          description:
-            'Matches destination addresses in this range. Only with the fault `connection`.',
+          description: 'Matches the destination IP address. Only with the fault `connection`.',
           examples: ['10.0.0.0/8'],
         },
       ),
@@ -40,7 +39,7 @@ const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches outgoing traffic of the pod to a dependency: TCP connections with the fault `connection`, else calls, together with keys such as `tool`.',
+      "Matches the pod's outgoing traffic. With the fault `connection`: TCP connections. With other faults: calls, together with keys such as `tool`.",
   },
 )
 
@@ -61,9 +60,7 @@ export type ValueMatch = string | number | boolean | null | ValueOperators
 const textOperators = {
   type: 'object',
   properties: {
-    regex: regex(
-      'Matches a regular expression anywhere in the value, unless it has `^` or `$`. Values above 32768 characters do not match.',
-    ),
+    regex: regex('Matches a regular expression anywhere in the value, up to 32,768 characters.'),
     not: { $ref: '#/definitions/text', description: 'Matches every other value.' },
   },
   additionalProperties: false,
@@ -72,19 +69,19 @@ const textOperators = {
 }
 
 const operators = {
-  prefix: Type.Optional(text('Matches values that begin with this text.')),
-  suffix: Type.Optional(text('Matches values that end with this text.')),
-  contains: Type.Optional(text('Matches values that contain this text.')),
+  prefix: Type.Optional(text('Matches values with this prefix.')),
+  suffix: Type.Optional(text('Matches values with this suffix.')),
+  contains: Type.Optional(text('Matches values with this substring.')),
   regex: Type.Optional(
-    regex('Finds this regular expression. Values above 32768 characters do not match.'),
+    regex('Matches this regular expression anywhere in the value, up to 32,768 characters.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: 'Matches any value that is present.' })),
-  absent: Type.Optional(Type.Boolean({ description: 'Matches when the value is missing.' })),
+  present: Type.Optional(Type.Boolean({ description: 'Matches any present value.' })),
+  absent: Type.Optional(Type.Boolean({ description: 'Matches a missing value.' })),
 }
 
 const headerOperators = section(
   {
-    exact: Type.Optional(text('Matches exactly this value.')),
+    exact: Type.Optional(text('Matches this exact value.')),
     ...operators,
     not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches other values.' })),
   },
@@ -94,11 +91,11 @@ const headerOperators = section(
 const valueOperators = section(
   {
     exact: Type.Optional(
-      Type.Unknown({ description: 'Matches this JSON value, also a list or an object.' }),
+      Type.Unknown({ description: 'Matches this JSON value, including lists and objects.' }),
     ),
     ...operators,
-    gt: Type.Optional(Type.Number({ description: 'Matches numbers above this one.' })),
-    lt: Type.Optional(Type.Number({ description: 'Matches numbers below this one.' })),
+    gt: Type.Optional(Type.Number({ description: 'Matches greater numbers.' })),
+    lt: Type.Optional(Type.Number({ description: 'Matches smaller numbers.' })),
     not: Type.Optional(ref<ValueMatch>('value', { description: 'Matches other values.' })),
   },
   { minProperties: 1 },
@@ -107,7 +104,7 @@ const valueOperators = section(
 const record = { minProperties: 1, maxProperties: 50 }
 const httpKeys = section(
   {
-    method: Type.Optional(texts('Matches the HTTP method, in capitals.', 'POST')),
+    method: Type.Optional(texts('Matches the HTTP method, in upper case.', 'POST')),
     path: Type.Optional(
       texts(
         'Matches the path, without the query. Health probes and OAuth must be named explicitly.',
@@ -131,7 +128,7 @@ const httpKeys = section(
             maxItems: MAX_LIST,
           },
         ],
-        description: 'Matches the status of the response, or a class such as `5xx`.',
+        description: 'Matches the response status, or a class such as `5xx`.',
         examples: ['5xx'],
       }),
     ),
@@ -139,7 +136,7 @@ const httpKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches HTTP exchanges, not calls: the only way to fault traffic that is not MCP.',
+      'Matches HTTP exchanges instead of calls, and is the only way to fault traffic that is not MCP.',
   },
 )
 
@@ -147,20 +144,20 @@ const matchKeys = {
   direction: Type.Optional(
     oneOf(['client', 'server'], {
       description:
-        'Selects the sender of the message. `client`: requests, notifications and responses of the client. `server`: notifications and requests of the server, in event streams. Default: `client`.',
+        'Matches the sender of the message. `client`: requests, notifications and responses of the client (default). `server`: notifications and requests of the server, in event streams.',
       examples: ['server'],
     }),
   ),
   kind: Type.Optional(
     oneOf(['response'], {
       description:
-        'Matches responses of the client to server requests with this method, such as `ping`. Methods that only servers request, such as `elicitation/create`, do not need `kind`.',
+        'Matches client responses to server requests such as `ping`. Not needed for methods that only servers request, such as `elicitation/create`.',
       examples: ['response'],
     }),
   ),
   method: Type.Optional(
     texts(
-      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` and `server/discover`; client notifications match only names and globs that begin with `notifications/`.',
+      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` and `server/discover`; only patterns that begin with `notifications/` match client notifications.',
       'tools/call',
       '*',
       'notifications/cancelled',
@@ -168,17 +165,17 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      'Matches the name of the tool; for server messages and tasks, the tool of their call; with `http`, of any call in the exchange.',
+      'Matches the tool name. Server messages and tasks have the tool of their call. With `http`: matches the tool of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),
   ),
-  prompt: Type.Optional(texts('Matches the name of the prompt.')),
-  resource: Type.Optional(texts('Matches the URI of the resource.', 'file:///reports/*')),
+  prompt: Type.Optional(texts('Matches the prompt name.')),
+  resource: Type.Optional(texts('Matches the resource URI.', 'file:///reports/*')),
   headers: Type.Optional(
     Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
       ...record,
-      description: 'Matches headers of the request, by name.',
+      description: 'Matches request headers by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
@@ -186,18 +183,20 @@ const matchKeys = {
     Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
-        'Matches members of the W3C baggage of the call in `_meta.baggage`, or else in the header `baggage`, by key. Values are percent-decoded.',
+        'Matches W3C baggage by key, in `_meta.baggage` or else in the header `baggage`. Values are percent-decoded.',
       examples: [{ tenant: 'canary' }],
     }),
   ),
   args: Type.Optional(
     Type.Record(Type.String(), ref<ValueMatch>('value'), {
       ...record,
-      description: 'Matches arguments of the call, each by its JSON Pointer.',
+      description: 'Matches call arguments by JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
     }),
   ),
-  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches session ids.' })),
+  session: Type.Optional(
+    ref<HeaderMatch>('headerValue', { description: 'Matches the session id.' }),
+  ),
   client: Type.Optional(
     Type.Unsafe<
       string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }
@@ -207,23 +206,23 @@ const matchKeys = {
         { type: 'array', items: glob, minItems: 1, maxItems: MAX_LIST },
         section(
           {
-            name: Type.Optional(texts('Matches the name of the client.')),
-            version: Type.Optional(texts('Matches the version of the client.')),
+            name: Type.Optional(texts('Matches the client name.')),
+            version: Type.Optional(texts('Matches the client version.')),
           },
           { minProperties: 1 },
         ),
       ],
-      description: 'Matches the client as given in `initialize`: its name, or name and version.',
+      description: 'Matches the client name, or name and version, from `initialize`.',
     }),
   ),
   transport: Type.Optional(
-    oneOrMore<Transport>(oneOf(TRANSPORTS, {}), { description: 'Matches the transport of MCP.' }),
+    oneOrMore<Transport>(oneOf(TRANSPORTS, {}), { description: 'Matches the MCP transport.' }),
   ),
   protocolVersion: Type.Optional(
     oneOrMore<string>(
       { type: 'string', format: PROTOCOL_VERSION_FORMAT, maxLength: 100 },
       {
-        description: 'Matches the protocol version, or a range of versions.',
+        description: 'Matches the protocol version or a range.',
         examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
       },
     ),
@@ -232,7 +231,7 @@ const matchKeys = {
   outbound: Type.Optional(outboundKeys),
   workload: Type.Optional(
     texts(
-      "Matches the name of the pod's Deployment, StatefulSet, DaemonSet or Job. Never matches outside of pods into which Squall was injected.",
+      "Matches the name of the pod's Deployment, StatefulSet, DaemonSet or Job. Matches only in pods with an injected sidecar.",
       'shop-*',
     ),
   ),
@@ -240,7 +239,7 @@ const matchKeys = {
     Type.Record(Type.String(), text('Matches the value of the label.'), {
       ...record,
       description:
-        'Matches labels of the pod, each with its value. Changed labels apply at once. Never matches outside of pods into which Squall was injected.',
+        'Matches pod labels, by exact value. Changed labels apply at once. Matches only in pods with an injected sidecar.',
       examples: [{ app: 'shop' }],
     }),
   ),
@@ -264,9 +263,9 @@ const several = (description: string): TUnsafe<readonly Match[]> =>
 
 const match = section({
   ...matchKeys,
-  any: Type.Optional(several('Matches when at least one of these matches.')),
-  all: Type.Optional(several('Matches when all of these match.')),
-  not: Type.Optional(ref<Match>('match', { description: 'Matches when this does not match.' })),
+  any: Type.Optional(several('Matches if at least one of these matches.')),
+  all: Type.Optional(several('Matches if all of these match.')),
+  not: Type.Optional(ref<Match>('match', { description: 'Matches if this does not match.' })),
 })
 
 /**
@@ -296,6 +295,6 @@ export const matchDefinitions = {
 
 /** The place of the match in a rule. */
 export const matchRef: TUnsafe<Match> = ref<Match>('match', {
-  description: 'Selects the calls of the rule; all keys must match. Default: every `tools/call`.',
+  description: 'Selects calls, which must satisfy all keys. Default: every `tools/call`.',
   examples: [{ tool: 'search_*' }],
 })

@@ -74,7 +74,7 @@ const stickyBy = Type.Unsafe<
   ],
   default: 'ordinal',
   description:
-    'Samples calls with the same value of this key alike, on every replica: `session`, `args`, `trace` or `{header: name}`. `ordinal`: samples each call by its number, counted by each replica.',
+    'Samples calls with equal keys alike on all replicas. `session`, `args`, `trace` or `{header: name}`: selects the key. `ordinal`: samples each call by its number on its replica.',
 })
 
 const rule = section({
@@ -82,15 +82,13 @@ const rule = section({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     minLength: 1,
     maxLength: 63,
-    description: 'Names the rule in metrics, logs and markers; unique in the file.',
+    description: 'Names the rule in metrics, logs and markers. Must be unique in the file.',
     examples: ['slow-search'],
   }),
   match: Type.Optional(matchRef),
-  percent: Type.Optional(
-    percentage({ description: 'Samples this percentage of matching calls, from 0 to 100.' }),
-  ),
+  percent: Type.Optional(percentage({ description: 'Samples this percentage of matching calls.' })),
   probability: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1, description: 'Samples this share, from 0 to 1.' }),
+    Type.Number({ minimum: 0, maximum: 1, description: 'Samples this share of the calls.' }),
   ),
   first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
   after: Type.Optional(count(0, 'Acts only after n matching calls.')),
@@ -117,7 +115,7 @@ const rule = section({
       },
       {
         description:
-          'Acts only on calls of the first `tasks` of each `of` tasks. Calls with the same `stickyBy` key belong to one task.',
+          'Acts only on the first `tasks` tasks of every `of`. A task is all calls with the same `stickyBy` key.',
         examples: [{ tasks: 3, of: 20 }],
       },
     ),
@@ -133,12 +131,12 @@ const rule = section({
   for: Type.Optional(
     duration({
       description:
-        'Ends the rule this long after `appliedAt`, or after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart the time.',
+        'Ends the rule this long after `appliedAt`, or else after the sidecar first loaded the rule. Reloads do not restart the time of an unchanged rule.',
     }),
   ),
   repeat: Type.Optional(
     duration({
-      description: 'With `for`: repeats the active time with this period.',
+      description: 'With `for`: sets the period after which the rule is active again.',
       examples: ['5m'],
     }),
   ),
@@ -160,15 +158,15 @@ const rule = section({
     Type.Array(percentage({}), {
       minItems: 1,
       maxItems: 100,
-      description: 'Samples these shares one after the other; the last one stays.',
+      description: 'Samples these shares one after the other, and keeps the last.',
       examples: [['10%', '25%', '50%']],
     }),
   ),
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
-    percentage({ description: 'Acts only in this share of the replicas, always the same.' }),
+    percentage({ description: 'Acts only in a stable selection of this share of replicas.' }),
   ),
-  maxActive: Type.Optional(count(1, 'Limits the faults of the rule in progress at one moment.')),
+  maxActive: Type.Optional(count(1, "Limits the rule's concurrent faults.")),
   // A word of the file's language; nothing awaits this object.
   // oxlint-disable-next-line unicorn/no-thenable
   then: Type.Optional(
@@ -180,7 +178,7 @@ const rule = section({
   ),
   enabled: Type.Boolean({
     default: true,
-    description: '`false` disables the rule: it is validated and listed, and matches no call.',
+    description: 'If `false`, the rule is validated and listed, but never matches.',
   }),
   dryRun: Type.Boolean({
     default: false,
@@ -189,7 +187,7 @@ const rule = section({
   marker: Type.Boolean({
     default: true,
     description:
-      'Adds the rule and fault to each affected response, as a header or a comment. Logs and metrics always record the fault.',
+      'Names the rule and fault in each affected response, as a header or an SSE comment. Logs and metrics always record the fault.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
@@ -209,7 +207,7 @@ const file = section({
     type: 'integer',
     enum: [1],
     default: 1,
-    description: 'Version of this file format.',
+    description: 'Sets the file format version.',
   }),
   seed: Type.Optional(
     Type.Unsafe<number>({
@@ -217,22 +215,22 @@ const file = section({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        'Makes sampling reproducible: the same seed, replicas and calls give the same faults. Default: each sidecar generates a seed at start and reports it.',
+        'Makes sampling reproducible for the same replicas and calls. Default: each sidecar generates and reports a seed at start.',
     }),
   ),
-  enabled: Type.Boolean({ default: true, description: 'Disarms all rules when `false`.' }),
+  enabled: Type.Boolean({ default: true, description: 'If `false`, disables all rules.' }),
   maxActive: Type.Unsafe<number>({
     type: 'integer',
     minimum: 1,
     maximum: 1_000_000,
     default: 100,
     description:
-      'Limits the faults in progress at one moment, over all rules. Further calls pass unchanged and are counted.',
+      'Limits concurrent faults over all rules. Further calls pass unchanged and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({
       description:
-        'Sets the time from which `for`, `ramp`, `stages` and `--max-duration` count, in every pod. `squall apply` writes it.',
+        'Sets the start of `for`, `ramp`, `stages` and `--max-duration` in all pods. `squall apply` writes it.',
     }),
   ),
   until: Type.Optional(instant({ description: 'Ends all rules of the file at this time.' })),

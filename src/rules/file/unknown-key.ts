@@ -77,7 +77,7 @@ function elsewhere(schema: SchemaNode, path: Path): Elsewhere {
     if (fault !== undefined && !isFile) {
       const theirs = familiarHint(key, false)
       const list = `write faults in the list \`faults\`: \`- ${key}: …\``
-      return theirs === undefined ? list : `${list}; if you meant that of another tool: ${theirs}`
+      return theirs === undefined ? list : `${list}; in other tools' terms: ${theirs}`
     }
     if (isRule && has(schema, key)) return `\`${key}\` belongs to the file, beside \`rules\``
     if (!isFile && !isRule && !inMatch) {

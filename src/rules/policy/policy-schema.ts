@@ -26,9 +26,9 @@ const line = (description: string) => Type.String({ minLength: 1, maxLength: 512
 const sweptTask = section({
   name: Type.String({
     pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
-    description: 'Name by which agents choose the task.',
+    description: 'Name by which agents select the task.',
   }),
-  tape: line('Tape of the calls of the task.'),
+  tape: line('Tape of the task.'),
   command: texts('Program and arguments, which run without a shell.'),
   check: Type.Optional(line('Shell command that accepts a run by exit code 0.')),
 })
@@ -37,14 +37,14 @@ const sweptTask = section({
 export type SweptTask = Static<typeof sweptTask>
 
 const policy = section({
-  targets: texts('URLs of the targets that may be tested; `*` stands for any characters.', {
+  targets: texts('Target URLs that may be tested; `*` matches any characters.', {
     examples: [['http://127.0.0.1:15300/mcp']],
   }),
   environments: texts('Environments that may be tested (case-insensitive).', {
     examples: [['staging', 'dev']],
   }),
   forbidden: texts(
-    'Words in names that mean production, as globs; `!` excludes, and the last match decides. They are checked in environment, namespace, context and URLs.',
+    'Words that mean production in environment, namespace, context and URLs, as globs; `!` excludes, and the last match decides.',
     { default: PRODUCTION_NAMES },
   ),
   require: Type.Unsafe<readonly (typeof REQUIRABLE)[number][]>({
@@ -53,18 +53,18 @@ const policy = section({
     minItems: 1,
     maxItems: REQUIRABLE.length,
     default: REQUIRABLE,
-    description: 'Sections that each plan must have, with at least one limit.',
+    description: 'Sections that each plan must have, each with at least one limit.',
   }),
-  firstStage: percentage({ default: 10, description: 'Maximum of the first stage.' }),
-  maxPercent: percentage({ default: 50, description: 'Maximum of each stage.' }),
-  maxDuration: duration({ default: '30m', description: 'Maximum time of all stages together.' }),
+  firstStage: percentage({ default: 10, description: 'Maximum share of the first stage.' }),
+  maxPercent: percentage({ default: 50, description: 'Maximum share of any stage.' }),
+  maxDuration: duration({ default: '30m', description: 'Maximum total duration of the stages.' }),
   requireUntil: Type.Boolean({
     default: false,
     description: 'Denies rules in ConfigMaps that do not end within `maxDuration`.',
   }),
   maxRate: Type.Optional(
     rate(100_000, {
-      description: 'Maximum `rate` of the load. Each plan must then set a `rate`.',
+      description: 'Maximum load `rate`, which each plan must then set.',
       examples: ['50/s'],
     }),
   ),
@@ -73,7 +73,7 @@ const policy = section({
     minimum: 1,
     maximum: 1000,
     default: 6,
-    description: 'Maximum number of experiments on a target in an hour.',
+    description: 'Maximum experiments per target and hour.',
   }),
   faults: Type.Optional(
     Type.Unsafe<readonly string[]>({
@@ -87,10 +87,10 @@ const policy = section({
   approval: oneOf(APPROVALS, {
     default: 'ask',
     description:
-      'Approval of runs by `squall mcp`: `ask` for a person who answers the question of the client or runs `squall mcp approve`, `terminal` for `squall mcp approve` alone, `none` for runs without a person.',
+      'Run approval in `squall mcp`. `ask`: a person, in the client or by `squall mcp approve`. `terminal`: only `squall mcp approve`. `none`: not required.',
   }),
   neverTools: Type.Optional(
-    texts('Tools that no experiment may touch, as globs. Rules must then name their tools.', {
+    texts('Tools that no experiment may affect, as globs. Rules must then name their tools.', {
       examples: [['delete_*', 'pay']],
     }),
   ),
@@ -99,7 +99,7 @@ const policy = section({
       minItems: 1,
       maxItems: 20,
       description:
-        'Tasks that `squall mcp` may sweep: agents choose one by its name, and give no commands. Paths are relative to the directory of `squall mcp`.',
+        'Tasks that `squall mcp` may sweep, which agents select by name. Paths are relative to the directory of `squall mcp`.',
       examples: [[{ name: 'book', tape: 'book.tape', command: ['node', 'agent.js'] }]],
     }),
   ),

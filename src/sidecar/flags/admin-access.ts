@@ -109,7 +109,7 @@ export function adminAccessFlags(title: string) {
     ),
     adminReadTokenFile: one(
       'path',
-      'file with a token that is required to read the admin port (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
+      'file with the token that reads of the admin port require (or SQUALL_ADMIN_READ_TOKEN itself), except /livez and /readyz',
       asText,
     ),
   })

@@ -45,7 +45,7 @@ export async function checkCluster(options: ClusterOptions): Promise<readonly Ch
     if (server.some(({ result }) => result === 'failed')) {
       return [{ group: 'cluster', checks: server }]
     }
-    const rights = await orError('rights are given', () => rightsCheck(client, namespace))
+    const rights = await orError('permissions are granted', () => rightsCheck(client, namespace))
     const webhook = await orError('the webhook is installed', () => webhookChecks(client))
     const production = await productionCheck(client, namespace, options.prefix)
     const sidecars = await orError('sidecars run', () =>
@@ -60,7 +60,7 @@ export async function checkCluster(options: ClusterOptions): Promise<readonly Ch
   }
 }
 
-/** Turns an error of the API server into a result: a missing right leaves the check out. */
+/** Turns an error of the API server into a result: a missing permission leaves the check out. */
 async function orError(
   check: string,
   run: () => Promise<readonly Check[]>,
@@ -89,12 +89,12 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
     }),
   )
   const lacking = missing.flat()
-  const names = lacking.map(([verb, resource]) => `no right to ${verb} ${resource}`)
+  const names = lacking.map(([verb, resource]) => `no permission to ${verb} ${resource}`)
   const rules = lacking.map(
     ([verb, resource]) => `{ apiGroups: [""], resources: [${resource}], verbs: [${verb}] }`,
   )
   const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
-  return [byProblems('rights are given', 'apply, status and stop are allowed', names, fix)]
+  return [byProblems('permissions are granted', 'apply, status and stop are allowed', names, fix)]
 }
 
 async function may(
@@ -112,7 +112,7 @@ async function may(
       kind: 'SelfSubjectAccessReview',
       spec: { resourceAttributes: { namespace, verb, resource, subresource } },
     },
-    what: 'ask for the rights of the user',
+    what: "check the user's permissions",
     ...LIMITS,
   })
   return fieldsOf(fieldsOf(response)['status'])['allowed'] === true
@@ -219,7 +219,7 @@ async function namespaceChecks(
       'clocks agree with that of the API server',
       count,
       of(({ clock }) => clock),
-      'set the time of the node, as with chronyc makestep',
+      "set the node's clock, as with chronyc makestep",
     ),
     byProblems(
       'rules may act',
@@ -229,7 +229,7 @@ async function namespaceChecks(
     ),
     servicesTrouble === undefined
       ? byProblems(services, count, bypassed, 'point the Service at the named port of the sidecar')
-      : skipped(services, servicesTrouble, 'ask for the right to list services'),
+      : skipped(services, servicesTrouble, 'ask for permission to list services'),
   ]
 }
 

@@ -21,7 +21,7 @@ const NEXT: Readonly<Record<string, string>> = {
   stopped: 'squall resume -n NAMESPACE ends the stop',
   file: 'write enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
-  draining: 'the sidecar ends; start it again',
+  draining: 'the sidecar is shutting down; start it again',
 }
 const MAX_PROBLEMS = 5
 const MAX_TEXT = 300
@@ -165,7 +165,7 @@ function checkNewest(
   if (named === undefined || named === active) {
     return passed(check, `version ${active.slice(0, 8) || 'none'}`)
   }
-  const fix = `name the rules file of the sidecar, or start it with --rules ${path}`
+  const fix = `pass the sidecar's rules file, or start it with --rules ${path}`
   return failed(check, `it has other rules than ${quoted(path)}`, fix)
 }
 

@@ -33,7 +33,7 @@ export async function checkHook({ path, state }: RequestOf<typeof MCP_HOOK>): Pr
 }
 
 function refuse(problems: readonly string[]): number {
-  const lines = problems.map((problem) => `squall mcp hook refuses this call: ${plain(problem)}\n`)
+  const lines = problems.map((problem) => `squall mcp hook denies this call: ${plain(problem)}\n`)
   process.stderr.write(lines.join(''))
   return REFUSED
 }

@@ -25,7 +25,7 @@ import { foreign, onStopSignals, systemReason } from '#base'
 /**
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
  * third ends the program. The first signal aborts `stop`, after which no further tasks begin; the
- * second aborts `cut`, which cuts calls in flight, as does the first where tasks no longer begin.
+ * second aborts `cut`, which cuts in-flight calls, as does the first where tasks no longer begin.
  * Before `begun`, after which there is a result to keep, the first signal rejects `ended`.
  */
 function loadSignals(onStop: () => void) {
@@ -113,7 +113,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
 }
 
 function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
-  const fix = `name the tools to call: --tools '${names}'`
+  const fix = `pass the tools to call: --tools '${names}'`
   return missing(wrong, mayConsent ? `${fix}, or add --yes` : fix)
 }
 

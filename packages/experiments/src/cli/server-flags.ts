@@ -73,7 +73,7 @@ export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): UR
 /** Declares the headers of the requests to an MCP endpoint. */
 export function headerFlags(title: string) {
   return group(title, {
-    header: many('name=value', 'header of every request; neither shown nor stored', parseHeaders),
+    header: many('name=value', 'header of each request; neither shown nor stored', parseHeaders),
     authTokenFile: one('file', 'file with a token that is sent as Authorization: Bearer', asText),
   })
 }
@@ -101,5 +101,5 @@ export async function withToken(
 export function tokenIn(text: string, source: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
-  throw invalidFile(`${source}: there is not a single token`, 'write only the token, on one line')
+  throw invalidFile(`${source}: contains no token`, 'write only the token, on one line')
 }

@@ -13,8 +13,7 @@ export const CHECK = operation({
     'check -n shop',
   ],
   page: 'docs/guides/faults-do-not-fire.md',
-  description:
-    'check server, rules and sidecar on this machine, or a cluster, and name the next step',
+  description: 'check server, rules and sidecar on this machine, or a cluster, and suggest fixes',
   flags: {
     ...group(WHAT, {
       target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>
@@ -34,12 +33,12 @@ export const CHECK = operation({
       }),
     }),
     ...CLUSTER_FLAGS,
-    ...group('Output:', { json: toggle('print the outcome as one JSON document') }),
+    ...group('Output:', { json: toggle('print one JSON document') }),
   },
   note: `
---namespace, --kubeconfig or --context checks the cluster: the API server, the rights of the user, the
-webhook with its certificate, and the sidecars and Services of the namespace.
-No tool is called, and nothing is changed. Exit code: 1 when a check failed.`,
+--namespace, --kubeconfig or --context checks the cluster: the API server, your permissions, the
+webhook with its certificate, and the namespace's sidecars and Services.
+No tool is called, and nothing is changed. Exit code: 1 if a check failed.`,
   parse: (flags, context) => ({
     url: flags.target,
     headers: flags.header,

@@ -5,12 +5,12 @@ export const DEMO = defineCommand({
   examples: ['demo', 'demo --stay'],
   page: 'docs/get-started/demo.md',
   description:
-    'see Squall work on this machine in seconds: an MCP server, a sidecar in front of it, and clients',
+    'demonstrate Squall on this machine in seconds, with an MCP server, a sidecar and clients',
   flags: {
     ...group('Demo:', {
-      json: toggle('print the results as one line of JSON, and nothing else'),
+      json: toggle('print only the results, as one line of JSON'),
       stay: toggle(
-        'keep the MCP server, the sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
+        'keep server, sidecar and a light load running until Ctrl-C, with the admin page and a rules file to edit',
       ),
       report: one(
         'file',

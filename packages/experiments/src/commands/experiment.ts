@@ -195,7 +195,7 @@ export const EXPERIMENT_RESTORE = operation({
   name: 'experiment restore',
   examples: ['experiment restore -n shop', 'experiment restore -n shop --force'],
   page: PAGE,
-  description: 'restore the ConfigMap of an experiment on pods whose process died',
+  description: 'restore the ConfigMap of an experiment in pods whose process died',
   flags: {
     ...RESTORE_CLUSTER,
     ...group('The cluster:', {
@@ -215,7 +215,7 @@ export const EXPERIMENT_VALIDATE = operation({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
-  description: 'check plans: errors, and reasons to reject them',
+  description: 'validate plans, including all reasons for rejection',
   operands: { form: '[plans...]', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
   parse: ({ productionNames, policy, json }, { operands: paths }) => {

@@ -10,7 +10,7 @@ export const IMPORT = operation({
     'import scenario.json --as experiment -o plan.yaml',
   ],
   page: 'docs/reference/import.md',
-  description: 'convert the faults of another tool into rules; - is standard input',
+  description: "convert another tool's faults into rules; - is standard input",
   operands: { form: '[file]', most: 1 },
   flags: {
     ...group('The file:', {
@@ -28,8 +28,8 @@ export const IMPORT = operation({
     }),
   },
   note: `
-Standard error names each field that rules cannot express, and each unknown one, with its line. Where
-such a field limits the fault, its rule is written with enabled: false.`,
+Fields that rules cannot express, and unknown ones, are printed to standard error with their line. If
+such a field limits a fault, the rule is written with enabled: false.`,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
     if (file === undefined) throw missing('no file to import', 'see squall import --help')

@@ -26,7 +26,7 @@ export const INIT = defineCommand({
     'init --target http://localhost:3000/mcp --out -',
   ],
   page: 'docs/get-started/laptop.md',
-  description: 'write a first rules file for an MCP server, from its list of tools',
+  description: 'write a first rules file from the tools of an MCP server',
   flags: {
     ...targetFlag(SERVER),
     ...headerFlags(SERVER),
@@ -38,7 +38,7 @@ export const INIT = defineCommand({
     }),
   },
   note: `
-No tool is called. The first rule fails 10 % of the calls of a tool that is declared read-only.`,
+No tool is called. The first rule fails 10 % of the calls to a read-only tool.`,
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../cli/list-tools.ts')
@@ -60,7 +60,7 @@ export function firstRules({ server, tools }: ListedServer, url: URL): string {
     throw new UsageError(
       'INVALID_VALUE',
       'the server lists no tools',
-      'check --target, and its rights',
+      'check --target and its permissions',
     )
   }
   const names = tools.slice(0, MAX_LISTED).map(({ name }) => `#   ${oneLine(name, 100)}\n`)

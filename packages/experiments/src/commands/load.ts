@@ -76,7 +76,7 @@ const LOAD_FLAGS = {
     recordBaseline: one('file', 'record the structure of results, in a run without faults', asText),
     baseline: one(
       'file',
-      'file of --record-baseline; results that lack parts of the baseline are not usable',
+      'file of --record-baseline; results that lack parts of the baseline are unusable',
       asText,
     ),
     slo: many(
@@ -86,7 +86,7 @@ const LOAD_FLAGS = {
     ),
   }),
   ...group('Output:', {
-    json: toggle('print the result as JSON, and nothing else'),
+    json: toggle('print only the result, as JSON'),
     out: one('file', 'write the result as JSON', asText),
     report: one('file', 'write an HTML report', asText),
     junit: one('file', 'write the gates as JUnit XML, which CI systems show as tests', asText),
@@ -114,8 +114,8 @@ export const LOAD = operation({
   description: 'call the tools of an MCP endpoint and measure the results',
   flags: LOAD_FLAGS,
   note: `
-Exit code: 0 when every --slo passed, 1 when one failed or the load could not begin, 2 for a usage
-error, 130 when the load was ended early.`,
+Exit code: 0 if every --slo passed, 1 if one failed or the load could not start, 2 for a usage
+error, 130 if the load was ended early.`,
   parse: loadRequestOf,
 })
 

@@ -55,15 +55,15 @@ const MCP_FLAGS = {
   ...group(SERVER, {
     listen: one(
       'address',
-      'serve Streamable HTTP at this address, such as 127.0.0.1:15391, in place of standard input and output',
+      'serve Streamable HTTP at this address, such as 127.0.0.1:15391, instead of stdio',
       parseListen,
     ),
     tokenFile: one(
       'path',
-      'file with the token of the clients (or SQUALL_MCP_TOKEN itself); required for an address that other machines reach',
+      'file with the client token (or SQUALL_MCP_TOKEN itself); required for non-loopback addresses',
       asText,
     ),
-    audit: one('file', 'append each call of a tool to this file, as JSON lines', asText),
+    audit: one('file', 'append each tool call to this file, as JSON lines', asText),
   }),
   ...ACCESS_FLAGS,
 }
@@ -75,7 +75,8 @@ export const MCP = operation({
     'mcp --sidecar 127.0.0.1:15390=rules.yaml --listen 127.0.0.1:15391 --audit audit.jsonl',
   ],
   page: PAGE,
-  description: 'serve MCP to AI agents: they propose experiments, and run what a person approves',
+  description:
+    'serve MCP to AI agents, which propose experiments and run those that a person approves',
   flags: MCP_FLAGS,
   parse: (flags, { env }) => {
     const { production, ...access } = accessOf(flags, env)
@@ -85,7 +86,7 @@ export const MCP = operation({
     }
     if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
       throw missing(
-        '--listen: other machines reach this address, and there is no token',
+        '--listen: a non-loopback address needs a token',
         'add --token-file, or listen on 127.0.0.1',
       )
     }
@@ -111,11 +112,11 @@ export const MCP_APPROVE = operation({
   name: 'mcp approve',
   examples: ['mcp approve 3f9c1a07be', 'mcp approve 3f9c1a07be --state-dir /var/lib/squall'],
   page: PAGE,
-  description: 'approve one run of an experiment that an agent proposed, at a terminal',
+  description: "approve one run of an agent's experiment, at a terminal",
   operands: { form: '[id]', most: 1 },
   flags: STATE,
   parse: ({ stateDir }, { operands: [id], env }) => {
-    if (id === undefined) throw missing('no proposal', 'name the id that run_experiment returned')
+    if (id === undefined) throw missing('no proposal', 'pass the id that run_experiment returned')
     return { id, stateDirectory: stateOf(stateDir, env) }
   },
 })

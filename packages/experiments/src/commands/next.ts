@@ -26,8 +26,7 @@ export const EXPERIMENT_NEXT = operation({
     'experiment next --target http://127.0.0.1:15300/mcp --prometheus http://127.0.0.1:9090 --label namespace=shop --json',
   ],
   page: 'docs/guides/what-next.md',
-  description:
-    'rank what to test next, by traffic, earlier tests and changes, with reasons and plans',
+  description: 'rank what to test next by traffic, past tests and changes, with reasons and plans',
   flags: {
     ...targetFlag(EVIDENCE),
     ...group(EVIDENCE, {
@@ -39,7 +38,7 @@ export const EXPERIMENT_NEXT = operation({
       ),
       prometheus: one(
         'url',
-        'Prometheus with the usual behaviour (default: that of earlier runs of this command)',
+        'Prometheus with the baseline (default: earlier runs of this command)',
         parseTarget,
       ),
       label: many(
@@ -47,7 +46,7 @@ export const EXPERIMENT_NEXT = operation({
         'label of the series of that Prometheus; repeat it for more',
         parseLabels,
       ),
-      usual: one('duration', 'period of the usual behaviour in Prometheus', parseRange, {
+      usual: one('duration', 'period of the baseline in Prometheus', parseRange, {
         default: '7d',
       }),
       monitorTokenFile: one(
@@ -59,7 +58,7 @@ export const EXPERIMENT_NEXT = operation({
     ...readTokenFlag(EVIDENCE),
     ...EXPERIMENTS,
     ...group(PLANS, {
-      limit: count('number of tests to show', { min: 1, max: 1000 }, '5'),
+      limit: count('number of tests to list', { min: 1, max: 1000 }, '5'),
       plans: one('directory', 'write a plan for each into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',

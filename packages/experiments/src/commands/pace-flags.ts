@@ -26,12 +26,12 @@ export const PACE_FLAGS = {
     clients: count('number of clients, each with its own session', { min: 1, max: 100_000 }, '10'),
     rate: one(
       'rate',
-      'calls that arrive per second, such as 200/s, also while earlier calls are in flight; without it each client begins a task when its last task ends',
+      'call arrival rate, such as 200/s, independent of in-flight calls; by default, each client starts a task when its last one ends',
       parseRate,
     ),
     duration: duration('time in which tasks begin (default: 10s without --task-count)', DURATION),
     drainTimeout: duration(
-      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted separately',
+      'time for in-flight calls to end after --duration or Ctrl-C; then they are aborted, and counted separately',
       DURATION_OR_NONE,
       '10s',
     ),
@@ -48,16 +48,20 @@ export const PACE_FLAGS = {
     ),
     sequential: toggle('send the calls of a task one after another'),
     maxInFlight: count(
-      'maximum calls in flight with --rate; further arrivals are dropped and counted',
+      'maximum in-flight calls with --rate; further arrivals are dropped and counted',
       { min: 1, max: 100_000 },
       '10000',
     ),
     connections: count(
-      'maximum connections of the lean client; further calls wait for a connection, which counts as latency',
+      'maximum connections of the lean client; waiting for a connection counts as latency',
       { min: 1, max: 50_000 },
       '500',
     ),
-    openStreams: count('streams to hold open beside the calls', { min: 0, max: 100_000 }, '0'),
+    openStreams: count(
+      'event streams to keep open beside the calls',
+      { min: 0, max: 100_000 },
+      '0',
+    ),
     seed: count(
       'seed for the choice of tools and arguments; the same seed repeats the choice',
       { min: 0, max: 2 ** 32 - 1 },
@@ -70,20 +74,16 @@ export const PACE_FLAGS = {
     ),
   }),
   ...group('Resilience of the client (none by default):', {
-    timeout: duration('time for one attempt of a call', { min: 1, max: 3_600_000 }, '60s'),
-    retries: count(
-      'maximum retries of a call after a failure that a retry may fix',
-      { min: 0, max: 10 },
-      '0',
-    ),
+    timeout: duration('timeout of one attempt', { min: 1, max: 3_600_000 }, '60s'),
+    retries: count('maximum retries of a call after a retryable failure', { min: 0, max: 10 }, '0'),
     retryBudget: percent('maximum retries per hundred calls', { min: 0, max: 100 }),
     breaker: one(
       'share',
-      'share of failures, such as 0.5, at which the circuit breaker of a tool opens for a second',
+      "failure rate, such as 0.5, at which a tool's circuit breaker opens for a second",
       parseShare,
     ),
     degrade: count('number of optional calls at the end of a task', { min: 0, max: 1000 }, '0'),
-    deadline: duration('time for a task; a call that ends later does not succeed', DURATION),
+    deadline: duration('deadline of a task; calls that end later do not succeed', DURATION),
     skipLate: toggle('do not send calls and retries that would miss the deadline'),
   }),
 }

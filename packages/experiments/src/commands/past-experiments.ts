@@ -6,13 +6,13 @@ export const STORAGE = 'Storage:'
 export const PAGE = 'docs/guides/experiments.md'
 
 export const EXPERIMENTS = group(STORAGE, {
-  experiments: one('directory', 'directory of the history and of the reports', asText, {
+  experiments: one('directory', 'directory of history and reports', asText, {
     default: 'experiments',
   }),
 })
 
 export const JSON_OUT = group('Output:', {
-  json: toggle('print JSON on standard output, and nothing on standard error'),
+  json: toggle('print JSON to standard output, and nothing to standard error'),
 })
 
 export const RUN_OPERAND = { form: '[run]', most: 1 }
@@ -28,7 +28,7 @@ export const EXPERIMENT_LIST = operation({
   name: 'experiment list',
   examples: ['experiment list --limit 10', 'experiment list --verdict failed --json'],
   page: PAGE,
-  description: 'list past experiments, or those of the plan with a name, the newest last',
+  description: 'list past experiments, optionally of one plan, newest last',
   operands: { form: '[plan]', most: 1 },
   flags: {
     ...EXPERIMENTS,
@@ -38,7 +38,7 @@ export const EXPERIMENT_LIST = operation({
         `list only runs with this verdict: ${VERDICTS.join(', ')}`,
         oneOf(VERDICTS),
       ),
-      limit: count('list only this number of the newest runs', { min: 1, max: 100_000 }),
+      limit: count('list only this number of newest runs', { min: 1, max: 100_000 }),
     }),
     ...JSON_OUT,
   },
@@ -49,8 +49,7 @@ export const EXPERIMENT_SHOW = operation({
   name: 'experiment show',
   examples: ['experiment show last', 'experiment show 20261125-1804 --json'],
   page: PAGE,
-  description:
-    'show the result of a past run: verdict, what happened, phases, and margins of gates',
+  description: 'show the result of a past run: verdict, events, phases and gate margins',
   operands: RUN_OPERAND,
   flags: { ...EXPERIMENTS, ...JSON_OUT },
   parse: (flags, { operands }) => ({ id: runOf(operands), ...flags }),

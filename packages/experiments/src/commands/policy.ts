@@ -33,7 +33,7 @@ export const POLICY_PRINT = operation({
     'mcp policy print squall-policy.yaml --agent cursor',
   ],
   page: PAGE,
-  description: 'print a policy as a block for the instructions file of an agent',
+  description: "print a policy as a block for an agent's instructions file",
   operands: { form: '[path]', most: 1 },
   flags: OUTPUT,
   fromEnvironment: false,
@@ -57,7 +57,7 @@ export const POLICY_TRUST = operation({
   name: 'mcp policy trust',
   examples: ['mcp policy trust', 'mcp policy trust squall-policy.yaml'],
   page: PAGE,
-  description: 'trust a policy as it is now, at a terminal: squall mcp runs nothing under another',
+  description: 'trust the current content of a policy, at a terminal; squall mcp requires that',
   operands: { form: '[path]', most: 1 },
   flags: {},
   fromEnvironment: false,
@@ -70,14 +70,14 @@ export const POLICY_TRUST = operation({
 export const MCP_HOOK = operation({
   name: 'mcp hook',
   examples: ['mcp hook', 'mcp hook --policy squall-policy.yaml'],
-  page: PAGE,
+  page: 'docs/guides/policy-hook.md',
   description:
-    'check a tool call of an agent before it is made, from its hook event on standard input',
+    "check an agent's tool call before it is made, from its hook event on standard input",
   flags: group('Policy:', {
     policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
   }),
   note: `
-Exit code: 0 when the policy allows the call, 2 with the reasons on standard error when it does not, or when the
+Exit code: 0 if the policy allows the call, otherwise 2 with the reasons on standard error, also if the
 event or the policy cannot be read.`,
   parse: ({ policy: path }, { env }) => ({ path, state: stateOf(undefined, env) }),
 })

@@ -14,7 +14,7 @@ export const LOAD_REPORT = operation({
     'load report before.json after.json --markdown',
   ],
   page: 'docs/guides/reports.md',
-  description: 'show results of loads as one HTML file, side by side, or as Markdown',
+  description: 'render load results side by side as one HTML file or Markdown',
   operands: { form: '[files...]', most: Infinity },
   flags: group('The report:', {
     markdown: toggle('write Markdown'),

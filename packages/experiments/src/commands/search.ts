@@ -35,12 +35,12 @@ export const SEARCH_FLAGS = {
     ),
     errorRates: one(
       'percents',
-      'accepted error rates: of rejecting a magnitude that passes, and of accepting one that fails',
+      'accepted error rates for passing and for failing magnitudes',
       asErrorRates,
       { default: '5%,5%' },
     ),
     precision: percent(
-      'width of the interval at which the search ends, as a share of the limit; without it 10%, or 25% for two parameters',
+      'interval width at which the search ends, as a share of the limit (default: 10%, or 25% for two parameters)',
       { min: 1, max: 100 },
     ),
     confidence: percent('confidence level of the interval', { min: 50, max: 99.9 }, '95%'),
@@ -70,12 +70,12 @@ export const EXPERIMENT_SEARCH = operation({
     'experiment search --resume 20261125-180412-3fa9c1',
   ],
   page: 'docs/guides/find-limits.md',
-  description: 'find the smallest magnitudes of a fault that make a condition true',
+  description: 'find the smallest fault magnitudes that make a condition true',
   operands: { form: '[plan]', most: 1 },
   flags: SEARCH_FLAGS,
   note: `
-Exit code: 0 when the limit was found or lies beyond the range, 1 when the search ended early or was rejected, 2
-for a usage error or an invalid plan, 130 when it was interrupted.`,
+Exit code: 0 if the limit was found or is beyond the range, 1 if the search ended early or was rejected, 2
+for a usage error or an invalid plan, 130 if it was interrupted.`,
   parse: (flags, { operands: [path], env, names }) => {
     const { vary, until, resume } = flags
     const budget = { maxRuns: flags.maxRuns, maxTimeMs: flags.maxTime, maxCalls: flags.maxCalls }

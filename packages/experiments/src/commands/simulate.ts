@@ -42,8 +42,8 @@ export const EXPERIMENT_SIMULATE = operation({
     ...JSON_OUT,
   },
   note: `
-Exit code: 0 with a prediction, 1 when the plan or the measurements were rejected, 2 for a usage error or an
-invalid plan, 130 when it was interrupted.`,
+Exit code: 0 with a prediction, 1 if the plan or the measurements were rejected, 2 for a usage error or an
+invalid plan, 130 if it was interrupted.`,
   parse: ({ fleetTasks: tasks, ...flags }, { operands: [path] }) => {
     if (path === undefined) throw missing('no plan', 'name a plan, such as plan.yaml')
     return { path, tasks, ...flags }

@@ -26,14 +26,14 @@ const FORM = 'add its command behind --, as in -- node agent.js'
 
 export const SWEEP_FLAGS = {
   ...group(TASK, {
-    tape: one('file', 'tape of the calls of the task, by squall run --tape', asText),
+    tape: one('file', 'tape of the task, recorded by squall run --tape', asText),
     check: one(
       'command',
-      'shell command that accepts a run by exit code 0; it reads the output of the task',
+      "shell command that reads the task's output, and accepts the run with exit code 0",
       asText,
     ),
     match: PLAY_FLAGS.match,
-    cellTimeout: duration('time limit for a run', { min: 100, max: 3_600_000 }, '30s'),
+    cellTimeout: duration('timeout of a run', { min: 100, max: 3_600_000 }, '30s'),
   }),
   ...group(CELLS, {
     faults: many(
@@ -50,7 +50,7 @@ export const SWEEP_FLAGS = {
       { min: 1, max: 256 },
       String(availableParallelism()),
     ),
-    budget: duration('time limit; no cell begins after it', { min: 1000, max: 86_400_000 }, '1h'),
+    budget: duration('time in which cells may start', { min: 1000, max: 86_400_000 }, '1h'),
   }),
   ...group(OUTPUT, {
     results: one(
@@ -77,15 +77,15 @@ export const SWEEP = operation({
     'sweep --tape book-flight.tape --cell 3-timeout -- node agent.js',
   ],
   page: 'docs/guides/sweep.md',
-  description: 'find the single failures that break a task, with a tape of its calls',
+  description: 'find the single failures that break a task, using a tape of its calls',
   operands: { form: '[command...]', most: Infinity },
   flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `
-The command gets the address of the server as MCP_URL and in place of {url}, and a program that speaks
-stdio as MCP_COMMAND and {command}. Each run has a server and a sidecar of its own, and one fault at
-one call. Exit code: 0 when no single failure breaks the
-task, 1 when one does, or when cells were not run or no fault was injected, 130 after Ctrl-C; --resume goes on.`,
+The command gets the server URL as MCP_URL and {url}, or a stdio program as MCP_COMMAND and {command}.
+Each run has its own server and sidecar, and one fault in one call.
+Exit code: 0 if no single failure breaks the task, 1 if one does, cells were not run or no fault was
+injected, 130 after Ctrl-C; --resume continues.`,
   parse: ({ tape, ...flags }, { operands: command }) => {
     if (tape === undefined) {
       throw missing('--tape is missing', 'record one with squall run --tape FILE')

@@ -23,7 +23,7 @@ const OWN = { form: '[file]', most: 1 }
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'how',
-    'find a call by its tool and arguments, or by its tool alone, for agents whose model words arguments differently in each run',
+    'find a call by tool and arguments, or by tool alone, for models that phrase arguments differently in each run',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
@@ -39,7 +39,7 @@ export const PLAY_FLAGS = group(PLAY, {
   ),
 })
 
-const LIVE = 'MCP endpoint of a live server that gets the calls of tools that are not on the tape'
+const LIVE = 'MCP endpoint of a live server for tool calls that are not on the tape'
 
 /** The flags of `squall run` for the sidecar of a tape. */
 const SIDECAR_FLAGS = {
@@ -83,7 +83,7 @@ export const TAPE_SERVE = operation({
   operands: OWN,
   flags: SERVE_FLAGS,
   note: `
-To inject faults into a tape over stdio, put squall stdio in front of it: the rules are its option.`,
+To inject faults into a tape over stdio, put squall stdio with --rules in front of it.`,
   parse: (flags, { operands, env, names }) => {
     const { match, pace, session, offTape, stdio, upstream: live, header, authTokenFile } = flags
     const sidecars = ['listen', 'admin', 'rules', 'header-faults', 'call-log']
@@ -126,7 +126,7 @@ export const TAPE_SHOW = operation({
   name: 'tape show',
   examples: ['tape show book-flight.tape', 'tape show book-flight.tape --json'],
   page: PAGE,
-  description: 'list the calls of a tape with their times, sizes and outcomes',
+  description: 'list the calls of a tape with times, sizes and outcomes',
   operands: OWN,
   flags: JSON_OUT,
   parse: ({ json }, { operands }) => ({ file: fileOf(operands), json }),
@@ -136,13 +136,12 @@ export const TAPE_DIFF = operation({
   name: 'tape diff',
   examples: ['tape diff monday.tape tuesday.tape', 'tape diff monday.tape tuesday.tape --values'],
   page: PAGE,
-  description:
-    'show which calls and responses changed from one tape to another; exit code 1 for a change',
+  description: 'show changed calls and responses between two tapes; exit code 1 for a change',
   operands: { form: '[files...]', most: 2 },
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {
     if (before === undefined || after === undefined) {
-      throw missing('fewer than two tapes', 'name the earlier and the later tape')
+      throw missing('fewer than two tapes', 'pass the earlier and the later tape')
     }
     return { files: [before, after] as const, ...flags }
   },
@@ -156,7 +155,7 @@ export const TAPE_CHECK = operation({
   ],
   page: PAGE,
   description:
-    'call a live server as on a tape, and compare the responses; exit code 1 for a difference',
+    'replay a tape to a live server, and compare the responses; exit code 1 for a difference',
   operands: OWN,
   flags: {
     ...group('The server:', {

@@ -17,7 +17,7 @@ export const TRY = operation({
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(SERVER, {
-      url: one('url', 'MCP endpoint of a running server, in place of a command', (given) =>
+      url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
         parseTarget(given),
       ),
       port: count('port that a server without a printed address gets as PORT', {
@@ -34,8 +34,8 @@ export const TRY = operation({
   },
   fromEnvironment: false,
   note: `
-Put the command of the server after --: one that speaks stdio, or one that listens on HTTP and prints
-its address. The server inherits the environment. Ctrl-C ends the server, Squall and its page.`,
+Put the server command after --. The server speaks stdio, or listens on HTTP and prints its address,
+and inherits the environment. Ctrl-C ends server and Squall.`,
   parse: (flags, { env, operands: command }) => {
     const isNamed = flags.url !== undefined
     if (isNamed === command.length > 0) {

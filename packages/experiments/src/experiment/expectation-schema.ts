@@ -41,7 +41,7 @@ const during = section(
   { health, promql, ...quantiles(['p50', 'p95', 'p99'], rise) },
   {
     description:
-      'Conditions that must each pass at least once during the last stage, such as a readiness endpoint that responds with 503.',
+      'Conditions that must each pass at least once in the last stage, such as a readiness endpoint that returns 503.',
     examples: [{ health: { url: 'http://localhost:3000/health', status: 503 } }],
   },
 )
@@ -58,13 +58,13 @@ export const expectation = section(
         minItems: 1,
         maxItems: Object.keys(FAILURES).length,
         description:
-          'The only errors with which calls may fail in the stages, apart from injected errors. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
+          'The only real error kinds allowed in the stages. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
         examples: [['tool_error']],
       }),
     ),
   },
   {
-    description: 'Reactions that the faults must cause: alerts, conditions, and kinds of errors.',
+    description: 'Required reactions to the faults: alerts, conditions, and error kinds.',
     examples: [
       {
         alert: {

@@ -85,7 +85,7 @@ export interface PhaseSpec {
   readonly durationMs: number
   /**
    * Called ten times a second. `enough` and `drain` end the phase early and successfully; `drain`
-   * lets the calls in flight end.
+   * lets the in-flight calls end.
    */
   readonly tick: (moment: Moment) => EarlyEnd | 'enough' | 'drain' | undefined
   /** Called repeatedly, with a pause between two calls. */

@@ -72,8 +72,7 @@ const slo = Type.Unsafe<Readonly<Record<string, number>>>(
       ...QUANTILES.map((name) => [name, Type.Optional(gate(name, { unit: 'ms' }))]),
     ]) as Readonly<Record<string, TUnsafe<number>>>,
     {
-      description:
-        'Limits that each stage must pass at its end, by the names of `squall load --slo`.',
+      description: 'Gates that each stage must pass at its end, named as in `squall load --slo`.',
       examples: [{ success: '99%', blast: '5%' }],
     },
   ),
@@ -82,18 +81,16 @@ const slo = Type.Unsafe<Readonly<Record<string, number>>>(
 const target = section(
   {
     url: text('URL of the MCP endpoint. The sidecar must be on the path of the requests.'),
-    environment: Type.Optional(
-      text('Environment of the sidecar: the value of its `--environment` (case-insensitive).', 63),
-    ),
+    environment: Type.Optional(text("The sidecar's `--environment` (case-insensitive).", 63)),
     indirect: Type.Boolean({
       default: false,
       description:
-        'True when the target itself calls the MCP server behind the sidecar, so that the rules match other tools than the load calls.',
+        'True if the target calls the MCP server behind the sidecar, so the rules match other tools than the load calls.',
     }),
     client: oneOf(CLIENT_KINDS, {
       default: 'lean',
       description:
-        'Client that makes the calls: `lean` for a high call rate, `sdk-v1` and `sdk-v2` for the behaviour of the official SDKs.',
+        'Client of the load: `lean` for a high call rate, `sdk-v1` and `sdk-v2` for the behaviour of the official SDKs.',
     }),
     headers: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string>>>({
@@ -104,7 +101,7 @@ const target = section(
         additionalProperties: false,
         maxProperties: 50,
         description:
-          'Headers of every request. They are stored with the plan of each run: pass secrets with `--header` or `--auth-token-file`.',
+          'Headers of every request. They are stored with each run, so pass secrets with `--header` or `--auth-token-file`.',
       }),
     ),
   },
@@ -118,8 +115,7 @@ const steadyState = section(
   {
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
-      description:
-        'Requests to measure: the calls of the load, or a `tools/list` request about five times a second.',
+      description: 'Requests to measure: the load, or `tools/list` about five times a second.',
     }),
     errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(
@@ -138,11 +134,11 @@ const steadyState = section(
     ...conditions(false, plainShare),
     for: duration({
       default: '20s',
-      description: 'Time for which the limits must pass, before the stages and after them.',
+      description: 'Duration for which the limits must pass, before and after the stages.',
     }),
     within: duration({
       default: '2m',
-      description: 'Time limit for the return to the steady state after the stages.',
+      description: 'Timeout for the return to the steady state after the stages.',
     }),
   },
   {
@@ -157,7 +153,7 @@ const load = section(
     rate: Type.Optional(
       rate(100_000, {
         description:
-          'Calls per second, or as `10/s` or `30/m`. Without `rate`, each client begins its next task when its previous task ends.',
+          'Calls per second, or a rate such as `10/s` or `30/m`. Without `rate`, each client starts a task when its last one ends.',
       }),
     ),
     tools: Type.Optional(
@@ -171,13 +167,16 @@ const load = section(
     ),
     calls: Type.Optional(text('File of calls with arguments, as for `squall load --calls`.')),
     fanOut: number(1, 1000, { default: 1, description: 'Number of calls in a task.' }),
-    streams: number(0, 100_000, { default: 0, description: 'Streams held open during the calls.' }),
-    timeout: duration({ default: '10s', description: 'Time limit of one attempt of a call.' }),
+    streams: number(0, 100_000, {
+      default: 0,
+      description: 'Event streams to keep open during the calls.',
+    }),
+    timeout: duration({ default: '10s', description: 'Timeout of one attempt.' }),
     retries: number(0, 20, { default: 0, description: 'Maximum retries of a failed call.' }),
     retryBudget: Type.Optional(
       percentage({ description: 'Maximum retries, in percent of the calls.' }),
     ),
-    deadline: Type.Optional(duration({ description: 'Time limit of a task.' })),
+    deadline: Type.Optional(duration({ description: 'Deadline of a task.' })),
     degrade: number(0, 1000, {
       default: 0,
       description: 'Number of optional calls at the end of each task.',
@@ -205,7 +204,7 @@ function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit
   const withTime = section(
     {
       limit,
-      for: duration({ default: 0, description: 'Time for which the limit must fail.' }),
+      for: duration({ default: 0, description: 'Duration for which the limit must fail.' }),
     },
     { description: 'A limit, and the time for which it must fail.' },
   )
@@ -230,7 +229,7 @@ const abortOn = section(
   },
   {
     description:
-      'Limits that end the experiment at once when they fail, checked ten times a second. `for` gives the time for which a limit must fail.',
+      'Rollback conditions, checked ten times a second. `for` sets how long a limit must fail.',
     examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
 )
@@ -242,14 +241,14 @@ const plan = section({
     maxLength: 40,
     description: 'Name of the experiment in history and reports.',
   }),
-  description: Type.Optional(text('The question that the experiment answers.', 2000)),
+  description: Type.Optional(text('Question that the experiment answers.', 2000)),
   target,
   sidecar,
   steadyState,
   seed: Type.Optional(
     number(0, 2 ** 32 - 1, {
       description:
-        'Seed of calls, arguments and sampling; a seed in the rules takes precedence. Without a seed, each run draws one and its result has it.',
+        'Seed of calls, arguments and sampling; a seed in the rules takes precedence. By default, each run generates and reports one.',
     }),
   ),
   rules: Type.Optional(
@@ -266,7 +265,7 @@ const plan = section({
   exhaust: Type.Optional(exhaust),
   dependency: Type.Optional(dependency),
   stages: Type.Optional(
-    shares('Shares of the calls that the rules may sample, one per stage, ascending.'),
+    shares('Shares of calls that the rules may sample, one per stage, ascending.'),
   ),
   pods: Type.Optional(
     shares('Shares of the replicas that may inject faults, instead of `stages`.'),

@@ -42,7 +42,7 @@ const kubernetes = section(
         examples: [{ app: 'shop' }],
       }),
     ),
-    configMap: objectName('ConfigMap with the rules of the pods.', { default: 'squall-rules' }),
+    configMap: objectName("ConfigMap with the pods' rules.", { default: 'squall-rules' }),
     key: Type.Unsafe<string>({
       type: 'string',
       pattern: '^[A-Za-z0-9._-]{1,249}[.](yaml|yml|json)$',
@@ -59,16 +59,17 @@ const kubernetes = section(
 
 export const sidecar = section(
   {
-    admin: Type.Optional(text('URL of the admin port of the sidecar.')),
+    admin: Type.Optional(text("URL of the sidecar's admin port.")),
     rulesFile: Type.Optional(
       text(
-        'The rules file that the sidecar watches (`--rules`). The experiment replaces the file and restores it at the end.',
+        "The sidecar's rules file (`--rules`), which the experiment replaces and restores at the end.",
       ),
     ),
     kubernetes: Type.Optional(kubernetes),
     replaceRules: Type.Boolean({
       default: false,
-      description: 'Accepts other active rules, which are suspended during the experiment.',
+      description:
+        'Suspends other active rules during the experiment, instead of rejecting the plan.',
     }),
     expiry: duration({
       default: '30s',
@@ -86,23 +87,23 @@ export const kill = section(
   {
     pidFile: Type.Optional(text('File with the process ID.')),
     command: Type.Optional(
-      text('Part of the command line of the process. Another process may have reused the ID.', 256),
+      text("Part of the process's command line, in case another process has reused the ID.", 256),
     ),
     pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
     force: Type.Optional(
       Type.Boolean({
-        description: 'Deletes the pods, even when a PodDisruptionBudget blocks their eviction.',
+        description: 'Deletes the pods even if a PodDisruptionBudget blocks their eviction.',
       }),
     ),
     restartWithin: duration({
       default: '30s',
       description:
-        'Time limit until the file names another running process, or as many pods are ready as before.',
+        'Timeout for the file to name another running process, or for all pods to be ready again.',
     }),
   },
   {
     description:
-      'Target to kill at the start of each stage: a process, by `pidFile` and `command`, or pods, by `pod`.',
+      'Kills a process (`pidFile`, `command`) or pods (`pod`) at the start of each stage.',
   },
 )
 
@@ -111,12 +112,12 @@ const formatted = (format: string, maxLength: number, description: string): TUns
 
 const outbound = section(
   {
-    host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Host of the target, as in `--outbound`.')),
+    host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Target host, as in `--outbound`.')),
     port: Type.Optional(number(1, 65_535, { description: 'Port of the target.' })),
     sni: Type.Optional(formatted(GLOB_FORMAT, 253, 'Server name in the TLS handshake.')),
     cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'Range of the address of the target.')),
   },
-  { minProperties: 1, description: 'Connections to block, as `match.outbound` of a rule.' },
+  { minProperties: 1, description: "Connections to block, as in a rule's `match.outbound`." },
 )
 
 export const dependency = section(
@@ -125,12 +126,11 @@ export const dependency = section(
     blocked: oneOf(['blackhole', 'refuse'] as const, {
       default: 'blackhole',
       description:
-        'How the connections fail: `blackhole` leaves them open without a byte, `refuse` refuses new ones and resets open ones.',
+        'How connections fail. `blackhole`: passes no bytes. `refuse`: refuses new connections and resets open ones.',
     }),
   },
   {
-    description:
-      'A dependency of the server that is blocked for the whole stage, by the connections of the sidecar that lead to it.',
+    description: "Blocks the sidecar's connections to a server dependency for the whole stage.",
     examples: [{ outbound: { host: 'db', port: 5432 } }],
   },
 )
@@ -138,11 +138,11 @@ export const dependency = section(
 export const exhaust = section(
   {
     sessions: number(1, 1000, {
-      description: 'Sessions that are held open during each stage, each with a stream.',
+      description: 'Sessions to keep open during each stage, each with a stream.',
     }),
   },
   {
-    description: 'Resources of the server that the experiment uses up during the stages.',
+    description: 'Exhausts server resources during the stages.',
     examples: [{ sessions: 20 }],
   },
 )

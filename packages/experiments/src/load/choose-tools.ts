@@ -19,7 +19,7 @@ export class ToolsNotNamedError extends LoadError {
     const names = shownNames(
       (mild.length > 0 ? mild : listed).map(({ name }) => name).filter((name) => SAFE.test(name)),
     )
-    super('TOOLS_NOT_NAMED', wrong, `name the tools to call: ${names}`)
+    super('TOOLS_NOT_NAMED', wrong, `pass the tools to call: ${names}`)
     this.names = names
     this.mayConsent = listed.some(({ hint }) => hint === 'no_hint')
   }

@@ -8,11 +8,11 @@ export interface StopSignals {
   readonly cut?: AbortSignal | undefined
 }
 
-/** Ends a load in two steps: new tasks stop, and later calls in flight are cut. */
+/** Ends a load in two steps: new tasks stop, and later in-flight calls are cut. */
 export class GracefulStop {
   readonly stop: AbortSignal
   readonly #cut = new AbortController()
-  /** Aborted when calls in flight are cut. */
+  /** Aborted when in-flight calls are cut. */
   readonly cut: AbortSignal = this.#cut.signal
   readonly #limitMs: number | undefined
   readonly #signals: StopSignals
@@ -20,7 +20,7 @@ export class GracefulStop {
   #cutAt = Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** Without a limit, calls in flight run until their own timeout. */
+  /** Without a limit, in-flight calls run until their own timeout. */
   constructor(limitMs: number | undefined, signals: StopSignals) {
     this.#limitMs = limitMs
     this.#signals = signals
@@ -36,7 +36,7 @@ export class GracefulStop {
     this.#when(this.#signals.cut, this.#onCut)
   }
 
-  /** Returns the remaining wait for calls in flight; undefined while tasks still begin. */
+  /** Returns the remaining wait for in-flight calls; undefined while tasks still begin. */
   waitsMs(): number | undefined {
     const now = performance.now()
     return now < this.#endsAt ? undefined : Math.max(0, this.#cutAt - now)

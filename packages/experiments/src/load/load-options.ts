@@ -50,10 +50,10 @@ export interface LoadPace {
   readonly rate?: number
   readonly rampMs: number
   readonly durationMs?: number
-  /** The time that calls in flight get to end after the last task began. */
+  /** The time that in-flight calls get to end after the last task began. */
   readonly gracefulStopMs?: number
   readonly tasks?: number
-  /** Limits the calls in flight in the open model. */
+  /** Limits the in-flight calls in the open model. */
   readonly maxInFlight: number
   /** The number of streams held open besides the calls. */
   readonly hold: number

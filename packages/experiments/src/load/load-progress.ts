@@ -15,7 +15,7 @@ const WIDTH = 80
 export interface Goal {
   readonly calls: number | undefined
   readonly durationMs: number | undefined
-  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
+  /** Returns the remaining wait for in-flight calls; undefined while further tasks begin. */
   readonly waitsMs?: () => number | undefined
 }
 
@@ -68,7 +68,7 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
   ].join('  ')
 }
 
-/** Names the tools with calls in flight once no further tasks begin. */
+/** Names the tools with in-flight calls once no further tasks begin. */
 function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal): string[] {
   const ms = waitsMs?.()
   if (ms === undefined || inFlight === 0) return []

@@ -42,7 +42,7 @@ export interface LoadHooks extends StopSignals {
 export interface RunningLoad {
   readonly endpoint: Endpoint
   readonly called: readonly string[]
-  /** Returns the remaining wait for calls in flight; undefined while tasks still begin. */
+  /** Returns the remaining wait for in-flight calls; undefined while tasks still begin. */
   readonly waitsMs: () => number | undefined
   readonly recorder: Recorder
 }

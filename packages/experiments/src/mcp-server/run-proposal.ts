@@ -92,7 +92,7 @@ export async function runWhenApproved(
   const proposal = await control.proposals.find(asked.id)
   if (proposal.digest !== asked.digest) {
     throw new DeniedError(
-      `the digest is not that of the proposal ${asked.id}; use the digest that propose_experiment returned`,
+      `the digest does not match the proposal ${asked.id}; use the digest that propose_experiment returned`,
     )
   }
   const own = proposal.search === undefined ? 'run_experiment' : 'find_limit'

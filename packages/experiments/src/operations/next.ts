@@ -75,7 +75,7 @@ async function evidence(url: URL, request: NextRequest) {
 /** Describes why the evidence cannot be read. */
 function complaint(error: unknown, { experiments, sidecar, prometheus }: NextRequest): string {
   if (error instanceof AdminError) {
-    return `the sidecar at ${endpointText(sidecar)} cannot be read: ${error.message}; name its admin port with --sidecar`
+    return `the sidecar at ${endpointText(sidecar)} cannot be read: ${error.message}; set its admin port with --sidecar`
   }
   if (error instanceof BaselinesError) {
     return `${join(experiments, BASELINES)}: ${error.message}; remove the file`

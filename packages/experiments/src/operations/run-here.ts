@@ -142,7 +142,7 @@ export function namespaceLabels(
       // Without a kubeconfig there is no cluster to read.
       const isAsked = kubeconfig !== undefined || context !== undefined
       if (isAsked || !isKubeError(error, 'config')) {
-        warn(`only the name of the namespace ${namespace} was checked: ${error.message}`)
+        warn(`only the namespace name ${namespace} was checked: ${error.message}`)
       }
       return undefined
     }

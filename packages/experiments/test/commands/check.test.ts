@@ -84,7 +84,7 @@ it('fails where the sidecar has other rules, and warns of a percent below 1', as
   expect(results['the sidecar has the newest rules']).toMatchObject({
     result: 'failed',
     found: `it has other rules than "${rules}"`,
-    fix: `name the rules file of the sidecar, or start it with --rules ${rules}`,
+    fix: `pass the sidecar's rules file, or start it with --rules ${rules}`,
   })
   expect(results['the rules are valid']!.found).toContain('`percent: 0.3` is 0.3 % of the calls')
 })

@@ -26,7 +26,7 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
   ),
   tlsSecret: one(
     'name',
-    'Secret in which squall keeps the CA and the serving certificate that it issues and renews',
+    'Secret for the CA and the serving certificate, which Squall issues and renews',
     asGiven<FlagInput>,
   ),
   tlsHost: many(
@@ -41,19 +41,19 @@ export const CERTIFICATE_FLAGS = group('The certificate, from a directory or iss
   ),
   validatingConfiguration: one(
     'name',
-    'ValidatingWebhookConfiguration in which squall publishes the CA, too',
+    'ValidatingWebhookConfiguration in which squall also publishes the CA',
     asGiven<FlagInput>,
   ),
   caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
   certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
   rotateBefore: duration('time before expiry at which a certificate is replaced', LIFETIME, '720h'),
   certificateCheck: duration(
-    'interval at which the Secret and the webhook configurations are checked',
+    'interval for checking the Secret and the webhook configurations',
     { min: 10, max: 24 * HOUR },
     '1m',
   ),
   caSettle: duration(
-    'time before a certificate of a new CA is used, so that API servers load the CA first',
+    'delay before a certificate of a new CA is used, so that API servers load the CA first',
     { min: 0, max: HOUR },
     '10s',
   ),

@@ -239,7 +239,7 @@ export const BUDGET_FLAGS = group(CLUSTER, {
     parseObjectName,
     { default: SYSTEM_NAMESPACE },
   ),
-  requireBudget: toggle('do not begin anything new if squall-budget cannot be read'),
+  requireBudget: toggle('do not start new faults if squall-budget cannot be read'),
 })
 
 /** Rejects new chaos that the budget of the cluster does not allow. Throws a `UsageError`. */
@@ -272,7 +272,7 @@ export async function sawBudgetIn(
 
 /** The option of the commands that list pods by the label of the injector. */
 export const UNLABELLED_FLAG = group(CLUSTER, {
-  unlabelled: toggle('list all pods, also sidecars without the label squall.dev/sidecar'),
+  unlabelled: toggle('search all pods, including sidecars without the label squall.dev/sidecar'),
 })
 
 /** Declares the options of a command that waits until sidecars follow, with one of its own. */
@@ -284,14 +284,14 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
   return group('Waiting and output:', {
     timeout: duration(help, { min: 1_000, max: 3_600_000 }, timeout),
     min: percent('percentage of the pods that must confirm', { min: 1, max: 100 }, '100%'),
-    all: toggle('list each pod, also if there are more than 40'),
+    all: toggle('list every pod, even above 40'),
     confirm: one(
       'prometheus=url',
-      'look pods up in a Prometheus that scrapes the sidecars, and ask only 20 at a time; labels of its series follow as ?cluster=eu',
+      'confirm by a Prometheus that scrapes the sidecars, and query only 20 pods directly at a time; select series by labels such as ?cluster=eu',
       parseConfirm,
     ),
     ...more,
-    json: toggle('print the outcome as one JSON document'),
+    json: toggle('print one JSON document'),
   })
 }
 

@@ -24,13 +24,14 @@ import {
 } from '../cli/cluster-options.ts'
 
 /** Says how to name a rules file where none is named. */
-export const NEEDS_RULES = 'name a rules file with -f, or - for standard input'
+export const NEEDS_RULES = 'pass a rules file with -f, or - for standard input'
 
 export const APPLY = defineCommand({
   name: 'apply',
   examples: ['apply -f rules.yaml -n shop', 'apply -f rules.yaml -n shop --for 15m'],
   page: 'docs/guides/apply.md',
-  description: 'write a rules file for the sidecars of a namespace, and wait until each has it',
+  description:
+    'apply a rules file to the sidecars in a namespace, and wait until each has loaded it',
   flags: {
     ...group('The rules:', {
       filename: one('file', 'rules file to apply; - is standard input', asText, {
@@ -46,16 +47,14 @@ export const APPLY = defineCommand({
       key: one('key', 'key to write; other keys are unchanged', parseKey, {
         default: 'rules.yaml',
       }),
-      for: duration('end all rules after this time, in every pod; their times start again now', {
+      for: duration('restart all rules, and end them after this time, in every pod', {
         min: 1_000,
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'replace rules that an experiment has claimed, and rules that end by rules without an end',
+        'replace rules that an experiment has claimed, and rules with an end by rules without one',
       ),
-      dryRun: toggle(
-        'print what would be written and the pods in which it would act, and write nothing',
-      ),
+      dryRun: toggle('only print what would be written, and the affected pods'),
     }),
     ...CLUSTER_FLAGS,
     ...CONTEXTS_FLAG,
@@ -63,17 +62,17 @@ export const APPLY = defineCommand({
     ...UNLABELLED_FLAG,
     selector: {
       ...CLUSTER_FLAGS.selector,
-      help: 'restrict the rules to pods with these labels, as in app=shop,tier=front; written into each rule',
+      help: 'limit the rules to pods with these labels, as in app=shop,tier=front; written into each rule',
     },
     ...productionFlags('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
-    ...waitFlags('time limit for waiting until every sidecar has the rules', '120s', {
+    ...waitFlags('timeout for all sidecars to load the rules', '120s', {
       noWait: toggle('write the ConfigMap and annotate the pods, and do not wait'),
     }),
   },
   note: `
-The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
-pods are annotated so that the kubelet delivers it at once.`,
+The file is validated, and written into a ConfigMap with your kubeconfig's credentials. Pods are
+annotated so that the kubelet updates the volume at once.`,
   parse: (flags, context) => ({
     ...rolloutOf(flags, context),
     file: flags.filename,

@@ -38,8 +38,8 @@ export const ATTACH = defineCommand({
       }),
     }),
     ...group('The sidecar:', {
-      undo: toggle('end the sidecar that an earlier squall attach added'),
-      for: attachedFor('time after which the sidecar detaches by itself, at most 24h'),
+      undo: toggle('detach the sidecar that an earlier squall attach added'),
+      for: attachedFor('time after which the sidecar detaches, at most 24h'),
       port: one(
         'port',
         'port of your MCP server, by number or name (default: the only TCP port that the pod declares)',
@@ -47,7 +47,7 @@ export const ATTACH = defineCommand({
       ),
       image: one(
         'image',
-        'image of the sidecar (default: squall:VERSION-sidecar, with the version of this program)',
+        "sidecar image (default: squall:VERSION-sidecar, with this program's version)",
         asText,
       ),
       imagePullPolicy: one(
@@ -62,16 +62,16 @@ export const ATTACH = defineCommand({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'time limit for waiting until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
+        'timeout until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),
-      json: toggle('print the outcome as one JSON document'),
+      json: toggle('print one JSON document'),
     }),
   },
   operands: { form: '<pod>', most: 1 },
   note: `
-An ephemeral container redirects the port to itself until its time has passed, it ends for any reason,
+An ephemeral container redirects the port to itself until --for is over, it ends for any reason,
 or squall attach --undo ends it. Open connections stay with your MCP server.`,
   parse: (flags, context) => {
     const [pod] = context.operands

@@ -29,15 +29,15 @@ export const ATTACHED = defineCommand({
   flags: {
     ...PORT_FLAG,
     ...group(PORTS, {
-      admin: one('address', 'address of the admin port of squall run', asGiven<FlagInput>, {
+      admin: one('address', 'admin port of squall run', asGiven<FlagInput>, {
         default: '[::]:15390',
       }),
     }),
     ...group('The rules:', {
       rulesText: one('text', 'text of the rules file', asText),
     }),
-    ...group('Times:', {
-      for: attachedFor('time after which the container detaches by itself'),
+    ...group('Timeouts:', {
+      for: attachedFor('time after which the container detaches'),
       startBefore: one(
         'time',
         'deadline for the start of the command, which otherwise does nothing, such as 2026-05-01T10:00:00Z',
@@ -45,7 +45,7 @@ export const ATTACHED = defineCommand({
       ),
     }),
     ...group(PORTS, {
-      nft: one('program', 'name or path of the program nft', asText, { default: 'nft' }),
+      nft: one('program', 'name or path of nft', asText, { default: 'nft' }),
       user: count(
         'user of squall run, without capabilities',
         { min: 1, max: 2 ** 32 - 2 },

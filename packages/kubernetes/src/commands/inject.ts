@@ -27,7 +27,7 @@ export const INJECT = defineCommand({
     'inject -f injected.yaml --undo | kubectl apply -f -',
   ],
   page: 'docs/concepts/injection.md',
-  description: 'inject the sidecar into pods of manifests that request it, as the webhook does',
+  description: 'inject the sidecar into manifests whose pods request it, as the webhook does',
   flags: {
     ...group(INPUT, {
       filename: many(
@@ -55,7 +55,7 @@ export const INJECT = defineCommand({
       ),
       kubernetesVersion: one(
         'version',
-        'version of the cluster, such as 1.33; decides whether native sidecars are used',
+        'Kubernetes version, such as 1.33; determines whether sidecars are native',
         parseMinor,
       ),
     }),
@@ -65,12 +65,8 @@ export const INJECT = defineCommand({
         'annotation to add to each pod template first, such as inject=true or mode=port; repeatable',
         pairs,
       ),
-      image: one('image', 'image of the sidecar', asText),
-      settings: one(
-        'file',
-        'settings of the injector, in YAML or JSON, as for the webhook',
-        asText,
-      ),
+      image: one('image', 'sidecar image', asText),
+      settings: one('file', 'injector settings, in YAML or JSON, as for the webhook', asText),
     }),
     ...group('Output:', {
       format: one(
@@ -81,8 +77,8 @@ export const INJECT = defineCommand({
     }),
   },
   note: `
-The result is written to standard output, and a note on each pod to standard error. Namespaces and
-Services in the input are used to check targetPorts. If a pod is denied, nothing is written and the
+The result is written to standard output, notes on pods to standard error. Namespaces and
+Services in the input are used for checks. If a pod is denied, nothing is written and the
 exit code is 1.`,
   parse: (flags) => ({
     files: flags.filename,

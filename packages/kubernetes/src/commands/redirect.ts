@@ -55,12 +55,12 @@ export const REDIRECT = defineCommand({
     ...group('Redirected ports:', {
       admin: one(
         'address',
-        'address of the admin port of squall run, which is never redirected',
+        'admin port of squall run, which is never redirected',
         asGiven<FlagInput>,
         { default: '127.0.0.1:15390' },
       ),
       exemptUid: count(
-        'user of squall run, where your MCP server listens on loopback only: traffic of this user to loopback is not redirected',
+        "user of squall run, if your MCP server listens only on loopback; this user's loopback traffic is not redirected",
         IDS,
       ),
     }),
@@ -70,16 +70,16 @@ export const REDIRECT = defineCommand({
         'destination port whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeatable',
         parseCaptures,
       ),
-      outboundUid: many('number', 'capture connections of this user only; repeatable', parseUids),
+      outboundUid: many('number', 'capture only connections of this user; repeatable', parseUids),
       exemptGid: count('group of squall run, whose connections are not captured', IDS, '15390'),
     }),
     ...group('Mode:', {
       undo: toggle('remove all rules'),
       release: toggle(
-        'end a redirect of squall attach: new connections go to your MCP server, open ones continue',
+        'end a redirect by squall attach; new connections go to your MCP server, open ones continue',
       ),
       dryRun: toggle('print the rules without applying them'),
-      nft: one('program', 'name or path of the program nft', parseProgram, { default: 'nft' }),
+      nft: one('program', 'name or path of nft', parseProgram, { default: 'nft' }),
     }),
   },
   note: '\nRequires Linux, the program nft, and the capability NET_ADMIN. The rules apply to IPv4 and IPv6, and replace those of an earlier run. In a pod, run it in an init container, before your MCP server starts. Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the API server of the pod are not captured, unless --outbound names that address.',

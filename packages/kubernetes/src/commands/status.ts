@@ -19,7 +19,7 @@ export const STATUS = defineCommand({
     ...productionNamesFlag('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
     ...group('Output:', {
-      all: toggle('list each pod, also where that takes more than 40 lines'),
+      all: toggle('list every pod, even above 40 lines'),
       watch: toggle('show changes until Ctrl-C', { short: 'w' }),
       json: toggle('print one JSON document; with --watch one per line'),
     }),

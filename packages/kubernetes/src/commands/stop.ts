@@ -47,15 +47,15 @@ const COMMON_FLAGS = {
   ...CONTEXTS_FLAG,
   ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
-    allNamespaces: toggle('every namespace that has sidecars now', { short: 'A' }),
+    allNamespaces: toggle('all namespaces that have sidecars now', { short: 'A' }),
     configmap: one(
       'name',
-      'ConfigMap of later pods, in addition to those that sidecars read now',
+      'ConfigMap for new pods, in addition to those that sidecars read now',
       parseObjectName,
       { default: 'squall-rules' },
     ),
   }),
-  ...waitFlags('time limit for waiting until every sidecar has confirmed', '30s', {
+  ...waitFlags('timeout for all sidecars to confirm', '30s', {
     dryRun: toggle('validate every change with the API server, and change nothing'),
   }),
   ...environmentLabelFlag(CLUSTER),
@@ -65,28 +65,28 @@ export const STOP: Command = defineCommand({
   name: 'stop',
   examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
-  description: 'end all faults of sidecars, or of a namespace, at once, until squall resume',
+  description: 'end all faults of sidecars, or in a namespace, at once, until squall resume',
   flags: {
     ...COMMON_FLAGS,
     ...group(SIDECARS, {
       reason: one(
         'text',
-        'reason to stop, which logs, the page and the admin API show',
+        'reason for the stop, shown in logs, admin page and admin API',
         parseReason,
       ),
     }),
     ...group(CLUSTER, {
       production: toggle(
-        'only namespaces that count as production now, by name or label: all of them, or that of --namespace',
+        'only namespaces that are production now, by name or label; all, or --namespace',
       ),
     }),
     ...productionNamesFlag(CLUSTER),
   },
   note: `
-With -n, or another flag of the cluster, a stop key is written into the ConfigMaps that the sidecars
-read, with the credentials of your kubeconfig. It overrides all rules, header faults and the admin
-API, also in later pods. Otherwise sidecars are disarmed by their admin ports, with the admin token.
-The rules stay unchanged. Exit code: 1 when a sidecar did not confirm.`,
+With -n, or another cluster flag, a stop key is written into the sidecars' ConfigMaps, with your
+kubeconfig's credentials. It overrides all rules, header faults and the admin API, also in new
+pods. Otherwise, sidecars are disarmed through their admin ports, with the admin token.
+The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
   parse: ({ production, productionNames: patterns, ...flags }, context): AnyRequest => {
     const change = localChange('disarm', flags, context, flags.reason)
     if (change !== undefined) return change
@@ -120,7 +120,7 @@ export const RESUME: Command = defineCommand({
     ...COMMON_FLAGS,
     ...productionFlags(CLUSTER),
     ...BUDGET_FLAGS,
-    ...group(CLUSTER, { force: toggle('resume although an experiment has claimed the ConfigMap') }),
+    ...group(CLUSTER, { force: toggle('resume even if an experiment has claimed the ConfigMap') }),
   },
   parse: (flags, context): AnyRequest =>
     localChange('arm', flags, context) ?? {

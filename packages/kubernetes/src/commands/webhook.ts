@@ -26,10 +26,10 @@ export const WEBHOOK = defineCommand({
     'webhook --listen :15443 --admin :15391 --tls-dir /etc/squall/tls --settings settings.yaml',
   ],
   page: 'docs/concepts/webhook.md',
-  description: 'inject the sidecar into pods that request it: a mutating admission webhook',
+  description: 'run the admission webhook that injects the sidecar into pods that request it',
   flags: {
     ...group(ADDRESSES, {
-      listen: one('address', 'address for reviews, with TLS; :15443 in a pod', parseListen, {
+      listen: one('address', 'listen address, with TLS; :15443 in a pod', parseListen, {
         default: '127.0.0.1:15443',
       }),
       admin: one('address', 'address of health, readiness and metrics, without TLS', parseListen, {
@@ -38,10 +38,10 @@ export const WEBHOOK = defineCommand({
     }),
     ...adminAccessFlags(ADDRESSES),
     ...group('Injection:', {
-      settings: one('file', 'settings of the injector, as YAML or JSON', asText),
+      settings: one('file', 'injector settings, as YAML or JSON', asText),
       kubernetesVersion: one(
         'version',
-        'version of the cluster, such as 1.33, until the API server reports it; decides whether native sidecars are used',
+        'Kubernetes version, such as 1.33, until the API server reports it; determines whether sidecars are native',
         parseMinor,
       ),
       readNamespaces: toggle(
@@ -56,7 +56,7 @@ export const WEBHOOK = defineCommand({
       requireBudget: toggle('with --read-budget: also deny new rules if the budget cannot be read'),
       policy: one(
         'file',
-        'policy that new rules obey, as experiments do, read at each review; requires --read-namespaces',
+        'policy for new rules, as for experiments, read for each admission request; requires --read-namespaces',
         asText,
       ),
     }),
@@ -81,24 +81,24 @@ export const WEBHOOK = defineCommand({
       context: one('name', 'context of the kubeconfig', asText),
     }),
     ...group('Limits and times:', {
-      maxReview: size('size limit of a review', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
+      maxReview: size('request size limit', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
-        'time limit for receiving a review; keep it below timeoutSeconds of the webhook configuration',
+        'timeout for receiving an admission request; keep it below timeoutSeconds of the webhook configuration',
         // An API server waits at most thirty seconds.
         { min: 100, max: 30_000 },
         '4s',
       ),
       shutdownDelay: duration(
-        'time for which reviews are accepted after readiness ends',
+        'time for which admission requests are accepted after readiness ends',
         END_TIME,
         '5s',
       ),
-      drainTimeout: duration('time for reviews in flight to end', END_TIME, '10s'),
+      drainTimeout: duration('time for in-flight admission requests to end', END_TIME, '10s'),
     }),
     ...LOG_FLAGS,
   },
   note: `
-Reviews are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
+Admission requests are served at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
   parse: (flags, { env }) => {
     const { listen, admin, namespace, kubeconfig, context } = flags
     if (overlaps(listen, admin)) {

@@ -85,7 +85,7 @@ const TABLE = {
     form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
     fallback: 'outgoing connections do not pass the sidecar',
     meaning:
-      'destinations whose TCP connections pass the sidecar, separated by commas; a name captures its whole port, `http://` parses HTTP and MCP. Requires NET_ADMIN, as mode `redirect` does',
+      'destinations whose TCP connections pass through the sidecar, separated by commas; a name captures its whole port, `http://` parses HTTP and MCP. Requires NET_ADMIN, like mode `redirect`',
     check: outboundProblem,
   },
   rules: {
@@ -108,7 +108,7 @@ const TABLE = {
   'upstream-tls': {
     ...words('verify', 'insecure-skip-verify'),
     fallback: 'your MCP server speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
-    meaning: 'use TLS with your MCP server, on all taken ports; needs `tls-secret`',
+    meaning: 'use TLS with your MCP server, on all intercepted ports; requires `tls-secret`',
   },
   'upstream-ca': {
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
@@ -125,13 +125,12 @@ const TABLE = {
     ...OBJECT_NAME,
     fallback: 'clients are served plain HTTP',
     meaning:
-      'Secret of the same namespace with `tls.crt` and `tls.key` for the listeners of the sidecar',
+      "Secret in the same namespace with `tls.crt` and `tls.key` for the sidecar's listeners",
   },
   environment: {
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
-    meaning:
-      'name of the environment; with a production name, such as `shop-prod`, no rule ever acts',
+    meaning: 'environment; with a production name, such as `shop-prod`, no rule ever acts',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -144,12 +143,12 @@ const TABLE = {
   },
   'max-duration': {
     form: 'a duration',
-    meaning: 'maximum active time of a rule, from its appliedAt or its first appearance',
+    meaning: 'maximum active time of a rule, from appliedAt or its first load',
     check: maxDuration,
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum number of faults in progress, over all rules',
+    meaning: 'maximum concurrent faults over all rules',
     check: maxActive,
   },
   'allow-faults': {
@@ -191,24 +190,25 @@ const TABLE = {
   'rewrite-probes': {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'run probes and hooks of the taken ports without faults',
+    meaning: 'run probes and hooks on intercepted ports without faults',
   },
   'native-sidecar': {
     ...BOOLEAN,
     fallback: '`true` from Kubernetes 1.33 on',
-    meaning: 'run the sidecar as an init container that is always restarted (from 1.29 on)',
+    meaning:
+      'run the sidecar as a native sidecar, an init container with `restartPolicy: Always` (from 1.29 on)',
   },
   image: {
     form: 'an image',
     fallback: 'the image in the settings of the injector',
-    meaning: 'image of the sidecar',
+    meaning: 'sidecar image',
     check: image,
   },
   'metrics-detail': {
     ...words('basic', 'full'),
     fallback: '`basic`',
     meaning:
-      'series of the metrics of the sidecar: `basic` has latencies of all tools together, `full` those of each tool',
+      'metric series of the sidecar: `basic` has latencies of all tools together, `full` by tool',
   },
   'log-level': {
     ...words('debug', 'info', 'warn', 'error'),
@@ -218,18 +218,18 @@ const TABLE = {
   'log-injections': {
     ...words('all', 'sample', 'off'),
     fallback: '`all`',
-    meaning: 'injected faults that the sidecar logs; `sample` logs at most ten a second',
+    meaning: 'log lines about injected faults; `sample` logs at most ten a second',
   },
   'call-log': {
     ...words('-'),
     fallback: 'calls are not logged',
-    meaning: 'log each ended call as a line of JSON on the standard output of the sidecar',
+    meaning: "log each ended call as a JSON line to the sidecar's standard output",
   },
   'otlp-endpoint': {
     form: 'a URL',
     fallback: 'no spans are exported',
     meaning:
-      'OpenTelemetry collector that gets a span for each sampled call, by OTLP over HTTP; headers such as tokens come from the key `otlp-headers` of the Secret of the sidecar',
+      "OpenTelemetry collector for spans of sampled calls, by OTLP over HTTP; headers such as tokens come from the key `otlp-headers` of the sidecar's Secret",
     check: httpUrl,
   },
   'otel-env': {
@@ -244,30 +244,30 @@ const TABLE = {
   },
   'trace-url': {
     form: 'a URL with `{trace}`',
-    meaning: 'page of a trace in your tracing tool, for links, as by `squall run --trace-url`',
+    meaning: 'URL of a trace in your tracing tool, for links, as `squall run --trace-url`',
     check: traceUrl,
   },
   tasks: {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'report the behaviour of agents after faults and errors, as `squall run` does',
+    meaning: 'report what agents do after faults and errors, as `squall run --tasks`',
   },
   'trust-markers': {
     ...BOOLEAN,
     fallback: '`false`',
     meaning:
-      'count errors that another sidecar injected as `injected_elsewhere`, as `squall run --trust-markers` does; for a pod whose `outbound` destinations have a sidecar, too (`squall inject` sets it where its files show this)',
+      "count another sidecar's injected errors as `injected_elsewhere`, as `squall run --trust-markers`; for pods whose `outbound` destinations also have a sidecar (`squall inject` sets it if its input shows this)",
   },
   'compat-api': {
     ...words('chaos-monkey'),
     fallback: 'no additional API',
     meaning:
-      'additional API on the admin port, as by `squall run --compat-api`; requires its token',
+      'additional API on the admin port, as `squall run --compat-api`; requires the admin token',
   },
   qos: {
     ...words('guaranteed', 'burstable'),
     fallback: '`guaranteed` if all containers of the pod are, else `burstable`',
-    meaning: 'whether requests of the sidecar equal its limits, which keeps the pod Guaranteed',
+    meaning: "whether the sidecar's requests equal its limits, which keeps the pod Guaranteed",
   },
   'cpu-request': {
     ...CPU,
@@ -288,15 +288,14 @@ const TABLE = {
   'memory-limit': {
     form: 'a quantity',
     fallback: '`256Mi`',
-    meaning: 'memory limit of the sidecar, which also limits the heap of Node.js',
+    meaning: 'memory limit of the sidecar, which also limits the Node.js heap',
     check: memory,
   },
   'allow-production': {
     targets: ['namespace'],
     ...BOOLEAN,
     fallback: '`false`',
-    meaning:
-      'allow the sidecar, and faults, in a namespace that counts as production by its label or its name',
+    meaning: 'allow the sidecar, and faults, in a namespace that is production by label or name',
   },
 } as const satisfies AnnotationTable
 

@@ -45,7 +45,7 @@ export function changeContainers(
   if (Object.keys(probes).length > MOST_PROBES || JSON.stringify(probes).length > LONGEST_PROBES) {
     throw new Denial(
       'too_large',
-      `the taken ports have more than ${MOST_PROBES} probes, or probes of more than ${LONGEST_PROBES} characters`,
+      `the intercepted ports have more than ${MOST_PROBES} probes, or probes of more than ${LONGEST_PROBES} characters`,
       `shorten them, or send them through the sidecar with ${settings.prefix}rewrite-probes: "false"`,
     )
   }

@@ -38,7 +38,7 @@ export function checkServices(
   if (services === undefined) {
     const numbers = ports.map(({ number }) => number).join(', ')
     return [
-      `${UNCHECKED_SERVICES}: a headless Service, or a numeric targetPort (${numbers}), bypasses Squall; squall status checks this with your rights`,
+      `${UNCHECKED_SERVICES}: a headless Service, or a numeric targetPort (${numbers}), bypasses Squall; squall status checks this with your permissions`,
     ]
   }
   const warnings = services

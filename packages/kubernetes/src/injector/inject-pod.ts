@@ -396,7 +396,7 @@ function rejectUnnamed(ports: readonly TakenPort[], why: string, prefix: string)
   throw new Denial(
     'unnamed_port',
     `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
-    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let your MCP server listen on 127.0.0.1 alone, with ${prefix}mode: bind`,
+    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let your MCP server listen only on 127.0.0.1, with ${prefix}mode: bind`,
   )
 }
 

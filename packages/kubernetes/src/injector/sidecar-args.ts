@@ -15,7 +15,7 @@ const MOST_DRAIN = 30
 
 /**
  * Divides the grace period, so that the sidecar ends before it is killed: the hook waits `stopWait`
- * for the upstream to end, then the sidecar waits `drain` for exchanges in flight.
+ * for the upstream to end, then the sidecar waits `drain` for in-flight exchanges.
  */
 export function shutdownTimes(graceSeconds: number) {
   const stopWait = Math.floor(graceSeconds * WAIT_SHARE)

@@ -19,7 +19,7 @@ const MAX_LINES = 40
 const MAX_PART = MAX_LINES / 2 - 2
 const MAX_NAMES = 3
 
-/** Returns whether a sidecar is absent or cannot be asked, or is armed in production. */
+/** Returns whether a sidecar is absent, unreachable, or armed in production. */
 export function hasTrouble({ reports, production }: Status): boolean {
   return reports.some(isTroubled) || production.some(({ isAllowed }) => !isAllowed)
 }

@@ -117,7 +117,7 @@ async function respond(
   }
   const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
   if (wrong !== undefined) {
-    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not a review')
+    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not an admission review')
     return complain(wrong)
   }
   if (request.headers.expect !== undefined) response.writeContinue()
@@ -131,7 +131,7 @@ async function respond(
   try {
     const parsed = parseReview(body.bytes)
     if (!parsed.ok) {
-      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not a review')
+      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not an admission review')
       return complain({ status: 400, ...parsed })
     }
     const { review } = parsed

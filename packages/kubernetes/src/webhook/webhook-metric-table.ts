@@ -4,19 +4,19 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_injections_total',
     type: 'counter',
-    help: 'Reviews of pods, by result and reason.',
+    help: 'Pod admission requests, by result and reason.',
     labels: ['result', 'reason'],
   },
   {
     name: 'squall_webhook_validations_total',
     type: 'counter',
-    help: 'Reviews of rules, of their start time (anchor) and of workloads, by result and reason.',
+    help: 'Admission requests for rules, for their start time (anchor) and for workloads, by result and reason.',
     labels: ['subject', 'result', 'reason'],
   },
   {
     name: 'squall_injection_duration_seconds',
     type: 'histogram',
-    help: 'Time from the headers of a review to its response.',
+    help: 'Time from admission request headers to the response.',
     labels: [],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   },
@@ -41,7 +41,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_kubernetes_minor',
     type: 'gauge',
-    help: 'Minor version of Kubernetes that injection assumes; the source is api_server, flag or unknown.',
+    help: 'Kubernetes minor version that injection assumes; the source is api_server, flag or unknown.',
     labels: ['source'],
   },
   {

@@ -187,7 +187,7 @@ describe('a pod is denied with', () => {
     })
   })
 
-  it.each(['auto', 'port', 'bind'])('no right to capture, also in mode %s', (mode) => {
+  it.each(['auto', 'port', 'bind'])('no permission to capture, also in mode %s', (mode) => {
     const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' }
     const context = contextOf({ namespace: { labels } })
     expect(denied({ outbound: 'db:5432', mode }, context)).toMatchObject({

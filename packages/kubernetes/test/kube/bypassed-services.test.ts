@@ -49,7 +49,7 @@ test('Services that lead past sidecars are warned of by squall apply', async () 
   expect(err).toContain('warning: the Service "headless" is headless')
 })
 
-test('a missing right is named once', async () => {
+test('a missing permission is named once', async () => {
   const shop = await start()
   shop.addPaper('shop-2', { annotations: PORT })
   shop.api.denied.add('list services')

@@ -54,7 +54,7 @@ async function check(): Promise<Readonly<Record<string, string>>> {
 const GOOD = {
   'the namespace is not production': 'passed',
   'the API server responds': 'passed',
-  'rights are given': 'passed',
+  'permissions are granted': 'passed',
   'the webhook is installed': 'passed',
   'the API server trusts the certificate of the webhook': 'passed',
   'the webhook has ready pods': 'passed',
@@ -94,7 +94,7 @@ test('rights that the user lacks are named, and what cannot be read is left out'
   shop.api.denied.add('list mutatingwebhookconfigurations')
   const results = await check()
   // A forwarded port serves as well as the proxy.
-  expect(results['rights are given']).toBe('failed: no right to patch configmaps')
+  expect(results['permissions are granted']).toBe('failed: no permission to patch configmaps')
   expect(results['the webhook is installed']).toMatch(/^skipped: .*cannot list resource/)
 })
 

@@ -242,7 +242,7 @@ test('an authority that nobody uses any more leaves the bundle', async () => {
   })
 })
 
-test('a missing right is said with what to give', async () => {
+test('a missing permission is said with what to give', async () => {
   const cluster = await start()
   cluster.api.denied.add('patch mutatingwebhookconfigurations')
   const { managed, certificate, problems } = replica(cluster)

@@ -69,7 +69,7 @@ async function askAll(
       answers.push((await askAdmin(admin, endpoint, { client: 'agents' })).value)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const fix = error.status === 404 ? '' : '; name the admin port of a running sidecar'
+      const fix = error.status === 404 ? '' : '; pass the admin port of a running sidecar'
       throw new Error(`${address}: ${error.message}${fix}`, { cause: error })
     }
   }

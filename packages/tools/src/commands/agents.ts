@@ -65,8 +65,8 @@ export const AGENTS = defineCommand({
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `
-Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). The findings need the
-tasks of squall run or squall stdio, which --tasks=false turns off. With --follow, Ctrl-C ends it.`,
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Findings need
+squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C ends it.`,
   // A variable for a filter would hide findings without a trace.
   fromEnvironment: false,
   parse: (flags, context) => (flags.follow ? following(flags, context) : found(flags, context)),

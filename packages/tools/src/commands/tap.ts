@@ -29,12 +29,8 @@ const FILTERS = group('Calls:', {
     'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeat it for more',
     texts,
   ),
-  rule: many('glob', 'calls on which a fault of this rule took effect; repeat it for more', texts),
-  session: many(
-    'hash',
-    'calls of this session, by the start of its hash; repeat it for more',
-    texts,
-  ),
+  rule: many('glob', 'calls with a fault of this rule; repeat it for more', texts),
+  session: many('hash', 'calls of this session, by hash prefix; repeat it for more', texts),
   errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
   faults: toggle('calls on which a fault took effect'),
   slowerThan: one('duration', 'calls that took longer than this', asText),
@@ -44,7 +40,7 @@ export const TAP = defineCommand({
   name: 'tap',
   examples: ['tap', 'tap --errors --tool "search_*"', 'tap --slower-than 500ms --json --limit 100'],
   page: 'docs/guides/tap.md',
-  description: 'watch single calls as they end: who called what, how long it took, how it ended',
+  description: 'watch single calls as they end, with client, latency and outcome',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...FILTERS,

@@ -15,7 +15,7 @@ export const TOP = defineCommand({
   examples: ['top', 'top 127.0.0.1:15390 127.0.0.1:15391', 'top --once --json'],
   page: 'docs/guides/top.md',
   description:
-    'watch sidecars in a terminal, by their admin ports: armed or not, injections, origin of errors',
+    'watch sidecars in a terminal, by their admin ports: state, injections, origin of errors',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...group('Output:', {

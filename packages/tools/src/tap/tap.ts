@@ -62,7 +62,7 @@ const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
 const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
-const FIX = 'name the admin port of a running sidecar'
+const FIX = 'pass the admin port of a running sidecar'
 
 type TapOutput = Output & { readonly writableLength?: number }
 

@@ -176,7 +176,7 @@ it('shows what a sidecar dropped, goes on after a loss, and trusts no other serv
 it('ends where there never was a sidecar', async () => {
   const tapped = begin(1)
   await expect(tapped.ended).rejects.toThrow(
-    '127.0.0.1:1: connection refused; name the admin port of a running sidecar',
+    '127.0.0.1:1: connection refused; pass the admin port of a running sidecar',
   )
 })
 

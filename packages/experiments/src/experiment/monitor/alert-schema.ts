@@ -25,10 +25,10 @@ export const alert = section(
     within: duration({
       default: '2m',
       description:
-        'Time limit for the alert to fire, from the start of the last stage. The last stage lasts until then if needed.',
+        'Timeout for the alert to fire, from the start of the last stage, which is extended if needed.',
     }),
     resolved: Type.Optional(
-      duration({ description: 'Time limit for the alert to resolve after the rollback.' }),
+      duration({ description: 'Timeout for the alert to resolve after the rollback.' }),
     ),
     alertmanager: Type.Optional(text('URL of Alertmanager.')),
     prometheus: Type.Optional(text('URL of Prometheus, instead of `alertmanager`.')),

@@ -13,7 +13,7 @@ const SHARES = {
 const LASTING = {
   for: duration({
     default: 0,
-    description: 'Time for which the condition must fail.',
+    description: 'Duration for which the condition must fail.',
   }) as Type.TOptional<TUnsafe<number>>,
 }
 
@@ -21,14 +21,14 @@ const PROCESSES = {
   processUptime: Type.Optional(
     duration({
       description:
-        'Minimum time for which each process of the server runs: each container of the pods but the sidecar, or the server of `squall stdio`.',
+        "Minimum uptime of each server process: the pods' containers except the sidecar, or the server of `squall stdio`.",
       examples: ['1h'],
     }),
   ),
   restarts: Type.Optional(
     number(0, 1000, {
       description:
-        'Maximum number of restarts of these processes since the first measurement. In `steadyState` it also ends a stage, because the number never decreases.',
+        'Maximum restarts of these processes since the first measurement. In `steadyState`, this also ends a stage, because the number never decreases.',
       examples: [0],
     }),
   ),
@@ -52,7 +52,7 @@ const health = (lasting: Partial<typeof LASTING>) =>
               }),
             }),
           ],
-          description: 'Text that the body contains, or `{ regex }`.',
+          description: 'String that the body contains, or `{ regex }`.',
         }),
       ),
       ...(lasting as typeof LASTING),

@@ -94,7 +94,7 @@ export function metricsPage(recorder: Recorder): string {
     'Calls that were due and could not be started.',
     arrivals.dropped,
   )
-  page.single('squall_load_in_flight', 'gauge', 'Calls in flight.', recorder.inFlight)
+  page.single('squall_load_in_flight', 'gauge', 'In-flight calls.', recorder.inFlight)
   const { tcsr, blastRadius } = indicatorsOf(counts)
   page.single('squall_load_success_ratio', 'gauge', 'Success / calls.', tcsr ?? Number.NaN)
   page.single('squall_load_blast_radius', 'gauge', 'Failed / all tasks.', blastRadius ?? Number.NaN)

@@ -43,7 +43,7 @@ export class Recorder {
   readonly originCounts = noErrors()
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
-  /** Calls in flight by tool. */
+  /** In-flight calls by tool. */
   readonly inFlightByTool = new Map<string, number>()
   readonly faults = new FaultRecorder()
   readonly errors = new ErrorCounts()

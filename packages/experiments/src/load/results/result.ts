@@ -264,7 +264,7 @@ export const RESULT_SCHEMA = objectOf({
         errors: objectOf(counts(ORIGINS)),
         /** Arrivals that could not be started. */
         dropped: count,
-        /** Calls in flight at the end of the interval. */
+        /** In-flight calls at the end of the interval. */
         inFlight: count,
         /** Milliseconds; null when no call ended. */
         p50: measured,

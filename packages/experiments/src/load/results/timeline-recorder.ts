@@ -57,7 +57,7 @@ export function mergeTimelines(
   const lasts = timelines.map(({ points }, i) => (points.at(-1)?.at ?? 0) + offsets[i]!)
   while (Math.max(...lasts) / intervalMs >= MAX_POINTS) intervalMs *= 2
   const slots: Slot[] = []
-  // Calls in flight are a gauge: only the last interval of each part counts.
+  // In-flight calls are a gauge: only the last interval of each part counts.
   timelines.forEach(({ points }, run) => {
     const levels = new Map<number, number>()
     for (const point of points) {

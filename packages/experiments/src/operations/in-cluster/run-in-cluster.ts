@@ -60,7 +60,7 @@ export async function runInCluster(
   if (spec.context !== undefined) {
     throw invalidFile(
       'the plan names a context, which the pod of a Job does not have',
-      'leave sidecar.kubernetes.context out, and name it with --context',
+      'omit sidecar.kubernetes.context, and set it with --context',
     )
   }
   const { namespace } = spec
@@ -111,7 +111,7 @@ async function imageFor(
   throw invalidOption(
     '--in-cluster',
     `no pod with ${selector} in ${spec.namespace} has a sidecar whose image could be used`,
-    'name the image of Squall with --image',
+    'set the Squall image with --image',
   )
 }
 

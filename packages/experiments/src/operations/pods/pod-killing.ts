@@ -94,7 +94,7 @@ async function removePod(
       if (!isBlocked || until.aborted) {
         const fix = isBlocked
           ? 'add replicas, or set kill.force: true'
-          : `get the right to ${right}`
+          : `get permission to ${right}`
         throw rejectionError('NOT_ENOUGH_PODS', error.message, fix)
       }
       await sleep(POLL_MS, undefined, { signal: until }).catch(() => {})

@@ -93,7 +93,7 @@ export function podRules(
         if (trouble !== undefined && expiryMs < DELIVERY_MS) {
           throw notActive(
             `pods cannot be annotated, so the kubelet may deliver the rules after they have expired: ${trouble.message}`,
-            'get the right to patch pods, or set sidecar.expiry to 5m',
+            'get permission to patch pods, or set sidecar.expiry to 5m',
           )
         }
       } catch (error) {
