@@ -46,7 +46,7 @@ app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: {{ get .Values.commonLabels "app.kubernetes.io/part-of" | default "squall" | toYaml }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- /* A key that is there twice is an error for kustomize. */}}
+{{- /* Duplicate keys are an error for kustomize. */}}
 {{- with omit .Values.commonLabels "app.kubernetes.io/part-of" "helm.sh/chart" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "app.kubernetes.io/component" }}
 {{ toYaml . }}
 {{- end }}

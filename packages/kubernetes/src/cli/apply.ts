@@ -150,10 +150,6 @@ async function apply(run: Run): Promise<Outcome> {
   return { target, targets, change, progress }
 }
 
-function warnOnce({ warn, warnings }: Run, text: string | undefined): void {
-  if (text !== undefined && !warnings.includes(text)) warn(text)
-}
-
 /** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */
 async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const { client, request, asked, canAct, signal } = run
@@ -161,9 +157,9 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const before = await client.find({ kind: CONFIG_MAPS, namespace, name }, { signal })
   if (isStopped(before)) {
     const resume = asInvoked(`squall resume -n ${namespace}`)
-    warnOnce(run, `${namespace} is stopped: no rule acts until ${resume}`)
+    run.warn(`${namespace} is stopped: no rule acts until ${resume}`)
   }
-  warnOnce(run, gitOpsWarning(before, 'the rules'))
+  run.warn(gitOpsWarning(before, 'the rules'))
   const now = client.now()
   const writing = { before, key, now, lastsMs: request.lastsMs }
   const target = { ...asked, text: textWithTimes(asked.text, writing) }
@@ -201,16 +197,13 @@ async function announce(
   const recorded =
     change === 'unchanged' ? undefined : await recordApplied(client, applied, canAct, { signal })
   const unrecorded = recorded ?? (await recordWarnings(client, reachedPods, bypasses, { signal }))
-  if (unrecorded !== undefined) warnOnce(run, `the event was not recorded: ${unrecorded.message}`)
+  if (unrecorded !== undefined) run.warn(`the event was not recorded: ${unrecorded.message}`)
   const running = reached.filter(({ pod, digest }) => digest && pod.sidecar === 'running')
   const touched = running.map(({ pod }) => pod)
   const [trouble] = await touchPods(client, touched, prefix, new Date(), { signal: limit })
-  for (const text of [bypasses.trouble, ...[...bypasses.warnings.values()].flat()]) {
-    warnOnce(run, text)
-  }
+  for (const text of [bypasses.trouble, ...[...bypasses.warnings.values()].flat()]) run.warn(text)
   if (trouble === undefined) return
-  warnOnce(
-    run,
+  run.warn(
     `pods cannot be annotated, so the kubelet may deliver the rules up to two minutes later: ${trouble.message}`,
   )
 }
@@ -225,12 +218,9 @@ function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
   )
 }
 
-function isWaited({ wait, dryRun }: ApplyRequest): boolean {
-  return wait && !dryRun
-}
-
 function hasFailed({ progress }: Outcome, { request, signal }: Run): boolean {
-  const isLess = isWaited(request) && !isEnough(progress, request.min)
+  const { wait, dryRun, min } = request
+  const isLess = wait && !dryRun && !isEnough(progress, min)
   return signal.aborted || countOf(progress, 'rejected') > 0 || isLess
 }
 
@@ -264,7 +254,7 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
 function outcomeJson(outcome: Outcome, run: Run): string {
   const { target, targets, change, progress } = outcome
   const { namespace, configMap, key } = target
-  const { dryRun } = run.request
+  const { dryRun, wait } = run.request
   const targeted = new Map(targets.pods.map(({ pod, isTarget }) => [pod, isTarget]))
   return jsonText({
     ok: !hasFailed(outcome, run),
@@ -275,7 +265,7 @@ function outcomeJson(outcome: Outcome, run: Run): string {
     dryRun,
     replaced: targets.replaced,
     ...(dryRun && { text: target.text }),
-    waited: isWaited(run.request),
+    waited: wait && !dryRun,
     stopped: run.signal.aborted,
     warnings: run.warnings,
     pods: [...progress].map(([{ pod, digest }, each]) => ({

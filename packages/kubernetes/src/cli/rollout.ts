@@ -23,7 +23,8 @@ export interface Rollout {
   /** Ends the run: Ctrl-C, or the end of its time. */
   readonly limit: AbortSignal
   readonly warnings: readonly string[]
-  readonly warn: (text: string) => undefined
+  /** Shows a warning once. */
+  readonly warn: (text: string | undefined) => undefined
 }
 
 export const FAILED = 1
@@ -36,7 +37,8 @@ export function startRollout<Request extends RolloutRequest>(
   signal: AbortSignal,
 ) {
   const warnings: string[] = []
-  const warn = (text: string): undefined => {
+  const warn = (text: string | undefined): undefined => {
+    if (text === undefined || warnings.includes(text)) return
     warnings.push(text)
     if (!request.json) output.err.write(`warning: ${text}\n`)
   }

@@ -51,23 +51,18 @@ export function statusCommand(
 
 async function readStatus(
   client: KubeClient,
-  { cluster, production }: StatusRequest,
+  { cluster, production: check }: StatusRequest,
   namespace: string | undefined,
   signal: AbortSignal,
 ): Promise<Status> {
-  const { prefix } = cluster
   const overview = await sidecarOverview(client, { ...cluster, namespace }, { signal })
   const armed = new Map<string, number>()
   for (const { pod, state } of overview.reports) {
     if (state?.armed !== true || state.dryRun) continue
     armed.set(pod.namespace, (armed.get(pod.namespace) ?? 0) + 1)
   }
-  const { found, trouble } = await findArmedProduction(
-    client,
-    armed,
-    { ...production, prefix },
-    { signal },
-  )
+  const options = { ...check, prefix: cluster.prefix }
+  const { found, trouble } = await findArmedProduction(client, armed, options, { signal })
   return { ...overview, production: found, productionTrouble: trouble }
 }
 

@@ -89,11 +89,13 @@ export function stopText(run: StopRun): string {
   if (run.isIncomplete && changes.size === 0)
     lines.unshift(`${NOT_DONE[request.action]}: ${UNKNOWN_PODS}`)
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
+  const { selector } = request.cluster
+  const only = selector === undefined ? '' : ` -l '${selector}'`
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? asInvoked(`until: squall resume ${where}${selectorText(request)}\n`)
+        ? asInvoked(`until: squall resume ${where}${only}\n`)
         : asInvoked(UNTIL_NO_PRODUCTION),
     )
   }
@@ -142,10 +144,6 @@ const UNKNOWN_PODS = 'the pods with a sidecar are unknown; run the command again
 
 const UNCOVERED =
   'not covered: namespaces without sidecars, and ConfigMaps that no sidecar reads now\n'
-
-function selectorText({ cluster: { selector } }: StopRequest): string {
-  return selector === undefined ? '' : ` -l '${selector}'`
-}
 
 function notDone({ action }: StopRequest, failed: number, all: number): string {
   const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`

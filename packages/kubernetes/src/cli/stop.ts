@@ -91,7 +91,7 @@ function observationsOf({
 
 function incomplete(run: StopRun, text: string): undefined {
   run.isIncomplete = true
-  run.warn(text)
+  return run.warn(text)
 }
 
 async function act(run: StopRun): Promise<void> {
@@ -298,10 +298,7 @@ async function change(run: StopRun, refs: readonly ConfigMapRef[]): Promise<void
         ? writeStop(client, ref, stop, annotations, {
             dryRun,
             keepStopped: onlyProduction !== undefined,
-            onWritten: (kept) => {
-              const undone = gitOpsWarning(kept, 'the key squall-stop')
-              if (undone !== undefined) warn(undone)
-            },
+            onWritten: (kept) => warn(gitOpsWarning(kept, 'the key squall-stop')),
           })
         : liftStop(client, ref, selector, annotations, {
             dryRun,

@@ -29,15 +29,8 @@ interface Connection extends ClusterChoice {
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /** Returns a client for the cluster that kubectl would choose. */
-export function connectKube({
-  kubeconfig,
-  context,
-  env,
-  version,
-  patienceMs,
-  as,
-  asGroups = [],
-}: Connection): KubeClient {
+export function connectKube(choice: Connection): KubeClient {
+  const { kubeconfig, context, env, as, asGroups = [] } = choice
   if (as === undefined && asGroups.length > 0) throw configError('--as-group needs --as')
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   const paths = kubeconfigPaths(kubeconfig, env)
@@ -46,7 +39,7 @@ export function connectKube({
       ? inClusterAccess(env)
       : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context, env)
   const impersonation = impersonationOf({ as, 'as-groups': asGroups }) ?? access.impersonation
-  return new KubeClient({ ...access, impersonation }, `squall/${version}`, patienceMs)
+  return new KubeClient({ ...access, impersonation }, `squall/${choice.version}`, choice.patienceMs)
 }
 
 /**

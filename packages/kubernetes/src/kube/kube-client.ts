@@ -168,7 +168,7 @@ export class KubeClient {
         const left = this.#until - performance.now()
         if (left <= 0 || !mayRepeat(request, error)) throw error
         // A request at the very end may find the API server again.
-        const wait = Math.min(error.retryAfterMs ?? jittered(pauseMs), left)
+        const wait = Math.min(error.retryAfterMs ?? pauseMs * (0.5 + Math.random() / 2), left)
         await sleep(wait, undefined, { signal: request.signal }).catch(() => undefined)
         request.signal?.throwIfAborted()
       }
@@ -351,8 +351,4 @@ function mayRepeat(request: KubeRequest, error: unknown): error is KubeError {
   const isNamed = fieldsOf(fieldsOf(body)['metadata'])['name'] !== undefined
   const isSafe = method === 'POST' ? isNamed || may === true : method !== 'DELETE'
   return isSafe && (status === 504 || code === 'unreachable' || code === 'timeout')
-}
-
-function jittered(ms: number): number {
-  return ms * (0.5 + Math.random() / 2)
 }

@@ -112,14 +112,14 @@ export function writeStop(
 
 /**
  * Removes the stop of a selector from a ConfigMap; without a selector all stops. A stop that is
- * written meanwhile stays.
+ * written meanwhile stays. `check` returns the reason why a ConfigMap must stay as it is.
  */
 export function liftStop(
   client: KubeClient,
   ref: ConfigMapRef,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
-  { check, ...limits }: WriteLimits & ResumeCheck,
+  { check, ...limits }: WriteLimits & { readonly check: (found: Fields) => KubeError | undefined },
 ): Promise<StopChange> {
   let first: string | undefined
   return retryConflicts(async () => {
@@ -143,11 +143,6 @@ export function liftStop(
     await changeConfigMap(client, ref, found, change, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
-}
-
-interface ResumeCheck {
-  /** Returns the reason why a ConfigMap must stay as it is. */
-  readonly check: (found: Fields) => KubeError | undefined
 }
 
 function stoppedAgain(stops: readonly Stop[] | undefined): KubeError {

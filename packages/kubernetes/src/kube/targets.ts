@@ -13,11 +13,7 @@ export interface PodTarget {
 }
 
 /** The effect of a change of rules on the pods that read them. */
-export interface Targets {
-  readonly pods: readonly PodTarget[]
-  /** The names of previous rules that the new text does not have. */
-  readonly replaced: readonly string[]
-}
+export type Targets = ReturnType<typeof targetsOf>
 
 const PART =
   /^\s*([A-Za-z0-9](?:[-A-Za-z0-9_./]{0,314}[A-Za-z0-9])?)\s*==?\s*((?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)\s*$/
@@ -35,16 +31,12 @@ export function equalityLabels(selector: string): Readonly<Record<string, string
 }
 
 /** Decides for each pod whether rules are for it, and finds the previous rules that are gone. */
-export function targetsOf(
-  pods: readonly InjectedPod[],
-  text: string,
-  before: string | undefined,
-): Targets {
+export function targetsOf(pods: readonly InjectedPod[], text: string, before: string | undefined) {
   const rules = rulesOf(text)
   const old = before === undefined ? [] : rulesOf(before)
   const names = new Set(rules.map(({ name }) => name))
   return {
-    pods: pods.map((pod) => {
+    pods: pods.map((pod): PodTarget => {
       const why = whyNot(pod, rules)
       const isTarget = why === undefined
       const wasTarget = old.length > 0 && whyNot(pod, old) === undefined

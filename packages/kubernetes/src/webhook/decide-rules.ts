@@ -12,10 +12,7 @@ import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
 /** The inputs of decisions about rules. */
-export interface RulesParts extends Pick<
-  DecideParts,
-  'settings' | 'podEnvironment' | 'budget' | 'policy'
-> {
+export interface RulesParts extends DecideParts {
   readonly checker: RulesChecker
 }
 

@@ -175,7 +175,6 @@ export async function startWebhook(
     return {
       reviews,
       admin: adminAddress,
-      // Ends readiness, accepts reviews for the shutdown delay, and waits for those in flight.
       drain: async (): Promise<void> => {
         draining = true
         await sleep(options.shutdownDelayMs)

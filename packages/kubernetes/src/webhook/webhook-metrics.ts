@@ -52,7 +52,6 @@ export function createWebhookMetrics(version: string) {
       changes.inc({ result: 'rejected' })
       good.set(0)
     },
-    /** Reports that the certificate in use is the newest again. */
     certificateGood: (): void => good.set(1),
     clusterVersion: (minor: number | undefined, source: string): void => {
       cluster.reset()
