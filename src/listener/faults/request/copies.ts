@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { aroundId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type ByteBudget } from '../../../base/byte-budget.ts'
-import { heavyWork } from '../../../base/event-loop.ts'
+import { nextLoop } from '../../../base/event-loop.ts'
 import type { Upstream } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
@@ -97,8 +97,8 @@ async function sendOrder(
     const around = isCall ? aroundId(text) : [text]
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
-      // Many copies of a large call would keep other calls waiting.
-      await heavyWork.wait(text.length)
+      // Many copies at once would keep other calls waiting.
+      await nextLoop()
       const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
       if (hasEnded) active.revoke('session_over')
       if (active.withdrawn.aborted || hasEnded) return
