@@ -3,9 +3,7 @@ export function alignedLines(
   rows: readonly (readonly string[])[],
   isNumber: (column: number) => boolean = () => false,
 ): readonly string[] {
-  const widths = rows[0]!.map((_, i) =>
-    rows.reduce((width, row) => Math.max(width, row[i]!.length), 0),
-  )
+  const widths = rows[0]!.map((_, i) => rows.reduce((w, row) => Math.max(w, row[i]!.length), 0))
   const pad = (text: string, i: number): string =>
     isNumber(i) ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
   return rows.map((row) => row.map(pad).join('  ').trimEnd())

@@ -38,7 +38,8 @@ export function phaseGates(
 function verdictOf(gate: Gate, load: LoadResult | undefined): SloVerdict | undefined {
   const written = writtenLimit(gate)
   if (load === undefined || written === undefined) return undefined
-  return evaluateSlo([limitGate(gate.measure, written)], load)[0]
+  const { counts, indicators, latency } = load
+  return evaluateSlo([limitGate(gate.measure, written)], { counts, indicators, latency })[0]
 }
 
 /** Returns the verdict on the measurements of a probe. */

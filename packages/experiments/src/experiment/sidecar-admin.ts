@@ -8,7 +8,6 @@ import {
   type SidecarAdmin,
 } from '#admin-api'
 import { clockAhead } from '#protocol'
-import type { Context } from './context.ts'
 import type { EarlyEnd } from './experiment-result.ts'
 import type { Sidecars, SidecarState } from './sidecars.ts'
 
@@ -54,26 +53,6 @@ export function sidecarPoll(
       if (signal.aborted || !isLost) return undefined
       return { code: 'SIDECAR_LOST', why: `the sidecar did not respond: ${error.message}` }
     }
-  }
-}
-
-/**
- * Returns the reason to end a stage. Calls also fail when the sidecar of this machine has ended, which
- * a limit may see first: that says nothing about the target.
- */
-export async function unlessLost(
-  { plan, sidecars }: Pick<Context, 'plan' | 'sidecars'>,
-  end: EarlyEnd | undefined,
-): Promise<EarlyEnd | undefined> {
-  const isLimit = end?.code === 'ABORT_CONDITION'
-  if (!isLimit || plan.sidecar.kind !== 'local' || plan.file.kill !== undefined) return end
-  try {
-    await sidecars.states()
-    return end
-  } catch (error) {
-    if (!(error instanceof AdminError)) throw error
-    const why = `the sidecar did not respond: ${error.message}; ${end.why}`
-    return { code: 'SIDECAR_LOST', why }
   }
 }
 

@@ -12,7 +12,7 @@ import { type Moment, measuredOf, runPhase } from './phase.ts'
 import type { Plan, Stage } from './plan.ts'
 import { RejectedError, RulesChangedError } from './rejection.ts'
 import type { Context, Stages } from './context.ts'
-import { sidecarPoll, unlessLost } from './sidecar-admin.ts'
+import { sidecarPoll } from './sidecar-admin.ts'
 import { type Counts, type Killing, type SidecarState, sumOf } from './sidecars.ts'
 import { expectedText } from './experiment-tables.ts'
 import { isUnready } from './steady-phases.ts'
@@ -124,6 +124,15 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
   const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, not judged' : 'passed')
   onEvent({ kind: 'phase-over', label: stage.label, text })
   return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
+}
+
+/** Blames no target for a sidecar of this machine that has ended, which a limit may see first. */
+async function unlessLost({ plan, sidecars }: Context, end: EarlyEnd | undefined) {
+  const isLocal = plan.sidecar.kind === 'local' && plan.file.kill === undefined
+  if (!isLocal || end?.code !== 'ABORT_CONDITION') return end
+  const why = `the sidecar did not respond; ${end.why}`
+  const states = await sidecars.states().catch(() => undefined)
+  return states === undefined ? ({ code: 'SIDECAR_LOST', why } as const) : end
 }
 
 function samplesOf(plan: Plan, stage: Stage, counts: Counts) {

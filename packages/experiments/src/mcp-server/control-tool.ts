@@ -30,10 +30,7 @@ export interface Control extends ControlRequest {
   readonly running: RunningExperiments
 }
 
-/**
- * The result of a tool, and what the audit log keeps of it. A run has written its entry before this
- * server may end with its client.
- */
+/** The result of a tool, and its entry in the audit log; `written` by a run, which may end it all. */
 export interface Outcome {
   readonly text: string
   readonly data: Readonly<Record<string, unknown>>

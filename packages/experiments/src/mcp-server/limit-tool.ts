@@ -95,7 +95,7 @@ export const FIND_LIMIT = defineTool({
       const access = { ...control.access, production: control.production, ...budget }
       const { signal } = context.mcpReq
       const result = await control.running.run({ id, target }, signal, async (stop) => {
-        const found = await runSearch(access, search, {
+        const ran = await runSearch(access, search, {
           policy: checked.policy,
           stop,
           onProgress: progressOf(call) ?? (() => {}),
@@ -105,9 +105,8 @@ export const FIND_LIMIT = defineTool({
             await checkPlan(proposal.plan, { ...control, limits })
           },
         })
-        const { id: experiment, end } = found
-        await call.audit({ outcome: 'done', ...about, experiment, verdict: end.code })
-        return found
+        await call.audit({ outcome: 'done', ...about, experiment: ran.id, verdict: ran.end.code })
+        return ran
       })
       return {
         text: plainText(searchText(result, search.variations)),

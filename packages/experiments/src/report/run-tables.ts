@@ -229,11 +229,7 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
     ['Dropped', arrivals.dropped, 'not begun: too many calls were in flight'],
     ['Late', arrivals.late, 'begun more than 50 ms late; measured from their planned time'],
     ['Skipped', arrivals.skipped, 'not sent: the deadline could not be met'],
-    [
-      'Cut',
-      arrivals.abandoned,
-      'in flight at the end; gates of a complete load count them as timeouts',
-    ],
+    ['Cut', arrivals.abandoned, 'in flight at the end; only gates of a whole load count them'],
   ]
   const streams: typeof rows = [
     ['Streams requested', held.asked, ''],

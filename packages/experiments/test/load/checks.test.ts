@@ -136,7 +136,7 @@ test('a gate fails that calls cut at the end would fail as timeouts', () => {
     const options = { fanOut: 2, timeoutMs: 60_000 }
     const arrivals = { started: 100, abandoned: 10 } as LoadResult['arrivals']
     const run = { complete, options } as unknown as LoadResult['run']
-    return evaluateSlo(gates.map(parseSlo), judged, { run, arrivals }).map((gate) => gate.ok)
+    return evaluateSlo(gates.map(parseSlo), { ...judged, run, arrivals }).map((gate) => gate.ok)
   }
   expect(verdicts(true)).toEqual([true, false, true, false, true, false])
   expect(verdicts(false)).toEqual([true, true, true, true, true, true])

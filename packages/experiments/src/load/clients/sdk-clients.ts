@@ -26,7 +26,15 @@ export async function loadSdkV1(
   target: LoadTarget,
   version: string,
 ): Promise<() => Promise<LoadClient>> {
-  const { Client, StreamableHTTPClientTransport } = await importV1()
+  const [{ Client }, { StreamableHTTPClientTransport }] = await imported(
+    'sdk-v1',
+    '@modelcontextprotocol/sdk',
+    () =>
+      Promise.all([
+        import('@modelcontextprotocol/sdk/client/index.js'),
+        import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      ]),
+  )
   return () => {
     const client = new Client({ name: 'squall-load', version }, { capabilities: {} })
     return openSdkClient(target, client, StreamableHTTPClientTransport, (params, limits) =>
@@ -41,7 +49,11 @@ export async function loadSdkV2(
   version: string,
   modern: boolean,
 ): Promise<() => Promise<LoadClient>> {
-  const { Client, StreamableHTTPClientTransport } = await importV2()
+  const { Client, StreamableHTTPClientTransport } = await imported(
+    'sdk-v2',
+    '@modelcontextprotocol/client',
+    () => import('@modelcontextprotocol/client'),
+  )
   const mode = modern ? 'auto' : 'legacy'
   const options = { capabilities: {}, versionNegotiation: { mode } } as const
   return () => {
@@ -85,23 +97,21 @@ async function openSdkClient<
   }
 }
 
-async function importV1() {
+/** Imports an optional client; throws a `LoadError` when its package is not installed. */
+async function imported<Module>(
+  kind: ClientKind,
+  name: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
   try {
-    const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
-      import('@modelcontextprotocol/sdk/client/index.js'),
-      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-    ])
-    return { Client, StreamableHTTPClientTransport }
+    return await load()
   } catch (error) {
-    throw missingClient('sdk-v1', '@modelcontextprotocol/sdk', error)
-  }
-}
-
-async function importV2() {
-  try {
-    return await import('@modelcontextprotocol/client')
-  } catch (error) {
-    throw missingClient('sdk-v2', '@modelcontextprotocol/client', error)
+    if ((error as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new LoadError(
+      'CLIENT_MISSING',
+      `--client-kind ${kind} needs the package ${name}, which is not installed`,
+      `install it beside squall with npm install ${name}, or use --client-kind lean`,
+    )
   }
 }
 
@@ -157,15 +167,4 @@ function failure(error: unknown, seen: SeenResponse, late: boolean): CallRespons
     return connectionFailure(error, { late, headSeen: status !== undefined, markers })
   }
   return { ...common, kind: 'malformed' }
-}
-
-/** Reports that the package of an optional client is not installed. */
-function missingClient(kind: ClientKind, name: string, cause: unknown): unknown {
-  const { code } = cause as { readonly code?: unknown }
-  if (code !== 'ERR_MODULE_NOT_FOUND') return cause
-  return new LoadError(
-    'CLIENT_MISSING',
-    `--client-kind ${kind} needs the package ${name}, which is not installed`,
-    `install it beside squall with npm install ${name}, or use --client-kind lean`,
-  )
 }

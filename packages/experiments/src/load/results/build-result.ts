@@ -34,29 +34,27 @@ export function buildResult(
   const indicators = indicatorsOf(counts)
   const latency = recorder.latency.latency()
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
-  const arrivals = { ...recorder.arrivals }
-  const run: RunInfo = {
-    target: shownUrl(target.url),
-    server: endpoint.server,
-    protocolVersion: endpoint.protocolVersion,
-    client: target.client,
-    startedAt: startedAt.toISOString(),
-    durationMs: Math.round(durationMs),
-    seed,
-    model: pace.rate === undefined ? 'closed' : 'open',
-    complete,
-    ...(shard !== undefined && { shard }),
-    ...(leftOut.length > 0 && { leftOut }),
-    ...(missedFaults !== undefined && { missedFaults }),
-    options: shownOptions(options),
-  }
-  return {
+  const result: Omit<LoadResult, 'slo'> = {
     schema: LOAD_SCHEMA,
     squall: version,
-    run,
+    run: {
+      target: shownUrl(target.url),
+      server: endpoint.server,
+      protocolVersion: endpoint.protocolVersion,
+      client: target.client,
+      startedAt: startedAt.toISOString(),
+      durationMs: Math.round(durationMs),
+      seed,
+      model: pace.rate === undefined ? 'closed' : 'open',
+      complete,
+      ...(shard !== undefined && { shard }),
+      ...(leftOut.length > 0 && { leftOut }),
+      ...(missedFaults !== undefined && { missedFaults }),
+      options: shownOptions(options),
+    },
     counts,
     indicators,
-    arrivals,
+    arrivals: { ...recorder.arrivals },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -64,8 +62,8 @@ export function buildResult(
     timeline: recorder.timeline.timeline(),
     held,
     ...(agents !== undefined && { agents }),
-    slo: evaluateSlo(checks.slo, { counts, indicators, latency, agents }, { run, arrivals }),
   }
+  return { ...result, slo: evaluateSlo(checks.slo, result) }
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {

@@ -40,23 +40,21 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     ({ run, agents }) => run.shard === undefined && agents !== undefined,
   )
   const agents = isWhole ? sumAgents(results.flatMap((each) => each.agents ?? [])) : undefined
-  const { shard: _, ...rest } = first.run
-  const run = {
-    ...rest,
-    target: [...new Set(results.map((each) => each.run.target))].join(', '),
-    startedAt: new Date(start).toISOString(),
-    durationMs: Math.max(...ends) - start,
-    complete: results.every((each) => each.run.complete),
-    mergedFrom: results.reduce((sum, each) => sum + (each.run.mergedFrom ?? 1), 0),
-  }
-  const arrivals = sumOf(results.map((each) => each.arrivals))
-  return {
+  const { shard: _, ...run } = first.run
+  const merged: Omit<LoadResult, 'slo'> = {
     schema: first.schema,
     squall: first.squall,
-    run,
+    run: {
+      ...run,
+      target: [...new Set(results.map((each) => each.run.target))].join(', '),
+      startedAt: new Date(start).toISOString(),
+      durationMs: Math.max(...ends) - start,
+      complete: results.every((each) => each.run.complete),
+      mergedFrom: results.reduce((sum, each) => sum + (each.run.mergedFrom ?? 1), 0),
+    },
     counts,
     indicators,
-    arrivals,
+    arrivals: sumOf(results.map((each) => each.arrivals)),
     errors: errors.list(),
     latency,
     tools: mergedTools(results.flatMap(({ tools }) => tools)),
@@ -67,12 +65,8 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
     ),
     held: sumOf(results.map((each) => each.held)),
     ...(agents !== undefined && { agents }),
-    slo: evaluateSlo(
-      gates.map(parseSlo),
-      { counts, indicators, latency, agents },
-      { run, arrivals },
-    ),
   }
+  return { ...merged, slo: evaluateSlo(gates.map(parseSlo), merged) }
 }
 
 /** Throws where shards are missing, or others are among them: gates would judge another load. */
@@ -82,11 +76,10 @@ function firstOfWhole(results: readonly LoadResult[]): LoadResult {
     throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
   const shards = results.flatMap(({ run }) => run.shard ?? [])
   const count = shards[0]?.count
-  if (count === undefined) {
-    const isEachOnce = new Set(results.map((each) => JSON.stringify(each))).size === results.length
-    if (isEachOnce) return first
+  const different = new Set(results.map((each) => JSON.stringify(each))).size
+  if (count === undefined && different < results.length)
     throw new LoadError('CANNOT_MERGE', 'two files have the same result', 'give each result once')
-  }
+  if (count === undefined) return first
   const indices = new Set(shards.map(({ index }) => index))
   const isWhole = indices.size === count && shards.every((each) => each.count === count)
   if (isWhole && results.length === count) return first

@@ -1,9 +1,9 @@
 import { readDuration, readPercent } from '#base'
-import { type Indicators, indicatorsOf } from '../../indicators/indicators.ts'
+import { type Indicators, indicatorsOf, noCounts, sumCounts } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Verdict } from '#sidecar'
-import type { LoadResult, SloMargin, SloVerdict } from './result.ts'
+import type { AgentResult, LoadResult, SloMargin, SloVerdict } from './result.ts'
 import {
   clearVerdicts,
   failedCalls,
@@ -26,7 +26,9 @@ export interface SloGate {
 }
 
 /** The measurements that gates are evaluated on. */
-type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'> & Verdicts
+type Measurements = Pick<LoadResult, 'counts' | 'indicators' | 'latency'> &
+  Partial<Pick<LoadResult, 'run' | 'arrivals'>> &
+  Verdicts
 
 /** A measurement with its unit. */
 export interface Metric {
@@ -42,16 +44,14 @@ export interface Metric {
   readonly ofVerdicts?: true
 }
 
-type OfIndicators = (indicators: Indicators) => number | null
-
-const share = (counts: RateCounts, of: OfIndicators): Metric => ({
+const share = (counts: RateCounts, name: keyof Indicators): Metric => ({
   unit: 'share',
-  of: ({ indicators }) => of(indicators),
+  of: ({ indicators }) => indicators[name],
   counts,
 })
 
-const atLeast = (counts: RateCounts, of: OfIndicators): Metric => ({
-  ...share(counts, of),
+const atLeast = (counts: RateCounts, name: keyof Indicators): Metric => ({
+  ...share(counts, name),
   isMinimum: true,
 })
 
@@ -73,49 +73,43 @@ const ofVerdicts = (verdict: Verdict): Metric => ({
   counts: verdictsIn(verdict),
 })
 
-/** Counts calls that were executed twice, of tools that do not declare this as safe. */
-const DUPLICATES: Metric = {
+/** Counts what sidecars report of agents; null where they do not. */
+const ofAgents = (count: (agents: AgentResult) => number | undefined): Metric => ({
   unit: 'number',
   ofVerdicts: true,
   of: ({ agents }) =>
-    agents === undefined || agents.problem !== undefined
-      ? null
-      : agents.duplicates.reduce((sum, { idempotent, count }) => sum + (idempotent ? 0 : count), 0),
-}
+    agents === undefined || agents.problem !== undefined ? null : (count(agents) ?? null),
+})
+
+/** Counts calls that were executed twice, of tools that do not declare this as safe. */
+const DUPLICATES = ofAgents(({ duplicates }) =>
+  duplicates.reduce((sum, { idempotent, count }) => sum + (idempotent ? 0 : count), 0),
+)
 
 /** Counts calls that may have been executed twice, of tools that do not declare this as safe. */
-const POSSIBLE_DUPLICATES: Metric = {
-  unit: 'number',
-  ofVerdicts: true,
-  of: ({ agents }) => clearVerdicts(agents)?.of('possible_duplicate') ?? null,
-}
+const POSSIBLE_DUPLICATES = ofAgents((agents) => clearVerdicts(agents)?.of('possible_duplicate'))
 
 /** Counts calls whose arguments held a false value, blocked or not. */
-const FALSE_USES: Metric = {
-  unit: 'number',
-  ofVerdicts: true,
-  of: ({ agents }) =>
-    agents?.falseUses === undefined || agents.problem !== undefined
-      ? null
-      : agents.falseUses.reduce((sum, { count }) => sum + count, 0),
-}
+const FALSE_USES = ofAgents(({ falseUses }) =>
+  falseUses?.reduce((sum, { count }) => sum + count, 0),
+)
 
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
 /** The metrics besides quantiles, by name. */
 export const METRICS: Readonly<Record<string, Metric>> = {
-  success: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
-  tcsr: atLeast(failedCalls('success', 'calls'), ({ tcsr }) => tcsr),
+  success: atLeast(failedCalls('success', 'calls'), 'tcsr'),
+  tcsr: atLeast(failedCalls('success', 'calls'), 'tcsr'),
   errors: ERRORS,
-  availability: atLeast(failedCalls('responded', 'calls'), ({ availability }) => availability),
-  correctness: atLeast(failedCalls('correct', 'responded'), ({ correctness }) => correctness),
-  eta: atLeast(failedCalls('correct', 'calls'), ({ eta }) => eta),
-  scr: atLeast(failedCalls('schemaOk', 'calls'), ({ scr }) => scr),
-  deadline: atLeast(failedCalls('inTime', 'calls'), ({ deadlineAdherence: rate }) => rate),
-  blast: share(tasksIn('failedTasks'), ({ blastRadius }) => blastRadius),
-  silent: share(tasksIn('silentFailures'), ({ silentFailures }) => silentFailures),
-  degraded: share(tasksIn('degradedTasks'), ({ degraded }) => degraded),
+  availability: atLeast(failedCalls('responded', 'calls'), 'availability'),
+  correctness: atLeast(failedCalls('correct', 'responded'), 'correctness'),
+  eta: atLeast(failedCalls('correct', 'calls'), 'eta'),
+  scr: atLeast(failedCalls('schemaOk', 'calls'), 'scr'),
+  deadline: atLeast(failedCalls('inTime', 'calls'), 'deadlineAdherence'),
+  blast: share(tasksIn('failedTasks'), 'blastRadius'),
+  silent: share(tasksIn('silentFailures'), 'silentFailures'),
+  degraded: share(tasksIn('degradedTasks'), 'degraded'),
   tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
   retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
   runaway: ofVerdicts('runaway'),
@@ -157,45 +151,32 @@ export function limitGate(name: string, limit: number): SloGate {
 
 /**
  * Evaluates each gate. A gate without a measurement fails, and one that fails if the calls that a
- * load cut at its end had timed out: a server that hangs passes no gate.
+ * whole load cut at its end had timed out: a server that hangs passes no gate.
  */
-export function evaluateSlo(
-  gates: readonly SloGate[],
-  measurements: Measurements,
-  load?: Pick<LoadResult, 'run' | 'arrivals'>,
-): SloVerdict[] {
-  const isCut = load !== undefined && load.run.complete && load.arrivals.abandoned > 0
-  const timedOut = isCut ? withTimeouts(measurements, load) : measurements
+export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
+  const all = [measurements, ...timedOut(measurements)]
   return gates.map((gate) => {
-    const verdict = evaluated(gate, measurements)
-    const other = isCut && verdict.ok ? evaluated(gate, timedOut) : verdict
-    return other.ok ? verdict : other
+    const verdicts = all.map((each) => {
+      const measured = gate.metric.of(each)
+      const ok = measured !== null && passes(measured, gate.operator, gate.limit)
+      const margin = measured === null ? null : gateMargin(gate, measured, each)
+      return { gate: gate.text, limit: gate.limit, measured, ok, margin }
+    })
+    return verdicts.find(({ ok }) => !ok) ?? verdicts[0]!
   })
 }
 
-function evaluated(gate: SloGate, measurements: Measurements): SloVerdict {
-  const measured = gate.metric.of(measurements)
-  const ok = measured !== null && passes(measured, gate.operator, gate.limit)
-  const margin = measured === null ? null : gateMargin(gate, measured, measurements)
-  return { gate: gate.text, limit: gate.limit, measured, ok, margin }
-}
-
-/** Counts the calls that were cut as timeouts, and their tasks as failed. */
-function withTimeouts(
-  measured: Measurements,
-  { run: { options }, arrivals: { started, abandoned } }: Pick<LoadResult, 'run' | 'arrivals'>,
-): Measurements {
-  const { counts } = measured
-  const tasks = Math.max(0, Math.round(started / Number(options['fanOut'])) - counts.tasks)
-  const all = {
-    ...counts,
-    calls: counts.calls + abandoned,
-    tasks: counts.tasks + tasks,
-    failedTasks: counts.failedTasks + tasks,
-  }
-  const histogram = Histogram.from(measured.latency.histogram)
-  histogram.add(Number(options['timeoutMs']), abandoned)
-  return { ...measured, counts: all, indicators: indicatorsOf(all), latency: histogram.latency() }
+/** Counts the calls that were cut as timeouts, and their tasks as failed; nothing without any. */
+function timedOut({ run, arrivals, ...measured }: Measurements): readonly Measurements[] {
+  const { counts, latency } = measured
+  if (run?.complete !== true || arrivals === undefined || arrivals.abandoned === 0) return []
+  const { started, abandoned } = arrivals
+  const { fanOut, timeoutMs } = run.options
+  const tasks = Math.max(0, Math.round(started / Number(fanOut)) - counts.tasks)
+  const all = sumCounts(counts, { ...noCounts(), calls: abandoned, tasks, failedTasks: tasks })
+  const histogram = Histogram.from(latency.histogram)
+  histogram.add(Number(timeoutMs), abandoned)
+  return [{ ...measured, counts: all, indicators: indicatorsOf(all), latency: histogram.latency() }]
 }
 
 function gateMargin(
