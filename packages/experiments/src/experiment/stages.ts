@@ -117,8 +117,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     counts = await sidecars.counts(names).catch(() => counts)
   const result = { ...phase.result, ...samplesOf(plan, stage, counts), restartMs }
   let end =
-    (await unlessLost(context, phase.end)) ??
-    (stop.aborted ? undefined : stageProblem(context, result, watched, observations))
+    (await unlessLost(context, phase.end)) ?? stageProblem(context, result, watched, observations)
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, not judged' : 'passed')
@@ -153,12 +152,13 @@ function notRenewed(error: unknown): EarlyEnd {
 
 /** Returns the reason to stop after a completed stage, if there is one. */
 function stageProblem(
-  { plan }: Context,
+  { plan, stop }: Context,
   result: StageResult,
   watched: boolean,
   observations: Observations,
 ): EarlyEnd | undefined {
   const { load, share, matched, applied } = result
+  if (stop.aborted) return undefined
   if (load === undefined || load.counts.calls === 0) {
     return { code: 'NO_CALLS', why: 'no call ended' }
   }

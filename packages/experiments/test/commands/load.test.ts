@@ -87,7 +87,9 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
   expect(stdout).not.toMatch(/sesame|hush/)
 
   const all = join(directory, 'all.json')
-  const merged = await startProgram(['load', 'merge', out, out, '-o', all], {}, { here: true })
+  const other = join(directory, 'b.json')
+  await writeFile(other, stdout.replace('"seed":1', '"seed":2'))
+  const merged = await startProgram(['load', 'merge', out, other, '-o', all], {}, { here: true })
   expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
   const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
   expect(both.counts.calls).toBe(16)
