@@ -7,6 +7,7 @@ import {
   startSidecar,
   toolCall,
 } from '../support/wire.ts'
+import { bytesHeld } from '../support/bytes-held.ts'
 import { closers } from '../support/closers.ts'
 import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
@@ -119,4 +120,18 @@ it('stays lost for a client that has left meanwhile', async () => {
   await stage.settled()
   expect(stage.active()).toBe(0)
   await loses(stage)
+})
+
+it('keeps no long ids of lost sessions, which clients choose', async () => {
+  const stage = opened(await startSidecar({ rules: [oneFault('session')], upstream: jsonApp }))
+  const lose = async (count: number, name: string): Promise<void> => {
+    for (let n = 0; n < count; n++) {
+      const headers = { 'mcp-session-id': `${name}${n}${'x'.repeat(12_000)}` }
+      expect((await call({ ...stage, headers }, callMessage(n))).status).toBe(404)
+    }
+  }
+  await lose(50, 'warm')
+  const before = bytesHeld().heapUsed
+  await lose(1000, 'lost')
+  expect(bytesHeld().heapUsed - before).toBeLessThan(6_000_000)
 })

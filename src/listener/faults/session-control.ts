@@ -1,3 +1,4 @@
+import { digest } from '../../base/digest.ts'
 import { LruMap } from '../../base/lru-map.ts'
 import { readValue } from '../../base/text/written-values.ts'
 import type { FalseValues } from '../falsified/false-values.ts'
@@ -11,8 +12,8 @@ import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
 /**
- * Holds the sessions that a fault has ended: the upstream still knows them, but their requests are
- * rejected.
+ * Holds digests of the sessions that a fault has ended: the upstream still knows them, but their
+ * requests are rejected. Clients choose the ids, which may be long.
  */
 export class ExpiredSessions {
   readonly #sessions: LruMap<FaultOrigin>
@@ -23,15 +24,16 @@ export class ExpiredSessions {
 
   /** Ends a session while the rule stays active. */
   add(session: string, by: FaultOrigin): void {
-    this.#sessions.set(session, by)
+    this.#sessions.set(digest(session), by)
   }
 
   /** Returns the fault that ended a session, if any. */
   of(session: string): FaultOrigin | undefined {
     if (session === '' || this.#sessions.size === 0) return undefined
-    const by = this.#sessions.get(session)
+    const key = digest(session)
+    const by = this.#sessions.get(key)
     if (by?.retired.aborted !== true) return by
-    this.#sessions.delete(session)
+    this.#sessions.delete(key)
     return undefined
   }
 }

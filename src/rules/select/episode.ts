@@ -1,3 +1,5 @@
+import { digest } from '../../base/digest.ts'
+
 /** Selects the first `tasks` of each `of` tasks. */
 export interface EpisodeConfig {
   readonly tasks: number
@@ -7,7 +9,10 @@ export interface EpisodeConfig {
 /** Limits the remembered tasks. */
 const MAX_TASKS = 10_000
 
-/** Numbers tasks by their keys, in the order of their first calls. Forgets the oldest keys. */
+/**
+ * Numbers tasks by digests of their keys, which callers choose and which may be long, in the order
+ * of their first calls. Forgets the oldest ones.
+ */
 export class Episodes {
   readonly #config: EpisodeConfig
   readonly #numbers = new Map<string, number>()
@@ -20,14 +25,15 @@ export class Episodes {
   /** Returns true when the task of a key is, or would be, in an episode. */
   has(key: string): boolean {
     const { tasks, of } = this.#config
-    return (this.#numbers.get(key) ?? this.#next) % of < tasks
+    return (this.#numbers.get(digest(key)) ?? this.#next) % of < tasks
   }
 
   /** Numbers the task of a key; returns true when it is in an episode. */
   add(key: string): boolean {
     const found = this.has(key)
-    if (!this.#numbers.has(key)) {
-      this.#numbers.set(key, this.#next++)
+    const name = digest(key)
+    if (!this.#numbers.has(name)) {
+      this.#numbers.set(name, this.#next++)
       if (this.#numbers.size > MAX_TASKS) {
         const [oldest = ''] = this.#numbers.keys()
         this.#numbers.delete(oldest)
