@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { aroundId } from '../../../filters/lib/json/message-id.ts'
 import { afterReads } from '../../../base/after-reads.ts'
 import { ENDLESS, type ByteBudget } from '../../../base/byte-budget.ts'
-import { nextLoop } from '../../../base/event-loop.ts'
+import { heavyWork, nextLoop } from '../../../base/event-loop.ts'
 import type { Upstream } from '../../../http/transfer.ts'
 import type { CallInjection, CopyOrder } from '../call-injection.ts'
 import type { CallTexts, SentRequest } from './call-texts.ts'
@@ -18,6 +18,8 @@ const MAX_RESPONSE = 300_000
 /** The prefix of unique ids for copies, which no client uses. */
 const PREFIX = `squall-copy-${randomBytes(6).toString('hex')}`
 let made = 0
+/** The copies that are sent before other events are served. */
+const AT_ONCE = 8
 
 /** The time in which a server reports an unknown session, in milliseconds. */
 const PROMPT = 100
@@ -98,7 +100,8 @@ async function sendOrder(
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, active.withdrawn, closing)
       // Many copies at once would keep other calls waiting.
-      await nextLoop()
+      const isNext = made % AT_ONCE === AT_ONCE - 1
+      await (heavyWork.wait(text.length) ?? (isNext ? nextLoop() : undefined))
       const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
       if (hasEnded) active.revoke('session_over')
       if (active.withdrawn.aborted || hasEnded) return
