@@ -15,6 +15,9 @@ const WIDTH = 40
 /** The rows of the grid of two parameters. */
 const ROWS = 13
 
+type Found = Limit & Pick<SearchResult, 'boundary' | 'points'> & { readonly settings: Rates }
+type Rates = Pick<SearchResult['settings'], 'until' | 'confidence'>
+
 /** Describes a search for people: the limit, its interval and the curve, or the boundary as a grid. */
 export function searchText(result: SearchResult, variations: readonly Variation[]): string {
   const { end, id, failingPlan, runs, calls, boundary, points } = result
@@ -38,20 +41,22 @@ export function searchText(result: SearchResult, variations: readonly Variation[
  * magnitude of the second one.
  */
 export function limitText(
-  { points, settings, boundary, ...result }: SearchResult,
+  { points, settings, boundary, ...result }: Found,
   [first, second]: readonly Variation[],
   place?: Pick<Magnitudes, 'second'>,
 ): string {
   if (points.length === 0) return 'No magnitude was decided.'
   const step = boundary?.find((each) => each.second === place?.second)
-  const text = oneLimit(step ?? result, settings, first!)
+  const at = points.filter((each) => step === undefined || each.second === step.second)
+  const text = oneLimit(step ?? result, settings, first!, at)
   return step === undefined ? text : `${nameOf(second!)} ${second!.shown(step.second)}: ${text}`
 }
 
 function oneLimit(
   { where, limit, interval }: Limit,
-  { until, confidence }: SearchResult['settings'],
+  { until, confidence }: Rates,
   variation: Variation,
+  points: readonly Point[],
 ): string {
   const { range, shown } = variation
   const name = nameOf(variation)
@@ -64,6 +69,9 @@ function oneLimit(
   const from = low === null ? `below ${shown(range.mildest)}` : shown(low)
   const to = high === null ? `above ${shown(range.strongest)}` : shown(high)
   const sure = percentage(confidence)
+  if (high === null && !points.some(({ decision }) => decision === 'failed')) {
+    return `${until} was true in no run; with ${sure} confidence it is not true below ${from}. Allow more runs.`
+  }
   return `${until} is true from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`
 }
 

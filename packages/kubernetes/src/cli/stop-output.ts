@@ -76,8 +76,11 @@ export function stopText(run: StopRun): string {
   const done = [...progress].filter(([, { state }]) => state === wanted)
   const skipped = countOf(progress, 'skipped')
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
+  const confirmed = `${wanted}: confirmed by ${done.length} of ${counted} pods${rest}\n`
+  // Pods that could not be listed confirm nothing.
+  const isVain = run.isIncomplete && progress.size === 0
   lines.push(
-    dryRun ? DRY_RUN : `${wanted}: confirmed by ${done.length} of ${counted} pods${rest}\n`,
+    dryRun ? DRY_RUN : isVain ? '' : confirmed,
     run.signal.aborted ? INTERRUPTED : '',
     podLines(openPods(progress, wanted), request.all, nameOf),
     // Where some did not resume, it matters in which pods faults act again.

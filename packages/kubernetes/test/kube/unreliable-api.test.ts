@@ -78,6 +78,7 @@ test('squall stop -A says NOT stopped when pods cannot be listed', async () => {
   shop.api.denied.add('list pods')
   const { code, out } = await shop.stop('-A')
   expect(out).toMatch(/^NOT stopped: the pods with a sidecar are unknown/)
+  expect(out).not.toContain('confirmed by 0')
   expect(code).toBe(1)
 })
 
