@@ -218,7 +218,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['deny-tools', 'a,,b', '--deny-tools: "a,,b" has an empty element; name a tool, or a glob'],
   ['deny-tools', '*'.repeat(600), '" is too long; a glob must have at most 512 characters'],
   ['exclude-paths', 'mcp', '--exclude-paths: "mcp" is not a path; begin with a slash'],
-  ['exclude-paths', '/a?b', 'is not a path; begin with a slash, leave out the query'],
+  ['exclude-paths', '/a?b', 'is not a path; begin with a slash, omit the query'],
   ['exclude-paths', '/a,', '--exclude-paths: "/a," has an empty element; name a path'],
   ['guard-error-rate', '100%', '--guard-error-rate: at most 100% of the calls can fail'],
   ['guard-error-rate', 'on', '--guard-error-rate: "on" is not a percentage'],

@@ -78,7 +78,7 @@ test.each([
 })
 
 test.each([
-  [['apply'], /--filename is missing; name a rules file with -f/],
+  [['apply'], /--filename is missing; pass a rules file with -f/],
   [['apply', '-f', 'a', '--key', '../x'], /not a valid key for rules/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
