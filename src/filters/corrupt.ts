@@ -26,7 +26,7 @@ export const corrupt = defineFault({
       Type.String({
         maxLength: 256,
         description:
-          'Sets the `Content-Type` of the response. Default: that of the upstream, or `text/html` with `mode: html` and a single body.',
+          "Sets the `Content-Type` of the response. Default: the upstream's, or `text/html` with `mode: html` and a single body.",
         examples: ['text/plain'],
       }),
     ),

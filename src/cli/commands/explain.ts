@@ -43,7 +43,7 @@ const FLAGS = {
     ),
     method: one(
       'method',
-      'JSON-RPC method (default: tools/call, or that of --prompt or --resource)',
+      'JSON-RPC method (default: tools/call, or as for --prompt or --resource)',
       asText,
     ),
     tool: one('name', "tool name; with --direction server, the tool of the message's call", asText),

@@ -57,11 +57,7 @@ export const ACCESS_FLAGS = {
       'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
       asText,
     ),
-    context: one(
-      'name',
-      'context of the kubeconfig (default: that of the plan, or the current one)',
-      asText,
-    ),
+    context: one('name', 'kubeconfig context (default: from the plan, or the current one)', asText),
   }),
   ...annotationPrefixFlag(PLAN),
   ...environmentLabelFlag(PLAN),
@@ -76,7 +72,7 @@ const RUN_FLAGS = {
     inCluster: toggle('run the plan as a Job in the namespace of its pods'),
     image: one(
       'image',
-      'image of Squall for the Job (default: that of the sidecars, without the suffix -sidecar of the tag)',
+      "Squall image for the Job (default: the sidecars' image, without the tag suffix -sidecar)",
       asImage,
     ),
     serviceAccount: one(

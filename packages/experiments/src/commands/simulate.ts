@@ -25,7 +25,7 @@ export const EXPERIMENT_SIMULATE = operation({
       ),
       fleetTasks: one(
         'number',
-        'tasks of the fleet in each stage, such as 1e6 (default: those of hold)',
+        'fleet tasks per stage, such as 1e6 (default: for the duration of hold)',
         asTasks,
       ),
       results: many(

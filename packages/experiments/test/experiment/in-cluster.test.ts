@@ -106,7 +106,7 @@ test.each([
     () => undefined,
     { sidecar: { kubernetes: { context: 'test', namespace: 'shop', selector: { app: 'shop' } } } },
     [],
-    'leave sidecar.kubernetes.context out',
+    'omit sidecar.kubernetes.context',
   ],
   [
     'for a sidecar of this machine',

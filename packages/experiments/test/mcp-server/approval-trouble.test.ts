@@ -31,7 +31,7 @@ it('an approval is for one plan: neither another digest nor a changed plan runs'
   const strong = await proposed({ hold: '700ms' })
   await approveInTerminal(mild.id, 'y')
   const swapped = await agent.call('run_experiment', { id: mild.id, digest: strong.digest })
-  expect(swapped.text).toContain('the digest is not that of the proposal')
+  expect(swapped.text).toContain('the digest does not match the proposal')
   const file = at(join('state', 'proposals', `${mild.id}.json`))
   const kept = JSON.parse(await readFile(file, 'utf8')) as object
   await writeFile(file, JSON.stringify({ ...kept, plan: stage.text({ hold: '700ms' }) }))

@@ -199,15 +199,15 @@ const CLUSTER = 'The cluster:'
 /** The options of the commands that use the API server. */
 export const CLUSTER_FLAGS = {
   ...group(CLUSTER, {
-    namespace: one('name', 'namespace to work in (default: that of the context)', parseObjectName, {
+    namespace: one('name', 'namespace to work in (default: from the context)', parseObjectName, {
       short: 'n',
     }),
     kubeconfig: one(
       'file',
-      'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
+      "kubeconfig to use (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
       asText,
     ),
-    context: one('name', 'context of the kubeconfig (default: the current one)', asText),
+    context: one('name', 'kubeconfig context (default: the current one)', asText),
     as: one('user', 'user to impersonate', asText),
     asGroup: many('group', 'group to impersonate, with --as', (all) => all.map(asText)),
     selector: one(
@@ -225,7 +225,7 @@ type Several = Partial<Values<typeof CONTEXTS_FLAG>>
 
 /** The option of the commands for several clusters. */
 export const CONTEXTS_FLAG = group(CLUSTER, {
-  contexts: many('names', 'contexts of the kubeconfig, separated by commas', (all) => {
+  contexts: many('names', 'kubeconfig contexts, separated by commas', (all) => {
     const names = elementsOf(all, 'write names of contexts, as in east,west')
     return names && [...new Set(names.map(asText))]
   }),

@@ -71,7 +71,7 @@ export const INJECT = defineCommand({
     ...group('Output:', {
       format: one(
         'format',
-        'output format: yaml or json (default: that of each document)',
+        'output format: yaml or json (default: as each document)',
         oneOf(['yaml', 'json']),
       ),
     }),

@@ -64,7 +64,7 @@ export const WEBHOOK = defineCommand({
     ...group('The API server:', {
       namespace: one(
         'name',
-        'namespace of the Secret (default: that of the pod or the context)',
+        'namespace of the Secret (default: from the pod or the context)',
         parseObjectName,
         { short: 'n' },
       ),
