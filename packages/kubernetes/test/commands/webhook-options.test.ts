@@ -79,7 +79,8 @@ test.each([
 
 test.each([
   [['apply'], /--filename is missing; pass a rules file with -f/],
-  [['apply', '-f', 'a', '--key', '../x'], /not a valid key for rules/],
+  [['apply', '-f', 'a', '--key', '../x.yaml'], /not a valid key for rules/],
+  [['apply', '-f', 'a', '--key', 'rules'], /write a key that ends in \.yaml, \.yml or \.json/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],
