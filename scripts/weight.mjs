@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 8984 },
-  { name: 'filters', directories: ['src/filters'], budget: 6976 },
-  { name: 'rules', directories: ['src/rules'], budget: 12708 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6101 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2072 },
-  { name: 'listener', directories: ['src/listener'], budget: 16979 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9030 },
+  { name: 'filters', directories: ['src/filters'], budget: 6988 },
+  { name: 'rules', directories: ['src/rules'], budget: 12713 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6092 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2079 },
+  { name: 'listener', directories: ['src/listener'], budget: 16988 },
   { name: 'admin', directories: ['src/admin'], budget: 7290 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2803 },
-  { name: 'cli', directories: ['src/cli'], budget: 3132 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15425 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32803 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2599 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
+  { name: 'cli', directories: ['src/cli'], budget: 3163 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15335 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32851 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2585 },
 ]
 
 function filesBelow(directory) {
