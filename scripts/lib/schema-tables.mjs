@@ -63,7 +63,7 @@ function lines(text) {
 /** Returns the plural of what a table calls a value: `rule` is `rules`. */
 function many(text) {
   const [noun, ...rest] = text.split(/(?= )/)
-  if (noun.startsWith('`')) return text
+  if (noun.startsWith('`') || noun === 'any') return text
   return `${noun.endsWith('ch') ? `${noun}es` : `${noun}s`}${rest.join('')}`
 }
 

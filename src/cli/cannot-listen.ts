@@ -14,8 +14,8 @@ export async function cannotListen(
   const isTaken = problem.endsWith('in use') && admin?.kind === 'tcp'
   const pid = isTaken ? await pidAt(admin) : undefined
   if (!isTaken || pid === undefined) return new UsageError('CANNOT_LISTEN', problem, remedy)
-  const found = `${problem}: a Squall with the pid ${pid} has the admin port ${endpointText(admin)}`
-  const fix = `if it has this address too, end it by kill ${pid}, or choose another address`
+  const found = `${problem}: Squall (pid ${pid}) uses the admin port ${endpointText(admin)}`
+  const fix = `if it uses this address too, run kill ${pid}, or choose another address`
   return new UsageError('CANNOT_LISTEN', found, fix)
 }
 

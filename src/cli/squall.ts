@@ -64,8 +64,8 @@ export async function commandsFor([first = '']: readonly string[]): Promise<read
   if (commands.length > 0) return commands
   throw new UsageError(
     'NOT_INSTALLED',
-    `squall ${first} is not in the image of the sidecar`,
-    'use the image without the suffix -sidecar of the tag, or the npm package',
+    `squall ${first} is not in the sidecar image`,
+    'use the image tag without the suffix -sidecar, or the npm package',
   )
 }
 

@@ -214,7 +214,7 @@ function parseErrorRate(given: FlagInput): GuardConfig['errorPercent'] | undefin
   if (errorPercent < 100) return errorPercent
   throw invalidOption(
     given.source,
-    'at most 100% of the calls can fail, so this limit never disarms',
+    'the error rate never exceeds 100%, so this limit never disarms',
     'use a lower share, or off',
   )
 }

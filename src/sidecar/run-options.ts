@@ -88,7 +88,7 @@ const OWN_FLAGS = {
   ...group('Metrics:', {
     metricsDetail: one(
       'how much',
-      'series of /metrics: basic has latencies of all tools together, with fewer buckets; full has latencies by tool, and an error metric',
+      'series of /metrics: basic aggregates latency across tools, with fewer buckets; full has latencies by tool, and an error metric',
       oneOf(METRICS_DETAILS),
       { default: 'basic' },
     ),

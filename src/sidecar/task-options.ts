@@ -53,7 +53,7 @@ function headerOf(given: FlagInput): string {
   }
   // Keys of tasks are shown.
   if (isSecretName(given.text)) {
-    throw invalidValue(given, 'is a header with secrets', 'name another header: x-task-id')
+    throw invalidValue(given, 'may carry secrets', 'use another header, such as x-task-id')
   }
   return given.text.toLowerCase()
 }

@@ -43,7 +43,7 @@ describe('the program in the image of the sidecar', () => {
     async (command) => {
       const { code, stderr } = await squall(...command.split(' '))
       expect(stderr).toBe(
-        `squall: squall ${command.split(' ')[0]} is not in the image of the sidecar; use the image without the suffix -sidecar of the tag, or the npm package\n`,
+        `squall: squall ${command.split(' ')[0]} is not in the sidecar image; use the image tag without the suffix -sidecar, or the npm package\n`,
       )
       expect(code).toBe(2)
     },

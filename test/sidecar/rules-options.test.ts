@@ -220,7 +220,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['exclude-paths', 'mcp', '--exclude-paths: "mcp" is not a path; begin with a slash'],
   ['exclude-paths', '/a?b', 'is not a path; begin with a slash, omit the query'],
   ['exclude-paths', '/a,', '--exclude-paths: "/a," has an empty element; name a path'],
-  ['guard-error-rate', '100%', '--guard-error-rate: at most 100% of the calls can fail'],
+  ['guard-error-rate', '100%', '--guard-error-rate: the error rate never exceeds 100%'],
   ['guard-error-rate', 'on', '--guard-error-rate: "on" is not a percentage'],
   ['guard-window', '10ms', '--guard-window: "10ms" is out of range; use 1s to 1h'],
   ['guard-min-calls', '0', '--guard-min-calls: "0" is out of range; use 1 to 1000000'],

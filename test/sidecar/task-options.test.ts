@@ -3,10 +3,10 @@ import { parseCommandLine } from '../support/commands/command-line.ts'
 import { startProgram } from '../support/commands.ts'
 
 it.each([
-  ['Authorization', 'is a header with secrets'],
-  ['cookie', 'is a header with secrets'],
-  ['Proxy-Authorization', 'is a header with secrets'],
-  ['x-api-key', 'is a header with secrets'],
+  ['Authorization', 'may carry secrets'],
+  ['cookie', 'may carry secrets'],
+  ['Proxy-Authorization', 'may carry secrets'],
+  ['x-api-key', 'may carry secrets'],
   ['x task', 'is not the name of a header'],
 ])('no key of a task comes from the header %s', async (name, reason) => {
   const line = ['run', '--upstream', 'http://127.0.0.1:1', '--task-header', name]

@@ -13,7 +13,7 @@ import { missing } from '../../base/flags/usage-error.ts'
 
 const PAGE = 'docs/guides/one-command-faults.md'
 const NOTE = `
-The sidecar of --sidecar needs an admin token: give it as --admin-token-file or SQUALL_ADMIN_TOKEN.
+The target sidecar requires an admin token: pass --admin-token-file or set SQUALL_ADMIN_TOKEN.
 Exit code: 1 when a sidecar did not confirm.`
 
 export const FAULT_ADD = defineCommand({

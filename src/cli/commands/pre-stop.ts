@@ -13,7 +13,7 @@ export const PRE_STOP = defineCommand({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod terminates; it disarms at once, and serves until the upstream has ended',
+    'notify squall run that its pod is terminating; it disarms at once, and serves until the upstream exits',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {

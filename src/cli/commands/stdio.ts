@@ -91,7 +91,7 @@ function stdioOptionsOf(
   [command, ...args]: readonly string[],
 ) {
   if (command === undefined) {
-    throw missing('the command of the server is missing', 'add it behind --: -- python server.py')
+    throw missing('no server command', 'add it after --, such as -- python server.py')
   }
   if (flags.callLog === '-') {
     throw invalidCombination('--call-log -: standard output is for the client', 'name a file')
@@ -147,7 +147,7 @@ async function startFailed(error: unknown, { admin }: StdioOptions): Promise<nev
     throw await (await import('../cannot-listen.ts')).cannotListen(error, admin)
   }
   if (!(error instanceof StartError)) throw error
-  const fix = 'check the command behind --, and that the client finds it in its PATH'
+  const fix = 'check the command after --, and that the client finds it in its PATH'
   throw new UsageError('CANNOT_START', `the server cannot be started: ${error.message}`, fix)
 }
 

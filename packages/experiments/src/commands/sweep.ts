@@ -22,7 +22,7 @@ const TASK = 'The task:'
 const CELLS = 'The cells:'
 const OUTPUT = 'Output:'
 const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
-const FORM = 'add its command behind --, as in -- node agent.js'
+const FORM = 'add its command after --, as in -- node agent.js'
 
 export const SWEEP_FLAGS = {
   ...group(TASK, {

@@ -3,7 +3,7 @@ import { operation, type RequestOf } from './operation.ts'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 
 const SERVER = 'The server:'
-const FORM = 'add its command behind --, as in -- npx -y some-mcp-server, or its address as --url'
+const FORM = 'add its command after --, as in -- npx -y some-mcp-server, or its address as --url'
 
 export const TRY = operation({
   name: 'try',
@@ -20,7 +20,7 @@ export const TRY = operation({
       url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
         parseTarget(given),
       ),
-      port: count('port that a server without a printed address gets as PORT', {
+      port: count('PORT for a server that does not print its address', {
         min: 1,
         max: 65_535,
       }),

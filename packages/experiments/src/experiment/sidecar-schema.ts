@@ -115,7 +115,7 @@ const outbound = section(
     host: Type.Optional(formatted(GLOB_FORMAT, 253, 'Target host, as in `--outbound`.')),
     port: Type.Optional(number(1, 65_535, { description: 'Port of the target.' })),
     sni: Type.Optional(formatted(GLOB_FORMAT, 253, 'Server name in the TLS handshake.')),
-    cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'Range of the address of the target.')),
+    cidr: Type.Optional(formatted(CIDR_FORMAT, 49, 'CIDR range of target addresses.')),
   },
   { minProperties: 1, description: "Connections to block, as in a rule's `match.outbound`." },
 )

@@ -145,7 +145,7 @@ it.each([
     'the server cannot be started: there is no such file',
   ],
   ['a URL without a server', ['--url', 'http://127.0.0.1:9/mcp'], 'check host and port of --url'],
-  ['neither command nor URL', [], 'no server; add its command behind --'],
+  ['neither command nor URL', [], 'no server; add its command after --'],
 ])('%s is reported', async (_, args, text) => {
   const { code, stderr } = await squallTry(args).finished()
   expect(stderr).toContain(text)

@@ -52,7 +52,7 @@ export const APPLY = defineCommand({
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'replace rules that an experiment has claimed, and rules with an end by rules without one',
+        'replace rules claimed by an experiment, and time-limited rules with unlimited ones',
       ),
       dryRun: toggle('only print what would be written, and the affected pods'),
     }),

@@ -395,8 +395,8 @@ function rejectUnnamed(ports: readonly TakenPort[], why: string, prefix: string)
   if (unnamed === undefined) return
   throw new Denial(
     'unnamed_port',
-    `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
-    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let your MCP server listen only on 127.0.0.1, with ${prefix}mode: bind`,
+    `mode port (${why}) takes over ports by name, and ${unnamed.number} has none`,
+    `name containerPort ${unnamed.number}, such as mcp, and use that name as the targetPort of its Service; or make your MCP server listen only on 127.0.0.1, with ${prefix}mode: bind`,
   )
 }
 

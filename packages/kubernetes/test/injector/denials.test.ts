@@ -216,7 +216,7 @@ const REFUSED: readonly Case[] = [
     pod: podOf({}, unnamed),
     context: contextOf(restricted),
     reason: 'unnamed_port',
-    says: /give the containerPort 3000 a name, such as mcp/,
+    says: /name containerPort 3000, such as mcp/,
   },
   {
     what: 'an upstream outside the pod',

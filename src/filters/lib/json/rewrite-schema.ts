@@ -34,7 +34,7 @@ const parameters = {
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
       description:
-        'Renames members: maps a pointer to the new key, or to the pointer with another last part. An existing member with the new key is removed.',
+        'Renames members: maps a pointer to the new key, or to the pointer ending in that key. An existing member with the new key is removed.',
       examples: [{ '/temperature': 'temp_c' }, { '/items/*/price': '/items/*/cost' }],
     }),
   ),
@@ -82,7 +82,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Makes this many random changes after the named ones, alike in all items of an array; the same for the same seed and response. Without other parameters: 1.',
+        'Adds this many random changes after the listed ones, identical across array items and reproducible for a seed and response. Without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
