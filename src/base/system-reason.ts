@@ -35,7 +35,7 @@ export function rawTrouble(error: unknown): string | undefined {
   }
   if (!(error instanceof Error) || !REASONS.has(code)) return undefined
   if (syscall === 'listen' || syscall === 'bind') {
-    const where = port === undefined ? quoted(address ?? '') : `${address}:${port}`
+    const where = (port ?? -1) < 0 ? quoted(address ?? '') : `${address}:${port}`
     return `cannot listen on ${where}: ${systemReason(error)}; choose another address`
   }
   if (path === undefined) return undefined

@@ -10,6 +10,9 @@ const FAILED = 1
 const INVALID_USAGE = 2
 const MAX_MESSAGE = 2_000
 
+/** Set with the first output: an error after it must not be a second result. */
+export const output = { hasBegun: false }
+
 /** Ends a command that a signal stopped before it had a result. */
 export class InterruptedError extends Error {}
 
@@ -19,7 +22,7 @@ export class InvalidFilesError extends UsageError {
   readonly listed: string
 
   constructor(wrong: string, files: readonly FileProblems[], listed: string) {
-    super('INVALID_FILE', wrong, 'fix the errors above')
+    super('INVALID_FILE', wrong, 'fix the listed errors')
     this.files = files
     this.listed = listed
   }
@@ -43,6 +46,7 @@ export function endingOf(
 /** Returns true for `--json` among the options of Squall: those after `--` are of another program. */
 function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
+  if (process.env['SQUALL_JSON'] === 'true') return true
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }
 

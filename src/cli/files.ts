@@ -1,3 +1,4 @@
+import { output } from './ending.ts'
 import { writeFile } from 'node:fs/promises'
 import { quoted } from '../base/text/foreign-text.ts'
 import { sizeText } from '../base/units.ts'
@@ -36,6 +37,7 @@ export async function readText(path: string, most: number, label: string): Promi
 
 /** Writes to standard output, and waits until the text is written. */
 export function print(text: string): Promise<void> {
+  output.hasBegun = true
   return new Promise((resolve) => process.stdout.write(text, () => resolve()))
 }
 

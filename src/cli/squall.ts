@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
 import { readVersion } from '../base/manifest.ts'
-import { endingOf } from './ending.ts'
+import { endingOf, output } from './ending.ts'
 import type { Command } from './flags/command.ts'
 
 /** Loads the commands of each part: nothing else loads a package. */
@@ -117,7 +117,7 @@ export function runProgram(): void {
     (error: unknown) => {
       const { code, stdout, stderr } = endingOf(error, process.argv.slice(2))
       process.stderr.write(stderr)
-      end(code, stdout)
+      end(code, output.hasBegun ? '' : stdout)
     },
   )
 }

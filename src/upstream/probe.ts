@@ -1,5 +1,8 @@
 import { UNTRUSTED } from '../base/system-reason.ts'
+import { oneLine } from '../base/text/foreign-text.ts'
 import type { Connector } from './connector.ts'
+
+const MAX_REASON = 200
 
 /** Resolves to what is wrong with the upstream now; undefined when it accepts connections. */
 export function probe(connector: Connector): Promise<string | undefined> {
@@ -17,5 +20,8 @@ export function probe(connector: Connector): Promise<string | undefined> {
 function troubleOf({ message, cause }: Error): string {
   const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException
   if (!UNTRUSTED.test(code)) return 'does not accept connections'
-  return `has a certificate that is not trusted (${message}): name its CA with --upstream-ca, or its name with --upstream-servername`
+  const reason = oneLine(message, MAX_REASON)
+  if (/EXPIRED|NOT_YET_VALID/.test(code))
+    return `has a certificate that is not valid now (${reason})`
+  return `has a certificate that is not trusted (${reason}): pass its CA with --upstream-ca, or its name with --upstream-servername`
 }

@@ -46,6 +46,8 @@ test('the program itself prints the object, and the exit code stays', async () =
   const { code, stdout } = await startProgram(['load', ...NOWHERE, '--json']).finished()
   expect(code).toBe(1)
   expect(printed(stdout).ok).toBe(false)
+  const asked = await startProgram(['load', ...NOWHERE], { SQUALL_JSON: 'true' }).finished()
+  expect(printed(asked.stdout)).toEqual(printed(stdout))
 })
 
 test('without --json, or with that of another program, standard output stays empty', async () => {

@@ -76,14 +76,14 @@ describe('the upstream', () => {
     const { ready, reason } = await squall.readiness()
     expect(ready).toBe(false)
     expect(reason).toMatch(
-      /^https:\/\/127\.0\.0\.1:\d+ has a certificate that is not trusted \(.+\): name its CA with --upstream-ca/,
+      /^https:\/\/127\.0\.0\.1:\d+ has a certificate that is not trusted \(.+\): pass its CA with --upstream-ca/,
     )
     const checked = await startProgram(
       ['check', '--sidecar', squall.admin.slice('http://'.length)],
       {},
       { here: true },
     )
-    expect(checked.stdout).toContain('name its CA with --upstream-ca')
+    expect(checked.stdout).toContain('pass its CA with --upstream-ca')
   })
 
   test('is not trusted by another CA', async () => {

@@ -100,7 +100,11 @@ export function readText(written: string, reader: Reader): void {
     if (signs === 'other') for (const word of words) reader.seen?.(wordHash(word))
     // In JSON within a text, the letters of an escape seem to begin the word behind it.
     const unescaped = text.replace(ESCAPE, ' ')
-    if (unescaped !== text) reader.words(unescaped.match(WORD) ?? [])
+    if (unescaped !== text) {
+      const plain = unescaped.match(WORD) ?? []
+      for (const word of plain) reader.seen?.(wordHash(word))
+      reader.words(plain)
+    }
     reader.words(words)
   }
   if (signs === 'words') return

@@ -12,7 +12,7 @@ export const EXPERIMENTS = group(STORAGE, {
 })
 
 export const JSON_OUT = group('Output:', {
-  json: toggle('print JSON to standard output, and nothing to standard error'),
+  json: toggle('print JSON to standard output, and only errors to standard error'),
 })
 
 export const RUN_OPERAND = { form: '[run]', most: 1 }

@@ -1,3 +1,4 @@
+import { AdminError } from '#admin-api'
 import { Observations, unexpectedErrors } from './expectations.ts'
 import { type HeldSessions, holdSessions } from './held-sessions.ts'
 import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
@@ -130,8 +131,9 @@ async function unlessLost({ plan, sidecars }: Context, end: EarlyEnd | undefined
   const isLocal = plan.sidecar.kind === 'local' && plan.file.kill === undefined
   if (!isLocal || end?.code !== 'ABORT_CONDITION') return end
   const why = `the sidecar did not respond; ${end.why}`
-  const states = await sidecars.states().catch(() => undefined)
-  return states === undefined ? ({ code: 'SIDECAR_LOST', why } as const) : end
+  const isLost = (error: unknown) => error instanceof AdminError && error.status === undefined
+  const lost = await sidecars.states().then(() => false, isLost)
+  return lost ? ({ ...end, code: 'SIDECAR_LOST', why } as const) : end
 }
 
 function samplesOf(plan: Plan, stage: Stage, counts: Counts) {

@@ -98,6 +98,7 @@ export class CallRunner {
     }
     this.#budget.earn()
     recorder.begin(call.tool)
+    const begun = this.clock.now()
     let injected = false
     for (let attempt = 1; ; attempt++) {
       const attempted = await this.#attempt(client, call, times, attempt)
@@ -105,7 +106,7 @@ export class CallRunner {
       injected ||= response.markers.length > 0
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
       if (signal.aborted) {
-        recorder.abandoned(call.tool)
+        recorder.abandoned(call.tool, this.clock.now() - begun)
         return 'abandoned'
       }
       if (!retry) return this.#end(call, attempted, injected, times)

@@ -60,7 +60,7 @@ function headLines(
     lines.push(oneLine(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
   }
   if (!run.complete) lines.push(paint('bad', 'ended early: the results are incomplete'))
-  const { dropped, late, abandoned, skipped } = arrivals
+  const { dropped, late, abandoned, skipped, hung } = arrivals
   if (dropped + late + skipped > 0) {
     lines.push(
       `arrivals: ${integerText(dropped)} dropped, ${integerText(late)} late, ${integerText(skipped)} skipped`,
@@ -69,7 +69,8 @@ function headLines(
   if (abandoned > 0) {
     const by = tools.filter((tool) => tool.abandoned !== undefined)
     const names = by.map((tool) => `${tool.tool} ${integerText(tool.abandoned!)}`).join(', ')
-    const cut = `cut at the end, and counted ${run.complete ? 'by gates only' : 'nowhere else'}: ${integerText(abandoned)} (${names})`
+    const where = hung === undefined ? 'nowhere else' : 'by gates only'
+    const cut = `cut at the end, and counted ${where}: ${integerText(abandoned)} (${names})`
     lines.push(paint('bad', oneLine(cut, 80)))
   }
   if (held.asked > 0) {

@@ -229,7 +229,13 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
     ['Dropped', arrivals.dropped, 'not begun: too many calls were in flight'],
     ['Late', arrivals.late, 'begun more than 50 ms late; measured from their planned time'],
     ['Skipped', arrivals.skipped, 'not sent: the deadline could not be met'],
-    ['Cut', arrivals.abandoned, 'in flight at the end; only gates of a whole load count them'],
+    [
+      'Cut',
+      arrivals.abandoned,
+      arrivals.hung === undefined
+        ? 'in flight at the end; counted nowhere else'
+        : 'in flight at the end; gates count those that hung as timeouts',
+    ],
   ]
   const streams: typeof rows = [
     ['Streams requested', held.asked, ''],

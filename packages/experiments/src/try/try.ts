@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { asInvoked, oneLine } from '#base'
-import { drainSignal, InterruptedError, readVersion } from '#cli'
+import { drainSignal, InterruptedError, print, readVersion } from '#cli'
 import { assemble, createLogger, namedOptions } from '#sidecar'
 import { withToken } from '../cli/server-flags.ts'
 import type { TryRequest } from '../commands/try.ts'
@@ -37,7 +37,7 @@ export async function trySquall(request: TryRequest): Promise<number> {
     const seen = await playFault(url, headers, request.tool, closers)
     const transport = request.url === undefined && started?.initialized ? 'stdio' : 'http'
     const { json, command } = request
-    process.stdout.write(
+    await print(
       json ? `${JSON.stringify({ transport, ...seen })}\n` : textOf(seen, transport, command),
     )
     hasShown = true

@@ -6,6 +6,8 @@ import { parseExpectation } from '../../src/load/expectation.ts'
 import { Histogram } from '../../src/load/results/histogram.ts'
 import { runLoad } from '../../src/load/run-load.ts'
 import type { LoadResult, SloVerdict } from '../../src/load/results/result.ts'
+import { hungCalls } from '../../src/load/results/build-result.ts'
+import { Recorder } from '../../src/load/results/recorder.ts'
 import { evaluateSlo, parseSlo } from '../../src/load/results/slo.ts'
 import { beyondText, marginText } from '../../src/report/margin-text.ts'
 import { closeAll } from './closing.ts'
@@ -126,7 +128,7 @@ test('gates are judged by what was measured, and what was not measured does not 
   ])
 })
 
-test('a gate fails that calls cut at the end would fail as timeouts', () => {
+test('a gate fails that calls which hung at the end would fail as timeouts', () => {
   const histogram = new Histogram()
   for (let call = 0; call < 90; call++) histogram.add(5)
   const ok = { ...noCounts(), tasks: 45, calls: 90, responded: 90, correct: 90, success: 90 }
@@ -134,12 +136,24 @@ test('a gate fails that calls cut at the end would fail as timeouts', () => {
   const gates = ['success>89%', 'success>90%', 'p50<6ms', 'p95<50s', 'p95<61s', 'blast<10%']
   const verdicts = (complete: boolean): boolean[] => {
     const options = { fanOut: 2, timeoutMs: 60_000 }
-    const arrivals = { started: 100, abandoned: 10 } as LoadResult['arrivals']
+    const arrivals = { abandoned: 10, hung: 10, hungTasks: 5 } as LoadResult['arrivals']
     const run = { complete, options } as unknown as LoadResult['run']
     return evaluateSlo(gates.map(parseSlo), { ...judged, run, arrivals }).map((gate) => gate.ok)
   }
   expect(verdicts(true)).toEqual([true, false, true, false, true, false])
   expect(verdicts(false)).toEqual([true, true, true, true, true, true])
+})
+
+test('only a cut call that waited for the drain time-out and longer than others has hung', () => {
+  const recorder = new Recorder()
+  recorder.latency.add(2_000)
+  for (const ms of [1_500, 9_990, 12_000]) {
+    recorder.begin('work')
+    recorder.abandoned('work', ms)
+  }
+  expect(hungCalls(recorder, 10_000)).toBe(2)
+  expect(hungCalls(recorder, 1_000)).toBe(2)
+  expect(hungCalls(recorder, 0)).toBe(0)
 })
 
 /** Returns the gate of 100 calls with these latencies, of which `failed` have an error. */

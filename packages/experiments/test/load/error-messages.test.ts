@@ -5,7 +5,7 @@ import { mergeResults } from '../../src/load/results/merge-results.ts'
 import { loadTable } from '../../src/report/load-table.ts'
 import { reportMarkdown } from '../../src/report/markdown.ts'
 import { writeReport } from '../../src/report/write-report.ts'
-import { scriptedListener } from '../../../../test/support/wire.ts'
+import { scriptedListener, startUpstream } from '../../../../test/support/wire.ts'
 import { type RuledSquall, startSquall } from '../../../../test/support/commands.ts'
 import { load } from './load-run.ts'
 
@@ -100,6 +100,39 @@ test.each(['lean', 'sdk-v1', 'sdk-v2'] as const)(
       pace: { clients: 1, tasks: 3 },
     })
     const { message } = errorOf(result, 'injected').samples![0]!
-    expect(message).toBe('no row for [redacted] or [redacted] in /mcp?[redacted]')
+    expect(message).toBe('no row for [redacted] or [redacted] in /mcp?key=[redacted]')
+  },
+)
+
+test.each(['lean', 'sdk-v1', 'sdk-v2'] as const)(
+  'a long token that a server repeats at the handshake is hidden, client %s',
+  async (client) => {
+    const token = `eyJ${'x'.repeat(300)}`
+    const lean = scriptedListener(() => 'ok')
+    // The SDKs connect after a first handshake by the lean client.
+    const server = await startUpstream((req, res) => {
+      const isSdk = req.headers['user-agent'] === 'node'
+      if (client !== 'lean' && !isSdk) return lean(req, res)
+      req.resume()
+      res.writeHead(400).end(`rejected header ${req.headers.authorization}`)
+    })
+    try {
+      const headers = { authorization: `Bearer ${token}` }
+      const failed = load({
+        url: new URL('/mcp', server.url),
+        client,
+        headers,
+        work: { tools: ['work'] },
+        pace: { clients: 1, tasks: 1 },
+      })
+      const error: unknown = await failed.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      expect((error as Error).message).toContain('rejected header [redacted]')
+      expect((error as Error).message).not.toContain('eyJ')
+    } finally {
+      await server.close()
+    }
   },
 )

@@ -97,6 +97,16 @@ it('a server that prints nothing is found at its port, and its end is said', asy
   expect(code).toBe(1)
 })
 
+it('the end of a server behind the result is no second result', async () => {
+  const server = `await import('./examples/server.mjs'); setTimeout(() => process.exit(3), 4000)`
+  const args = ['--json', '--', process.execPath, '--input-type=module', '-e', server]
+  const { code, stdout, stderr } = await squallTry(args, { PORT: '0' }).finished()
+  expect(stdout.trim().split('\n')).toHaveLength(1)
+  expect(JSON.parse(stdout)).toHaveProperty('withFault')
+  expect(stderr).toContain('squall: the server has ended (exit code 3)')
+  expect(code).toBe(1)
+})
+
 it('a server whose port is in use is started on another one', async () => {
   const other = await startUpstream('scripted', ['ok'])
   onTestFinished(() => other.close())

@@ -66,9 +66,10 @@ export class LeanWire {
     try {
       const response = await this.#post({ id, method, params }, sessionState, limit.signal, bounds)
       headers = response.headers
-      const read = await readResponse(response, id)
+      const read = await readResponse(response, id, this.#hidden)
       const session = response.headers['mcp-session-id']
-      return { ...this.#hidden(read), id, ...(typeof session === 'string' && { session }) }
+      const message = read.message && this.#hidden(read.message)
+      return { ...read, message, id, ...(typeof session === 'string' && { session }) }
     } catch (error) {
       const markers = markersOf(headers?.['x-squall-fault'])
       const seen = { late: limit.late, headSeen: headers !== undefined, markers }

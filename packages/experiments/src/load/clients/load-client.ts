@@ -24,7 +24,7 @@ export interface CallResponse {
   /** The sidecar itself failed. */
   readonly fromSquall?: boolean
   readonly result?: unknown
-  readonly message?: string
+  readonly message?: string | undefined
   readonly retryAfterMs?: number
   /** The id of the trace of the call. */
   readonly trace?: string | undefined

@@ -20,6 +20,7 @@ interface RawResponse {
 export async function readResponse(
   { statusCode, headers, body }: RawResponse,
   id: number,
+  hidden: (text: string) => string,
 ): Promise<CallResponse> {
   const markers = markersOf(headers['x-squall-fault'])
   const fromSquall = headers['x-squall-error'] !== undefined
@@ -30,7 +31,7 @@ export async function readResponse(
       code: statusCode,
       markers,
       fromSquall,
-      message: errorText(text ?? ''),
+      message: errorText(hidden(text ?? '')),
       ...retryAfter(headers['retry-after']),
     }
   }

@@ -77,13 +77,17 @@ async function openSdkClient<
 ): Promise<LoadClient> {
   const markerFetch = createMarkerFetch()
   const transport = new Transport(url, { fetch: markerFetch.fetch, requestInit: { headers } })
-  await client.connect(transport)
   const hidden = secretHider({ url, headers })
+  await client.connect(transport).catch((error: Error) => {
+    error.message = hidden(error.message)
+    throw error
+  })
   return {
     call: async (name, args, bounds) => {
       const _meta = bounds.traceparent === undefined ? {} : { traceparent: bounds.traceparent }
       const params = { name, arguments: args, _meta }
-      return hidden(await sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds))
+      const response = await sdkResponse(markerFetch, (limits) => callTool(params, limits), bounds)
+      return { ...response, message: response.message && hidden(response.message) }
     },
     hold: (signal) => {
       const { sessionId } = transport

@@ -29,10 +29,12 @@ export function buildResult(
   held: HeldStreams,
   { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
 ): LoadResult {
-  const { target, pace, shard, seed, checks, version } = options
+  const { target, pace, work, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
   const indicators = indicatorsOf(counts)
   const latency = recorder.latency.latency()
+  const hung = complete ? hungCalls(recorder, pace.gracefulStopMs ?? 0) : 0
+  const hungTasks = Math.ceil(hung / work.fanOut)
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
   const result: Omit<LoadResult, 'slo'> = {
     schema: LOAD_SCHEMA,
@@ -54,7 +56,7 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: { ...recorder.arrivals },
+    arrivals: { ...recorder.arrivals, ...(hung > 0 && { hung, hungTasks }) },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -64,6 +66,14 @@ export function buildResult(
     ...(agents !== undefined && { agents }),
   }
   return { ...result, slo: evaluateSlo(checks.slo, result) }
+}
+
+/** Counts cut calls that had the time to end, and waited longer than all calls that ended. */
+export function hungCalls({ tools, latency }: Recorder, leastMs: number): number {
+  const slowest = latency.quantile(1) ?? 0
+  // A timer may fire early.
+  const isHung = (ms: number): boolean => ms > 0.9 * leastMs && ms > slowest
+  return leastMs === 0 ? 0 : [...tools.values()].flatMap(({ cutMs }) => cutMs).filter(isHung).length
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {

@@ -84,11 +84,13 @@ export class Recorder {
     this.arrivals.skipped++
   }
 
-  /** Records a call that was cut before its end. */
-  abandoned(tool: string): void {
+  /** Records a call that was cut after this time in flight. */
+  abandoned(tool: string, ms: number): void {
     this.#leave(tool)
     this.arrivals.abandoned++
-    this.#tool(tool).abandoned++
+    const cut = this.#tool(tool)
+    cut.abandoned++
+    cut.cutMs.push(ms)
   }
 
   retried(tool: string): void {

@@ -219,8 +219,12 @@ export const RESULT_SCHEMA = objectOf({
     dropped: count,
     /** Started more than 50 ms late; the latency counts from the planned time. */
     late: count,
-    /** Cut at the end of the run; only gates count them. */
+    /** Cut at the end of the run, counted nowhere else. */
     abandoned: count,
+    /** Cut calls that waited longer than all others, which gates count as timeouts. */
+    hung: maybe(count),
+    /** The least number of tasks with those calls. */
+    hungTasks: maybe(count),
     /** Not sent because the task would have missed its deadline. */
     skipped: count,
   }),
@@ -231,7 +235,7 @@ export const RESULT_SCHEMA = objectOf({
       tool: text,
       /** `ok` is responded, correct and in time. */
       ...counts(TOOL_COUNTS),
-      /** Calls cut at the end of the run; only gates count them. Absent without any. */
+      /** Calls cut at the end of the run, counted nowhere else; absent without any. */
       abandoned: maybe(count),
       /** The errors of failed calls, after their retries. */
       errors,

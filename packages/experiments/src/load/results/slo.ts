@@ -150,8 +150,8 @@ export function limitGate(name: string, limit: number): SloGate {
 }
 
 /**
- * Evaluates each gate. A gate without a measurement fails, and one that fails if the calls that a
- * whole load cut at its end had timed out: a server that hangs passes no gate.
+ * Evaluates each gate. A gate without a measurement fails, and one that fails if the calls that
+ * hung at the end of a whole load had timed out: a server that hangs passes no gate.
  */
 export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
   const all = [measurements, ...timedOut(measurements)]
@@ -166,16 +166,14 @@ export function evaluateSlo(gates: readonly SloGate[], measurements: Measurement
   })
 }
 
-/** Counts the calls that were cut as timeouts, and their tasks as failed; nothing without any. */
+/** Counts hung calls as timeouts, and their tasks as failed; nothing without any. */
 function timedOut({ run, arrivals, ...measured }: Measurements): readonly Measurements[] {
   const { counts, latency } = measured
-  if (run?.complete !== true || arrivals === undefined || arrivals.abandoned === 0) return []
-  const { started, abandoned } = arrivals
-  const { fanOut, timeoutMs } = run.options
-  const tasks = Math.max(0, Math.round(started / Number(fanOut)) - counts.tasks)
-  const all = sumCounts(counts, { ...noCounts(), calls: abandoned, tasks, failedTasks: tasks })
+  const { hung: calls = 0, hungTasks: tasks = 0 } = arrivals ?? {}
+  if (run?.complete !== true || calls === 0) return []
+  const all = sumCounts(counts, { ...noCounts(), calls, tasks, failedTasks: tasks })
   const histogram = Histogram.from(latency.histogram)
-  histogram.add(Number(timeoutMs), abandoned)
+  histogram.add(Number(run.options['timeoutMs']), calls)
   return [{ ...measured, counts: all, indicators: indicatorsOf(all), latency: histogram.latency() }]
 }
 

@@ -34,6 +34,8 @@ export class ToolRecorder {
   >
   /** Calls that were cut before their end. */
   abandoned = 0
+  /** The time in flight of each call that was cut. */
+  readonly cutMs: number[] = []
 
   constructor(tool: string) {
     this.#tool = tool
