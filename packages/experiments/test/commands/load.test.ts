@@ -154,7 +154,7 @@ test('tools that do not declare whether they are read-only need --yes, or a name
     const refused = await startProgram(args, {}, { here: true })
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(
-      /a tool does not declare whether it is read-only .*: plain; name/,
+      /a tool does not declare whether it is read-only .*: plain; pass the tools/,
     )
     expect(refused.stderr).toMatch(/--tools 'plain', or add --yes$/m)
     expect(other.calls).toEqual([])

@@ -83,7 +83,7 @@ test('an agent that runs away fails the gate, and so does a call that is execute
   const report = reportMarkdown([{ title: 'a', result }])
   expect(report).toContain('| abort | broken | 0 | 2 | 3 | 1 |')
   const kept = parseResult(JSON.stringify(result), 'kept.json')
-  const merged = mergeResults([kept, kept])
+  const merged = mergeResults([kept, { ...kept, run: { ...kept.run, seed: kept.run.seed + 1 } }])
   expect(merged.agents!.totals).toMatchObject({ runaway: 4, duplicate_execution: 2 })
   expect(failedGates(merged)).toEqual(failedGates(result))
 })

@@ -74,7 +74,7 @@ test('an experiment is rejected where the namespace of the sidecar is labelled p
   expect(await stage.rejected(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
   cluster.api.denied.add('get namespaces')
   expect(await stage.rejected(never, { namespaceLabel })).toEqual(['NOT_STEADY'])
-  expect(warnings.join()).toContain('only the name of the namespace shop was checked')
+  expect(warnings.join()).toContain('only the namespace name shop was checked')
 })
 
 test('a sidecar knows its namespace, and arms in none whose name is production', async () => {

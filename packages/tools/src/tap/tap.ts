@@ -130,8 +130,9 @@ function follow<E extends Endpoint>(
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
         // A sidecar that was never there is an error in the command line.
-        if (++lost === endpoints.length) stop(new Error(`${address}: ${problem}; ${FIX}`))
-        else say(address, `${problem}; ${FIX}`)
+        const why = problem === missing ? problem : `${problem}; ${FIX}`
+        if (++lost === endpoints.length) stop(new Error(`${address}: ${why}`))
+        else say(address, why)
       }
       const admin = { url: new URL(`http://${address}`), readToken }
       const listener = { onEvent, onLost }

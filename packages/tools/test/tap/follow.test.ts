@@ -55,9 +55,8 @@ it('writes lines of JSON, of verdicts that the filters select', async () => {
 })
 
 it('names the option of a sidecar that watches no agents', async () => {
-  const { problems, ended, terminal } = await begin({ json: false }, ['--tasks=false'])
-  expect(await ended).toBe(1)
-  expect(problems.join('')).toContain('start squall run or squall stdio without --tasks=false')
+  const { ended, terminal } = await begin({ json: false }, ['--tasks=false'])
+  await expect(ended).rejects.toThrow(/start squall run or squall stdio without --tasks=false$/)
   expect(terminal.written).toBe('')
 })
 
