@@ -17,7 +17,6 @@ export class AdminTokenError extends Error {
 
 const NAMES = { admin: 'admin token', read: 'admin read token', mcp: 'mcp token' } as const
 
-/** The sources of a token. */
 export interface AdminTokenSources {
   readonly kind?: keyof typeof NAMES
   /** The value of the variable; empty counts as not set. */

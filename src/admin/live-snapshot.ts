@@ -159,7 +159,6 @@ export function bucketQuantile(
   return bounds.at(-1) ?? null
 }
 
-/** Shows the counts of all destinations. */
 function showDestinations(counts: OutboundCounts) {
   return counts.list().map(({ destination, open, sent, received, ended }) => {
     const sum = { ok: 0, real: 0, injected: 0 }

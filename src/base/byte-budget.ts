@@ -28,5 +28,4 @@ export interface CacheBudget {
   release(kept: EvictableCache, bytes: number): void
 }
 
-/** An unlimited budget of caches. */
 export const UNLIMITED_CACHES: CacheBudget = { keep: () => true, release: () => undefined }

@@ -9,7 +9,6 @@ export interface RequestHead {
   readonly headers: HeaderLines
 }
 
-/** The head of a response. */
 export interface ResponseHead {
   readonly status: number
   readonly reason: string

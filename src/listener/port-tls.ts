@@ -3,7 +3,6 @@ import type { Logger } from '../telemetry/log.ts'
 import { TlsFiles } from './front/tls-files.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 
-/** The TLS of a port. */
 export interface PortTls {
   /** Returns the options of connections to the upstream. */
   readonly connect: () => ConnectionOptions

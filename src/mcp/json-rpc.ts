@@ -54,7 +54,6 @@ export function parseMessages(text: string): ParsedBody {
   return readMessages(value)
 }
 
-/** Reads a parsed body. */
 export function readMessages(value: unknown): ParsedBody {
   if (Array.isArray(value) && value.length > MAX_MESSAGES) return TOO_MANY
   const messages = messagesOf(value)

@@ -250,10 +250,8 @@ const TABLE = {
   squall_build_info: gauge(['version', 'node'], 'Always 1; the labels have the versions.'),
 }
 
-/** The name of a metric in the table. */
 export type MetricName = keyof typeof TABLE
 
-/** The name of a label in the table. */
 export type LabelName = (typeof TABLE)[MetricName]['labels'][number]
 
 /** Every metric of Squall's own, in the order in which they are exposed. */

@@ -52,7 +52,6 @@ export const ENDS: readonly End[] = ORIGINS.flatMap((origin) =>
   })),
 )
 
-/** Returns the index of an outcome and its origin. */
 export function endIndex(outcome: Outcome, origin: Origin): number {
   return ORIGIN[origin] * OUTCOMES.length + OUTCOME[outcome]
 }

@@ -90,7 +90,6 @@ export class TapeRecorder {
     this.#options.count('dropped', messages)
   }
 
-  /** Numbers an exchange. */
   exchange(): number {
     return ++this.#exchanges
   }

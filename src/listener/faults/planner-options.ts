@@ -56,7 +56,6 @@ export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'me
   readonly tasks: TaskTools
   /** The destination of outgoing traffic. */
   readonly outbound: Destination | undefined
-  /** Returns the open calls of a session. */
   readonly openIn: (session: string) => readonly OpenCall[]
 }
 

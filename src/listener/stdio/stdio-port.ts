@@ -22,7 +22,6 @@ export type StdioPortOptions = PortBounds & {
   readonly drainTimeout: number
 }
 
-/** The pipes of the client. */
 export interface ClientPipes {
   readonly input: Readable
   readonly output: Writable

@@ -14,7 +14,6 @@ export interface MergedFile {
   readonly document: YamlDocument
 }
 
-/** The merged file, or the problems. */
 export type Merged = { readonly file: RulesFile } | { readonly problems: readonly FileProblems[] }
 
 /** Keys that apply to all rules: two files could disagree. */

@@ -80,7 +80,6 @@ export function smallPercents(file: string, text: string): readonly Warning[] {
   })
 }
 
-/** Formats a warning as one line. */
 export function warningLine({ rule, fault, message }: Warning, format: ProblemFormat): string {
   const idle = `the rule ${rule} matches nothing on which ${fault} can act: `
   const text = plain(`${rule === undefined ? '' : idle}${message}`)

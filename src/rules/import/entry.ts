@@ -85,7 +85,6 @@ export class Entry<Key extends string> {
     if (field.limits) this.#suspect(`${quoted(key)}: ${field.why}`)
   }
 
-  /** Returns the path of a key. */
   at(key: Key): Path {
     return [...this.path, this.#written.get(key) ?? key]
   }

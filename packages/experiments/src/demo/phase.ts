@@ -31,7 +31,6 @@ export interface Summary {
   readonly text: string
 }
 
-/** The result of a phase. */
 export interface PhaseResult {
   /** The numbers for `--json`. */
   readonly numbers: Readonly<Record<string, unknown>>

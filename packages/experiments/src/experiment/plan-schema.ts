@@ -280,7 +280,6 @@ const plan = section({
 /** A plan file with its defaults; durations are in milliseconds, shares in percent. */
 export type PlanFile = Static<typeof plan>
 
-/** Returns the JSON Schema of plans. */
 export function planJsonSchema(): SchemaNode {
   const { definitions } = rulesJsonSchema()
   const root = {

@@ -4,7 +4,6 @@ import type { LockHolder } from './lock.ts'
 import type { ServerProcesses } from './monitor/server-processes.ts'
 import type { Previous } from './rules-file.ts'
 
-/** The state of one sidecar. */
 export interface SidecarState extends State {
   /**
    * The milliseconds by which the clock of the sidecar is ahead; 0 within the precision of the

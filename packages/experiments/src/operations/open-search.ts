@@ -63,7 +63,6 @@ function searchOf(
   return { ...searchPlan({ plan, kept }, variations, condition), rejections, kept, settings }
 }
 
-/** Returns the plan of a search. */
 export function searchPlan(
   { plan, kept }: { readonly plan: Plan; readonly kept: SavedPlan },
   variations: readonly Variation[],

@@ -15,7 +15,6 @@ export function magnitudeAt({ mildest, strongest, isWhole }: Extent, position: n
   return isWhole === true ? Math.round(rounded) : rounded
 }
 
-/** Returns the position of a magnitude. */
 export function positionOf({ mildest, strongest }: Extent, magnitude: number): number {
   return Math.log(magnitude / mildest) / Math.log(strongest / mildest)
 }
@@ -40,7 +39,6 @@ class Posterior {
   /** Below the range, the cells, and above the range. */
   #mass = [BEYOND, ...Array.from({ length: CELLS }, () => (1 - 2 * BEYOND) / CELLS), BEYOND]
 
-  /** Adds the decision at a position. */
   add(position: number, { kind, evidence }: Decision): void {
     if (kind === 'undecided') return
     const weight = Math.min(evidence, MAX_EVIDENCE)

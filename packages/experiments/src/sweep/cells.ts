@@ -30,7 +30,6 @@ export const CELL_RULE = 'sweep'
 const MAX_LEAVES = 50
 const MAX_TEXT = 1000
 
-/** Counts calls by their key. */
 export function countCalls(keys: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)

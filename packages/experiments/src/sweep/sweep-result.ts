@@ -8,7 +8,6 @@ import { isGood, type SweepVerdict, VERDICTS } from './judge.ts'
 
 export const SWEEP_SCHEMA = 'squall.sweep/1'
 
-/** One run of a cell. */
 export interface CellRun {
   readonly verdict: SweepVerdict
   /** Null for a command that a signal ended. */
@@ -32,7 +31,6 @@ export interface GoodShare {
 
 export interface CellResult {
   readonly id: string
-  /** The number of the call. */
   readonly call: number
   readonly fault: FaultName
   /** The worst of its runs. */

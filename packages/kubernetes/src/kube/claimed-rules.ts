@@ -43,7 +43,6 @@ export class ClaimLostError extends Error {
 /** The key with the backup; sidecars read it as no rules, because its name has no `.yaml`. */
 export const BACKUP_KEY = 'squall-experiment-backup'
 
-/** Returns the claim of a ConfigMap. */
 export function claimOf(configMap: Fields | undefined, prefix: string): Claim | undefined {
   const text = metadataOf(configMap ?? {}).annotations[annotationOf({ prefix })]
   const fields = textsOf(parsedJson(text ?? ''))
@@ -163,7 +162,6 @@ function backupOf(configMap: Fields): Backup | undefined {
   return { text: before, existed }
 }
 
-/** Returns the text that a backup restores. */
 export function restoredText(backup: string | undefined): unknown {
   return fieldsOf(parsedJson(backup ?? ''))['text']
 }

@@ -1,7 +1,6 @@
 import { assertShallow, DeepYamlError, MAX_YAML_DEPTH, oneLine } from '#base'
 import { type Document, parseDocument } from 'yaml'
 
-/** One document of a manifest. */
 export interface ManifestDocument {
   /** Exactly as it was read, with the line that begins it. */
   readonly text: string

@@ -43,7 +43,6 @@ function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string
   ])
 }
 
-/** The source of the certificate. */
 export type CertificateSource =
   | {
       readonly kind: 'mounted'

@@ -3,7 +3,6 @@ import { Histogram } from './histogram.ts'
 import { ErrorCounts } from './error-counts.ts'
 import { CHECKS, type Origin, TOOL_COUNTS, type ToolResult } from './result.ts'
 
-/** The checks of a response. */
 export interface ResponseChecks {
   /** The response is not an error. */
   readonly responded: boolean

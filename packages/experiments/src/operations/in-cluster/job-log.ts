@@ -57,7 +57,6 @@ export function isErrorJson(line: string): boolean {
   return line.startsWith('{"ok":false,')
 }
 
-/** Returns the last outcome in a log. */
 export function lastOutcome(log: string): Outcome | undefined {
   return log
     .split('\n')
