@@ -62,7 +62,9 @@ const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
 const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
-const FIX = 'pass the admin port of a running sidecar'
+/** Adds the fix, which a sidecar that serves no such stream does not need. */
+const withFix = (problem: string, missing: string | undefined): string =>
+  problem === missing ? problem : `${problem}; pass the admin port of a running sidecar`
 
 type TapOutput = Output & { readonly writableLength?: number }
 
@@ -130,9 +132,8 @@ function follow<E extends Endpoint>(
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)
         // A sidecar that was never there is an error in the command line.
-        const why = problem === missing ? problem : `${problem}; ${FIX}`
-        if (++lost === endpoints.length) stop(new Error(`${address}: ${why}`))
-        else say(address, why)
+        if (++lost < endpoints.length) say(address, withFix(problem, missing))
+        else stop(new Error(`${address}: ${withFix(problem, missing)}`))
       }
       const admin = { url: new URL(`http://${address}`), readToken }
       const listener = { onEvent, onLost }
