@@ -27,7 +27,13 @@ import {
 } from './injection-status.ts'
 import { Denial, type Injection, type InjectionContext, type Mode } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
-import { allContainers, type ObjectMeta, type Pod, type Container } from './pod-types.ts'
+import {
+  allContainers,
+  type ObjectMeta,
+  type Pod,
+  type Container,
+  runningContainers,
+} from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
@@ -405,10 +411,9 @@ const FIRST_UNPRIVILEGED = 1024
 
 /** Returns the problems of mode `bind` that a pod's manifest shows. */
 function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
-  const containers = pod.spec?.containers ?? []
   const low = ports.filter(({ number }) => number < FIRST_UNPRIVILEGED)
   return [
-    ...(containers.some(bindsLoopback)
+    ...(runningContainers(pod).some(bindsLoopback)
       ? []
       : [
           'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',
