@@ -205,7 +205,7 @@ function assemble(
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
-  const init = initContainers(pod, plan, changed, sidecar)
+  const init = initContainers(plan, changed, sidecar)
   const undo: Undo = {
     ...changed.undo,
     ...(Object.keys(added).length > 0 && { annotations: added }),
@@ -242,21 +242,18 @@ function assemble(
   }
 }
 
-/** Adds the own init containers, before the first one whose probes the sidecar performs. */
+/** Adds the own init containers, before the first one that waits for a probe of the sidecar. */
 function initContainers(
-  { spec }: Pod,
   plan: Plan,
   { initContainers: all, probes }: ReturnType<typeof changeContainers>,
   sidecar: Container,
 ): readonly Container[] {
   const redirect = needsRedirect(plan) ? [redirectContainer(plan)] : []
-  if (plan.native) {
-    const first = all.findIndex((each, i) => each !== spec?.initContainers?.[i])
-    return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
-  }
-  const waiting = all.find(({ name }) =>
+  const first = all.findIndex(({ name }) =>
     ['startupz', 'poststart'].some((word) => Object.hasOwn(probes, `${name}/${word}`)),
   )
+  if (plan.native) return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
+  const waiting = all[first]
   if (waiting === undefined) return [...all, ...redirect]
   throw new Denial(
     'native_sidecar',
