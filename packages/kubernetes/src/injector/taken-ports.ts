@@ -1,12 +1,6 @@
 import { quoted } from '#base'
 import { isMesh } from './mesh.ts'
-import {
-  allContainers,
-  type Container,
-  type ContainerPort,
-  type Pod,
-  runningContainers,
-} from './pod-types.ts'
+import { allContainers, type Container, type ContainerPort, type Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
 import { type OutboundPort, outboundPorts, portsOf } from './outbound.ts'
 import { elements } from './value-checks.ts'
@@ -105,7 +99,8 @@ function freePorts(
 function appContainers(pod: Pod, name: string | undefined): readonly Container[] {
   const containers = (pod.spec?.containers ?? []).filter((each) => !isMesh(each.name))
   if (name === undefined) return containers
-  const found = runningContainers(pod).find((each) => each.name === name && !isMesh(name))
+  const native = (pod.spec?.initContainers ?? []).filter((each) => each.restartPolicy === 'Always')
+  const found = [...containers, ...native].find((each) => each.name === name)
   if (found !== undefined) return [found]
   const names = containers.map((each) => each.name).join(', ')
   throw new Denial(
