@@ -177,7 +177,7 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
     canAct && !request.dryRun && (await rejectOverBudget(client, request.budget, chaos, signal))
   const targets = targetsOf(pods, target.text, textBefore(before, key))
   const keys = mergedKeys(before, target, targets.pods)
-  const problem = canAct ? stopProblem(before ?? {}, keys) : undefined
+  const problem = canAct ? stopProblem({}, keys, before) : undefined
   if (problem !== undefined) throw new KubeError('invalid', problem)
   return { before, target: { ...target, seesBudget }, targets, keys }
 }

@@ -97,7 +97,10 @@ const TABLE = {
     form: 'a key such as `shop.yaml`',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
     meaning: 'key of that ConfigMap to read, instead of all',
-    check: rulesKey,
+    check: (value) => {
+      const fix = rulesKey(value)
+      return fix && `${fix}, and rename the key in the ConfigMap, too`
+    },
   },
   'upstream-host': {
     form: '`127.0.0.1`, `::1`, `pod-ip`',

@@ -2,7 +2,7 @@ import { quoted } from '#base'
 import { findProduction, type Production, productionText } from '#rules'
 import { INJECTION_LABEL } from './injected-names.ts'
 import { Denial, type InjectionContext, type UntouchedReason } from './injection.ts'
-import type { Pod } from './pod-types.ts'
+import { type Pod, runningContainers } from './pod-types.ts'
 import { isAsked } from './injection-options.ts'
 
 const MIRROR = 'kubernetes.io/config.mirror'
@@ -85,8 +85,8 @@ export function namespaceEnvironment({
 }
 
 /** Returns the environments that the containers of a pod declare. */
-export function containerEnvironments({ spec }: Pod) {
-  return (spec?.containers ?? []).map(({ name, env }) => ({
+export function containerEnvironments(pod: Pod) {
+  return runningContainers(pod).map(({ name, env }) => ({
     where: `ENVIRONMENT of the container ${name},`,
     name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
   }))

@@ -27,7 +27,13 @@ import {
 } from './injection-status.ts'
 import { Denial, type Injection, type InjectionContext, type Mode } from './injection.ts'
 import type { Plan } from './sidecar-args.ts'
-import { allContainers, type ObjectMeta, type Pod, type Container } from './pod-types.ts'
+import {
+  allContainers,
+  type ObjectMeta,
+  type Pod,
+  type Container,
+  runningContainers,
+} from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
 import { type TakenBack, takeBack } from './uninject-pod.ts'
@@ -199,7 +205,7 @@ function assemble(
   const { metadata, spec } = pod
   const sidecar = sidecarContainer(plan)
   const added = addedAnnotations(pod, plan)
-  const init = initContainers(pod, plan, changed, sidecar)
+  const init = initContainers(plan, changed, sidecar)
   const undo: Undo = {
     ...changed.undo,
     ...(Object.keys(added).length > 0 && { annotations: added }),
@@ -236,21 +242,18 @@ function assemble(
   }
 }
 
-/** Adds the own init containers, before the first one whose probes the sidecar performs. */
+/** Adds the own init containers, before the first one that waits for a probe of the sidecar. */
 function initContainers(
-  { spec }: Pod,
   plan: Plan,
   { initContainers: all, probes }: ReturnType<typeof changeContainers>,
   sidecar: Container,
 ): readonly Container[] {
   const redirect = needsRedirect(plan) ? [redirectContainer(plan)] : []
-  if (plan.native) {
-    const first = all.findIndex((each, i) => each !== spec?.initContainers?.[i])
-    return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
-  }
-  const waiting = all.find(({ name }) =>
+  const first = all.findIndex(({ name }) =>
     ['startupz', 'poststart'].some((word) => Object.hasOwn(probes, `${name}/${word}`)),
   )
+  if (plan.native) return all.toSpliced(first < 0 ? all.length : first, 0, ...redirect, sidecar)
+  const waiting = all[first]
   if (waiting === undefined) return [...all, ...redirect]
   throw new Denial(
     'native_sidecar',
@@ -405,10 +408,9 @@ const FIRST_UNPRIVILEGED = 1024
 
 /** Returns the problems of mode `bind` that a pod's manifest shows. */
 function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
-  const containers = pod.spec?.containers ?? []
   const low = ports.filter(({ number }) => number < FIRST_UNPRIVILEGED)
   return [
-    ...(containers.some(bindsLoopback)
+    ...(runningContainers(pod).some(bindsLoopback)
       ? []
       : [
           'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',

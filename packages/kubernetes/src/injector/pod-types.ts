@@ -37,6 +37,12 @@ export function allContainers({ spec }: Pod): readonly Container[] {
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
 }
 
+/** Returns the containers that run with the pod: native sidecars too, not what ends before. */
+export function runningContainers({ spec }: Pod): readonly Container[] {
+  const native = (spec?.initContainers ?? []).filter((each) => each.restartPolicy === 'Always')
+  return [...(spec?.containers ?? []), ...native]
+}
+
 export interface Container {
   readonly name: string
   readonly image?: string

@@ -2,10 +2,10 @@ import { Denial, type InjectorSettings, type SidecarResources } from './injectio
 import { parseQuantity } from './value-checks.ts'
 import {
   allContainers,
-  type Container,
   type Pod,
   type Quantities,
   type Resources,
+  runningContainers,
 } from './pod-types.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
@@ -127,12 +127,10 @@ function hasOwnResources({ spec }: Pod): boolean {
  * Fits the sidecar into the resources of a pod: its limits are at most those of the pod, and where
  * the containers already request all that the pod has, the sidecar requests nothing and shares.
  */
-function fitted({ spec }: Pod, resources: SidecarResources): SidecarResources {
+function fitted(pod: Pod, resources: SidecarResources): SidecarResources {
+  const { spec } = pod
   const result = { ...resources }
-  const containers: readonly Container[] = [
-    ...(spec?.containers ?? []),
-    ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always'),
-  ]
+  const containers = runningContainers(pod)
   for (const kind of KINDS) {
     const { request, limit } = KEYS[kind]
     const most = amount(spec?.resources?.limits, kind)

@@ -1,7 +1,8 @@
 import { posix } from 'node:path'
 import { type Fields, fieldsOf, foreign, instantText, listOf, textOf, textsOf } from '#base'
-import { digestOf, isRulesFileName, type RulesText } from '#rules'
+import { digestOf, isRulesFileName, type RulesText, STOP_KEY } from '#rules'
 import type { KubeClient } from './kube-client.ts'
+import { CREATE_ANEW } from './kube-error.ts'
 import { CONFIG_MAPS, metadataOf, type WriteLimits } from './resources.ts'
 import type { RulesConfigMap } from './injected-pod.ts'
 
@@ -58,13 +59,19 @@ export function configMapKeys(configMap: Fields): ConfigMapKeys {
 /** Kubernetes keeps no more; the rest is for the stop key and the names of all keys. */
 const MOST_BYTES = 1024 * 1024 - 16 * 1024
 
-/** Returns why `squall stop` could not write its key into a ConfigMap with these keys. */
-export function stopProblem(configMap: Fields, keys: ConfigMapKeys): string | undefined {
+/** Returns why `squall stop` could not write its key; what adds no bytes is not the reason. */
+export function stopProblem(now: Fields, keys: ConfigMapKeys, before?: Fields): string | undefined {
   const wrong = 'squall stop could not end these rules: the ConfigMap'
-  if (configMap['immutable'] === true) return `${wrong} is immutable; remove immutable: true`
-  const bytes = [...keys.values()].reduce((sum, { length }) => sum + length, 0)
-  if (bytes <= MOST_BYTES) return undefined
+  if (before?.['immutable'] === true) return `${wrong} is immutable; ${CREATE_ANEW}`
+  if (now['immutable'] === true) return `${wrong} is immutable; remove immutable: true`
+  const bytes = sizeOf(keys)
+  if (bytes <= MOST_BYTES || bytes <= sizeOf(configMapKeys(before ?? {}))) return undefined
   return `${wrong} would have ${bytes} bytes of data; use at most ${MOST_BYTES}`
+}
+
+/** Returns the bytes of data without the stop key, which has its own place. */
+function sizeOf(keys: ConfigMapKeys): number {
+  return [...keys].reduce((sum, [key, { length }]) => sum + (key === STOP_KEY ? 0 : length), 0)
 }
 
 /** Returns the files that a sidecar finds when these keys are mounted. */

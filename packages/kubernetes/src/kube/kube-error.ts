@@ -106,6 +106,10 @@ export function responseError(
   return new KubeError(code, `cannot ${what}: ${meaning(code, status, detail, cluster)}`, status)
 }
 
+/** The API server keeps `immutable`, and the kubelet caches the data for its pods. */
+export const CREATE_ANEW =
+  'delete the ConfigMap and the pods that read it, and create it anew without immutable'
+
 function meaning(code: KubeErrorCode, status: number, detail: string, cluster: string): string {
   const responded = detail === '' ? `the API server responds with ${status}` : detail
   if (code === 'unauthorized') {
@@ -118,7 +122,7 @@ function meaning(code: KubeErrorCode, status: number, detail: string, cluster: s
     return `${responded}; it was changed at the same time, try again`
   }
   if (code === 'invalid' && detail.includes('`immutable` is set')) {
-    return `${responded}; delete the ConfigMap and the pods that read it, and create it anew without immutable`
+    return `${responded}; ${CREATE_ANEW}`
   }
   if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
   return code === 'not_found' && detail === '' ? 'not found' : responded

@@ -32,19 +32,22 @@ export function changeManifests(
   const changed = files.map(({ documents }) =>
     documents.map((document) => {
       let value = document.value
+      const touched: KubeObject[] = []
       for (const object of document.objects) {
         const template = podOf(object)
         if (template === undefined) continue
-        value = withValue(value, template.path, change(template))
+        const fresh = change(template)
+        if (fresh !== template.value) touched.push(object)
+        value = withValue(value, template.path, fresh)
       }
-      return { document, value }
+      return { document, value, touched }
     }),
   )
   if (format === 'json') return asJson(changed.flat().map(({ value }) => value))
   let text = ''
   for (const documents of changed) {
-    for (const { document, value } of documents) {
-      const rewritten = () => document.objects.forEach(onRewritten)
+    for (const { document, value, touched } of documents) {
+      const rewritten = () => touched.forEach(onRewritten)
       text = appended(text, textOf(document, value, format, rewritten))
     }
   }
@@ -91,6 +94,7 @@ function withValue(value: unknown, path: readonly (string | number)[], fresh: un
 /** Long lines are not broken: what was one line stays one. */
 const WRITING = { lineWidth: 0 } as const
 const LONG = 60
+const COMMENT = /(?:^|\s)#/g
 
 /**
  * Returns the text of a document with changed values. Comments, order and notation of everything
@@ -111,7 +115,10 @@ function editDocument(
     const candidates = [keepLines(body, edited.before, edited.after), edited.after]
     return candidates.find((each) => each !== undefined && saysSame(each, after))
   }, undefined)
-  if (found === undefined && /(?:^|\s)#/.test(body)) rewritten()
+  // Changed elements of a List are written anew.
+  const isPlain = found !== undefined && !(isRecord(after) && Array.isArray(after['items']))
+  if (!isPlain && (found?.match(COMMENT)?.length ?? 0) < (body.match(COMMENT)?.length ?? 0))
+    rewritten()
   const text = found ?? stringify(after, { version: '1.1', ...layout })
   return marker + (body.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text)
 }

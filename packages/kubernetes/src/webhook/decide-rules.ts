@@ -3,7 +3,7 @@ import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { isAhead, isRulesFileName, productionText, RULES_LABEL, SEPARATE_KEYS } from '#rules'
 import { sawBudget } from '../kube/budget.ts'
 import { BACKUP_KEY, restoredText } from '../kube/claimed-rules.ts'
-import { configMapKeys, serverTime, stopProblem, textBefore } from '../kube/config-map-rules.ts'
+import { configMapKeys, serverTime, stopProblem } from '../kube/config-map-rules.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { keepsStops } from '../kube/stop-sidecars.ts'
 import { type CheckedKeys, checkKeys, type RulesChecker, tooSlow } from './check-rules.ts'
@@ -26,34 +26,38 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     const { object, label } = found
     const { oldObject } = review
     const same = oldObject && label === labelOf(oldObject, parts) ? oldObject : undefined
-    const changed = changedRules(object, oldObject)
+    // A changed label counts as new rules.
+    const changed = changedRules(object, same)
     const keeps = keepsStops(object, oldObject)
     if (isForged(object, same)) return denied('invalid_rules', FORGED)
     const isSeparate = label === SEPARATE_KEYS
-    const wasDisarmed = same && keeps && !isSeparate && (await endsDisarm(object, same, parts))
-    // A stop has to be accepted whatever the rules are.
-    if (same && changed.length === 0 && keeps && !wasDisarmed) return notChecked('unchanged')
+    const removes = same && keeps && !isSeparate && changedRules(same, object).length > 0
+    const isOld = same && keeps && changed.length === 0
     const keys = configMapKeys(object)
+    const isKept = isOld && same['immutable'] === true
+    const problem = isKept ? undefined : stopProblem(object, keys, oldObject)
+    // A stop has to be accepted whatever the rules are, and so has the end of all rules.
+    if (isOld && !removes && problem === undefined) return notChecked('unchanged')
+    if (changedRules(object, undefined).length === 0) return accepted('valid')
     const checked = await parts.checker.inTurn((signal) => checkKeys(keys, isSeparate, signal))
-    if (checked.lines.length > 0) {
-      const [first = '', ...rest] = checked.lines
-      return denied('invalid_rules', first, rest)
-    }
-    if (checked.canAct && isAhead(checked.appliedAt, serverTime(object))) {
-      const at = `appliedAt ${instantText(checked.appliedAt)} is ahead of the clock of the API server`
+    const { canAct, appliedAt, lines } = checked
+    if (canAct && problem !== undefined) return denied('unstoppable', problem)
+    const wasDisarmed = removes && canAct && (await endsDisarm(same, parts))
+    if (isOld && !wasDisarmed) return notChecked('unchanged')
+    if (lines.length > 0) return denied('invalid_rules', lines[0] ?? '', lines.slice(1))
+    if (!canAct) return accepted('valid')
+    if (isAhead(appliedAt, serverTime(object))) {
+      const at = `appliedAt ${instantText(appliedAt)} is ahead of the clock of the API server`
       return denied('applied_ahead', `${at}; remove appliedAt, and write from: for a later start`)
     }
-    if (!checked.canAct) return accepted('valid')
-    const begins =
-      !keeps || wasDisarmed || changed.some((rules) => !isRestored(rules, object, oldObject))
-    const problem = begins ? stopProblem(object, keys) : undefined
-    if (problem !== undefined) return denied('unstoppable', problem)
+    const isNew = !changed.every((rules) => isRestored(rules, object, oldObject))
+    if (keeps && !wasDisarmed && !isNew) return inProduction(review, parts)
     const wasSeen = sawBudget(object, parts.settings.prefix)
-    const denial = begins ? await parts.budget?.(review.namespace, wasSeen) : undefined
+    const denial = await parts.budget?.(review.namespace, wasSeen)
     if (denial !== undefined) return denied('budget', denial)
     // Rules that were there before are not new, unless what kept them from acting ends.
     const before = keeps && !wasDisarmed ? same : undefined
-    const [first, ...rest] = begins ? await outsidePolicy(review, checked, before, parts) : []
+    const [first, ...rest] = await outsidePolicy(review, checked, before, parts)
     return first === undefined ? inProduction(review, parts) : denied('policy', first, rest)
   })
 }
@@ -84,9 +88,11 @@ type Rules = readonly [key: string, text: string]
 
 /** Returns the rules files that were not there before. */
 export function changedRules(object: Fields, oldObject: Fields | undefined): readonly Rules[] {
+  const before = configMapKeys(oldObject ?? {})
   return [...configMapKeys(object)].flatMap(([key, bytes]) => {
-    const text = Buffer.from(bytes).toString('utf8')
-    return isRulesFileName(key) && text !== textBefore(oldObject, key) ? [[key, text]] : []
+    const old = before.get(key)
+    if (!isRulesFileName(key) || (old && Buffer.compare(old, bytes) === 0)) return []
+    return [[key, Buffer.from(bytes).toString('utf8')]]
   })
 }
 
@@ -105,13 +111,8 @@ function isForged(object: Fields, oldObject: Fields | undefined): boolean {
   return !changedRules(oldObject ?? {}, undefined).some(([, old]) => old === text)
 }
 
-/** Returns true where a change may end the `enabled: false` of a file, which disarms all files. */
-async function endsDisarm(
-  object: Fields,
-  before: Fields,
-  { checker }: RulesParts,
-): Promise<boolean> {
-  if (changedRules(before, object).length === 0) return false
+/** Returns true where an `enabled: false` of a file disarmed all files, which could act alone. */
+function endsDisarm(before: Fields, { checker }: RulesParts): Promise<boolean> {
   const keys = configMapKeys(before)
   return checker.inTurn(async (signal) => {
     const whole = await checkKeys(keys, false, signal)

@@ -32,7 +32,11 @@ const REFUSED: readonly Case[] = [
     ['trace-url', 'https://tracing.example.com/', /write a URL such as .*\{trace\}/],
     ['trace-url', 'javascript:alert({trace})', /write a URL such as .*\{trace\}/],
     // The webhook checks the rules in keys with such a name alone.
-    ['rules-key', 'notes', /write a key that ends in \.yaml, \.yml or \.json/],
+    [
+      'rules-key',
+      'notes',
+      /ends in \.yaml, \.yml or \.json, .*, and rename the key in the ConfigMap, too/,
+    ],
     ['rules-key', '.rules.yaml', /write a key that ends in \.yaml/],
   ].map(([key, value, says]) => ({
     what: `${String(key)} ${String(value)}`,

@@ -61,6 +61,25 @@ describe('a probe that a mesh has led to its own agent', () => {
     expect(probeOf(again.pod)).toEqual({ path: '/app-health/app/readyz', port: AGENT })
   })
 
+  it('has the sidecar start before a native sidecar that waits for it, again', () => {
+    const ports = [{ name: 'mcp', containerPort: 3000 }]
+    const startupProbe = { httpGet: { path: '/healthz', port: 'mcp' } }
+    const server = { name: 'mcp', restartPolicy: 'Always', ports, startupProbe }
+    const spec = { initContainers: [server], containers: [{ name: 'agent' }] }
+    const asked = { container: 'mcp', mode: 'bind', 'native-sidecar': 'true' }
+    const first = injected(podOf(asked, spec))
+    const names = (pod: Pod) => pod.spec?.initContainers?.map(({ name }) => name)
+    expect(names(first.pod)).toEqual(['squall', 'mcp'])
+    const initContainers = (first.pod.spec?.initContainers ?? []).map((each): Container => {
+      const { startupProbe: probe } = each
+      if (!probe?.httpGet) return each
+      return { ...each, startupProbe: { httpGet: { ...probe.httpGet, port: AGENT } } }
+    })
+    const containers = [{ name: 'agent' }, { name: 'istio-proxy' }]
+    const pod = { ...first.pod, spec: { ...first.pod.spec, initContainers, containers } }
+    expect(names(injected(pod).pod)).toEqual(['squall', 'mcp'])
+  })
+
   it('is left alone when the mesh came first', () => {
     const { pod, mode } = injected(meshed(podOf()))
     expect(mode).toBe('port')

@@ -48,6 +48,21 @@ describe('production', () => {
     expect(inject(app('staging')).args).toContain('--environment staging')
   })
 
+  it('that ENVIRONMENT of a native sidecar names counts, and that of a past step does not', () => {
+    const env = [{ name: 'ENVIRONMENT', value: 'production' }]
+    const first = (restartPolicy?: string): Pod =>
+      podOf(
+        { environment: 'staging' },
+        { initContainers: [{ name: 'mcp', env, ...(restartPolicy && { restartPolicy }) }] },
+      )
+    const { args, warnings } = inject(first('Always'))
+    expect(args).toContain('--environment production')
+    expect(warnings).toContain(
+      'ENVIRONMENT of the container mcp, "production" counts as production',
+    )
+    expect(inject(first()).args).toContain('--environment staging')
+  })
+
   it('that is allowed everywhere has the sidecar, and no faults without its owner', () => {
     const { settings } = contextOf()
     const allowing = { ...settings, productionAction: 'allow' } as const

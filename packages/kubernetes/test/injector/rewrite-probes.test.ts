@@ -139,6 +139,8 @@ describe('a server that is a native sidecar', () => {
     expect(order({ lifecycle: { postStart: { httpGet: { port: 3000 } } } })).toEqual(first)
     const last = ['prepare', 'mcp', 'migrate', 'squall-redirect', 'squall']
     expect(order({ startupProbe: { exec: { command: ['true'] } } })).toEqual(last)
+    // Nothing in the pod waits until it is ready.
+    expect(order({ readinessProbe: { tcpSocket: { port: 'mcp' } } })).toEqual(last)
   })
 
   it('is denied beside a plain sidecar, which starts after it', () => {

@@ -80,5 +80,8 @@ describe('mode bind', () => {
     expect(inject(podOf({ mode: 'bind' }, { containers })).warnings).toEqual([
       expect.stringMatching(/port 80 depends on the container runtime/),
     ])
+    const env = [{ name: 'HOST', value: '127.0.0.1' }]
+    const native = { name: 'mcp', env, restartPolicy: 'Always' }
+    expect(inject(podOf({ mode: 'bind' }, { initContainers: [native] })).warnings).toEqual([])
   })
 })

@@ -301,4 +301,9 @@ test('rules that squall stop could not end are not written', async () => {
   expect(code).not.toBe(0)
   expect(err).toContain('squall stop could not end these rules: the ConfigMap would have 10')
   expect(shop.rules()).toEqual({})
+  const metadata = { name: 'squall-rules', namespace: 'shop' }
+  const path = '/api/v1/namespaces/shop/configmaps/squall-rules'
+  shop.api.put(path, { metadata, data: {}, immutable: true })
+  const kept = await shop.apply('-f', await write(failing('first')))
+  expect(kept.err).toContain('delete the ConfigMap and the pods that read it, and create it anew')
 })

@@ -162,6 +162,10 @@ test('nothing is attached where a container declares production, unless that is 
   expect(() => attachContainer(production, WANTED)).toThrow(
     /^nothing was attached: ENVIRONMENT of the container app, .*production.*; allow it by --allow-production$/,
   )
+  const native = { name: 'mcp', env, restartPolicy: 'Always' }
+  expect(() => attachContainer(pod({ initContainers: [native] }), WANTED)).toThrow(
+    /ENVIRONMENT of the container mcp/,
+  )
   const allowed = { ...WANTED, productionNames: [] }
   expect(attachContainer(production, allowed).ports).toHaveLength(1)
 })

@@ -51,20 +51,26 @@ async function start(policy: string | undefined, environment: string | undefined
   if (policy !== undefined) await writeFile(file, policy)
   const webhook = { policyFile: file, readNamespaces: true }
   const staged = opened(await startSquall({ webhook, client: cluster.client }))
+  const change = (object: object, oldObject?: object, namespace = 'shop'): Promise<Verdict> => {
+    const resource = { group: '', version: 'v1', resource: 'configmaps' }
+    const update = oldObject && { operation: 'UPDATE', oldObject }
+    const request = { resource, namespace, ...update }
+    return judge(staged.port, object, request, '/validate-rules?timeout=5s')
+  }
   const ask = (data: Data, old?: Data, namespace = 'shop', time?: string): Promise<Verdict> => {
     const managedFields = time === undefined ? [] : [{ manager: 'me', time }]
-    const metadata = { name: 'rules', labels: LABELS, managedFields }
-    const map = (of: Data): object => ({ metadata, data: of })
-    const resource = { group: '', version: 'v1', resource: 'configmaps' }
-    const update = old && { operation: 'UPDATE', oldObject: map(old) }
-    const request = { resource, namespace, ...update }
-    return judge(staged.port, map(data), request, '/validate-rules?timeout=5s')
+    const map = (of: Data): object => labelled(of, LABELS, { managedFields })
+    return change(map(data), old && map(old), namespace)
   }
   const said = async (text: string, old?: string): Promise<string> => {
     const verdict = await ask({ 'a.yaml': text }, old === undefined ? old : { 'a.yaml': old })
     return verdict.status?.message ?? 'allowed'
   }
-  return { cluster, staged, file, ask, said }
+  return { cluster, staged, file, ask, said, change }
+}
+
+function labelled(data: Data, labels: object, metadata: object = {}): object {
+  return { metadata: { name: 'rules', labels, ...metadata }, data }
 }
 
 describe('the policy of experiments at admission', () => {
@@ -222,6 +228,24 @@ test('rules that another file disarmed are new once that file no longer does', a
   const armed = { 'a.yaml': wide, 'b.yaml': rules({ name: 'other' }) }
   expect(await ask({ 'a.yaml': wide }, armed)).toMatchObject({ allowed: true })
   expect(await ask({ 'a.yaml': own }, disarmed)).toMatchObject({ allowed: true })
+})
+
+test('rules are new once the label is, or another one', async () => {
+  const { change } = await start(POLICY)
+  const [wide, off] = [rules({ percent: '90%' }), 'enabled: false\nrules: []\n']
+  const separate = { 'squall.dev/rules': 'separate-keys' }
+  const denied = { allowed: false, auditAnnotations: { rules: 'denied: policy' } }
+  const plain = { 'a.yaml': wide }
+  expect(await change(labelled(plain, LABELS), labelled(plain, {}))).toMatchObject(denied)
+  const disarmed = labelled({ 'a.yaml': wide, 'b.yaml': off }, LABELS)
+  expect(await change(labelled(plain, separate), disarmed)).toMatchObject(denied)
+  expect(await change(labelled(plain, LABELS), labelled(plain, separate))).toMatchObject(denied)
+  expect(await change(labelled(plain, {}), disarmed)).toMatchObject({ allowed: true })
+  const backup = JSON.stringify({ text: wide, existed: true })
+  const running = { 'a.yaml': rules({}), 'squall-experiment-backup': backup }
+  expect(await change(labelled(plain, LABELS), labelled(running, {}))).toMatchObject({
+    allowed: true,
+  })
 })
 
 test('a later time in the ConfigMap makes no rule end in time', async () => {

@@ -2,6 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { judge, send, type StagedWebhook, type Verdict } from '../../../../test/support/cluster.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
+import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
+import { RulesChecker } from '../../src/webhook/check-rules.ts'
+import { NO_POD_ENVIRONMENT } from '../../src/webhook/decide-pod.ts'
+import { decideRules } from '../../src/webhook/decide-rules.ts'
+import { parseReview } from '../../src/webhook/review.ts'
 
 const CONFIG_MAPS = { resource: { group: '', version: 'v1', resource: 'configmaps' } }
 const GOOD = failing('one', 'get_weather')
@@ -89,6 +94,58 @@ test('rules that squall stop could not end are denied, and rules that do nothing
   expect(message(await ask(configMap(keys(full(`enabled: false\n${GOOD}`)))))).toBe('allowed')
   const immutable = { ...configMap({ 'rules.yaml': GOOD }), immutable: true }
   expect(message(await ask(immutable))).toMatch(/ is immutable; remove immutable: true$/)
+})
+
+test('rules that were there stay stoppable: neither immutable nor other keys may prevent it', async () => {
+  const change = async (object: object, oldObject: object): Promise<string> =>
+    message(await ask(object, { operation: 'UPDATE', oldObject }))
+  const immutable = (data: Readonly<Record<string, string>>, label = 'true'): object => ({
+    ...configMap(data, label),
+    immutable: true,
+  })
+  const good = { 'rules.yaml': GOOD }
+  expect(await change(immutable(good), configMap(good))).toMatch(/; remove immutable: true$/)
+  // What is immutable already cannot be changed back.
+  expect(await change(immutable(good), immutable(good, ''))).toMatch(
+    / is immutable; delete the ConfigMap and the pods that read it, and create it anew without immutable$/,
+  )
+  expect(await change(immutable(good), immutable(good))).toBe('allowed')
+  const [off, bad] = [{ 'rules.yaml': `enabled: false\n${GOOD}` }, { 'rules.yaml': BAD }]
+  expect(await change(immutable(off), configMap(off))).toBe('allowed')
+  expect(await change(immutable(bad), configMap(bad))).toBe('allowed')
+
+  const notes = (bytes: number): string => 'x'.repeat(bytes)
+  const full = { ...good, notes: notes(1024 * 1024 - 10_000) }
+  expect(await change(configMap(full), configMap(good))).toMatch(/ would have 10\d+ bytes of data/)
+  expect(await change(configMap(full), configMap(full, ''))).toBe('allowed')
+  const stopped = { ...full, 'squall-stop': '{"stops":[{}]}' }
+  expect(await change(configMap(stopped), configMap(full))).toBe('allowed')
+  expect(await change(configMap(full), configMap(stopped))).toBe('allowed')
+  const smaller = { 'rules.yaml': GOOD.replace('get_weather', 'other'), notes: full.notes }
+  expect(await change(configMap(smaller), configMap(full))).toBe('allowed')
+})
+
+test('the end of all rules waits for no other check', async () => {
+  const checker = new RulesChecker(10_000)
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const waiting = Array.from({ length: 32 }, () => checker.inTurn(() => gate))
+  const settings = parseInjectorSettings({}, '1.2.3')
+  const parts = { settings, podEnvironment: NO_POD_ENVIRONMENT, minor: () => 33, checker }
+  const decide = (data: Readonly<Record<string, string>>) => {
+    const oldObject = configMap({ 'rules.yaml': GOOD })
+    const request = { ...CONFIG_MAPS, namespace: 'shop', operation: 'UPDATE', uid: '1', oldObject }
+    const version = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }
+    const review = { ...version, request: { ...request, object: configMap(data) } }
+    const parsed = parseReview(Buffer.from(JSON.stringify(review)))
+    if (!parsed.ok) throw new Error(parsed.message)
+    return decideRules(parsed.review, parts)
+  }
+  expect(await decide({})).toMatchObject({ allowed: true })
+  expect(await decide({ notes: 'none' })).toMatchObject({ allowed: true })
+  await expect(decide({ 'rules.yaml': `${GOOD}# new` })).rejects.toThrow('too many checks')
+  open()
+  await Promise.all(waiting)
 })
 
 test('hostile contents are answered', async () => {

@@ -189,6 +189,25 @@ spec:
     expect(told).toContain('pod/tools: its comments are lost')
   })
 
+  it('says that comments are lost in the changed elements of a List', async () => {
+    const { code, text, told } = await inject(`apiVersion: v1
+kind: List
+items:
+- kind: Service # of tools
+  apiVersion: v1
+  metadata: {name: other}
+- kind: Pod # with tools
+  apiVersion: v1
+  metadata: {name: tools, annotations: {squall.dev/inject: "true"}}
+  spec: {containers: [{name: app, ports: [{containerPort: 3000}]}]}
+`)
+    expect(code).toBe(0)
+    expect(text).toContain('# of tools')
+    expect(text).not.toContain('# with tools')
+    expect(told).toContain('pod/tools: its comments are lost, because it is in a List')
+    expect(told).not.toContain('service/other')
+  })
+
   it('names annotated objects in which it knows no pod', async () => {
     const service = `apiVersion: serving.knative.dev/v1
 kind: Service
