@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9030 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9031 },
   { name: 'filters', directories: ['src/filters'], budget: 6988 },
-  { name: 'rules', directories: ['src/rules'], budget: 12713 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6092 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2079 },
-  { name: 'listener', directories: ['src/listener'], budget: 16988 },
-  { name: 'admin', directories: ['src/admin'], budget: 7290 },
+  { name: 'rules', directories: ['src/rules'], budget: 12710 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6088 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
+  { name: 'listener', directories: ['src/listener'], budget: 16985 },
+  { name: 'admin', directories: ['src/admin'], budget: 7288 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
-  { name: 'cli', directories: ['src/cli'], budget: 3163 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15335 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32851 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2585 },
+  { name: 'cli', directories: ['src/cli'], budget: 3169 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15359 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32875 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2587 },
 ]
 
 function filesBelow(directory) {
