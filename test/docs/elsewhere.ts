@@ -257,4 +257,5 @@ export const SHORTER: readonly (readonly [long: RegExp, short: string])[] = [
   [/--duration \d+s/, '--duration 2s'],
   [/--task-count \d{3,}/, '--task-count 60'],
   [/^npx mcp-squall fault \w+/, '$& --sidecar 127.0.0.1:15390'],
+  [/^npx mcp-squall check(?= --target \S+ --rules \S+$)/, '$& --sidecar 127.0.0.1:15390'],
 ]
