@@ -10,12 +10,12 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9031 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9039 },
   { name: 'filters', directories: ['src/filters'], budget: 6988 },
   { name: 'rules', directories: ['src/rules'], budget: 12710 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6088 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16985 },
+  { name: 'listener', directories: ['src/listener'], budget: 16979 },
   { name: 'admin', directories: ['src/admin'], budget: 7288 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
   { name: 'cli', directories: ['src/cli'], budget: 3169 },

@@ -90,6 +90,14 @@ export function readValue(value: unknown, reader: Reader): void {
   }
 }
 
+/** Returns the words of a text as it is written. */
+export function wordsIn(text: string): readonly string[] {
+  let found: readonly string[] = []
+  // The words behind escapes come first.
+  readText(text, { wantsWords: true, words: (all) => (found = all), number: () => undefined })
+  return found
+}
+
 /** Reads the words and numbers of a text: prose, or JSON. */
 export function readText(written: string, reader: Reader): void {
   const signs = scan(written, reader)

@@ -1,4 +1,4 @@
-import { canonical, readText } from '../../base/text/written-values.ts'
+import { canonical, wordsIn } from '../../base/text/written-values.ts'
 import type { FalseValue } from '../../filters/fault.ts'
 
 /** A value is followed from this number of digits, or characters, on: shorter ones occur by chance. */
@@ -33,12 +33,8 @@ export function formsOf({ kind, falseText, trueText }: FalseValue): ValueForms |
 function formOf(text: string, kind: FalseValue['kind']): string {
   if (kind === 'number')
     return /^-?\d+(?:\.\d+)?$/.test(text) ? canonical(text.replace('-', '')) : ''
-  let form = ''
-  const words = (all: readonly string[]) => {
-    if (all.length <= MAX_WORDS) form = all.join(' ')
-  }
-  readText(text, { wantsWords: true, words, number: () => undefined })
-  return form
+  const words = wordsIn(text)
+  return words.length <= MAX_WORDS ? words.join(' ') : ''
 }
 
 function sizeOf(form: string, kind: FalseValue['kind']): number {

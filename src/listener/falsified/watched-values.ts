@@ -1,5 +1,5 @@
 import { jsonHash } from '../../base/json/json-hash.ts'
-import { type Reader, readText, wordHash } from '../../base/text/written-values.ts'
+import { type Reader, wordHash, wordsIn } from '../../base/text/written-values.ts'
 
 /** The numbers that are read of one message, in a turn of the event loop. */
 const MAX_NUMBERS = 20_000
@@ -33,11 +33,9 @@ export class WatchedValues<Owner> implements Reader {
 
   /** Looks for the words of a text, whatever their case and what is written between them. */
   addText(text: string, owner: Owner): void {
-    const words = (all: readonly string[]): void => {
-      add(this.#firsts, jsonHash(all[0]), all.length)
-      add(this.#values, jsonHash(all.join(' ')), owner)
-    }
-    readText(text, { wantsWords: true, words, number: () => undefined })
+    const words = wordsIn(text)
+    add(this.#firsts, jsonHash(words[0]), words.length)
+    add(this.#values, jsonHash(words.join(' ')), owner)
   }
 
   /** Returns the owners of a number in its canonical form, or of words with one space between. */
