@@ -24,7 +24,8 @@ export function connectionFailure(
 ): CallResponse {
   if (late) return { kind: 'timeout', markers, message: 'no response in time' }
   const code = codeOf(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const { cause = error } = error as Error
+  const message = cause instanceof Error ? cause.message : String(cause)
   if (code !== undefined && NOT_REACHED.has(code))
     return { kind: 'refused', markers, message: code }
   if (code?.startsWith('HPE_') === true) return { kind: 'malformed', markers, message: code }

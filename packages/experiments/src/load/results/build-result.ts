@@ -1,7 +1,7 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '#base'
 import type { Endpoint } from '../clients/load-client.ts'
-import type { LoadOptions } from '../load-options.ts'
+import type { LoadOptions, LoadPace } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
   type AgentResult,
@@ -34,7 +34,8 @@ export function buildResult(
   const indicators = indicatorsOf(counts)
   const latency = recorder.latency.latency()
   const hung = complete ? hungCalls(recorder, pace.gracefulStopMs ?? 0) : 0
-  const hungTasks = Math.ceil(hung / work.fanOut)
+  const missed = complete && pace.rate === undefined ? missedCalls(recorder, pace, work.fanOut) : 0
+  const hungTasks = Math.ceil((hung + missed) / work.fanOut)
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
   const result: Omit<LoadResult, 'slo'> = {
     schema: LOAD_SCHEMA,
@@ -56,7 +57,12 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: { ...recorder.arrivals, ...(hung > 0 && { hung, hungTasks }) },
+    arrivals: {
+      ...recorder.arrivals,
+      ...(hung > 0 && { hung }),
+      ...(missed > 0 && { missed }),
+      ...(hungTasks > 0 && { hungTasks }),
+    },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -74,6 +80,20 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
   // A timer may fire early.
   const isHung = (ms: number): boolean => ms > 0.9 * leastMs && ms > slowest
   return leastMs === 0 ? 0 : [...tools.values()].flatMap(({ cutMs }) => cutMs).filter(isHung).length
+}
+
+/**
+ * Counts the calls that a closed model would have made, at the rate until its last success, in a
+ * silence until the end that is longer than the drain time-out and than each call that succeeded.
+ */
+export function missedCalls(recorder: Recorder, pace: LoadPace, fanOut: number): number {
+  const { durationMs, gracefulStopMs = 0, tasks = Infinity } = pace
+  const { atMs, calls, slowestMs } = recorder.lastSuccess
+  const { elapsedMs, arrivals } = recorder
+  const isSilent = elapsedMs - atMs > Math.max(gracefulStopMs, slowestMs)
+  if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0
+  const due = Math.min(tasks * fanOut, Math.floor((calls / atMs) * durationMs))
+  return Math.max(0, due - arrivals.started)
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {

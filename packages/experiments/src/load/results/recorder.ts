@@ -48,6 +48,8 @@ export class Recorder {
   readonly faults = new FaultRecorder()
   readonly errors = new ErrorCounts()
   readonly latency = new Histogram()
+  /** The last success: its time, the calls that had ended, and the slowest success. */
+  readonly lastSuccess = { atMs: 0, calls: 0, slowestMs: 0 }
   readonly #startedAt: number
   readonly #now: () => number
   inFlight = 0
@@ -104,9 +106,14 @@ export class Recorder {
   }
 
   call(tool: string, outcome: CallOutcome): void {
-    const { counts } = this
+    const { counts, lastSuccess } = this
     this.#leave(tool)
     counts.calls++
+    if (outcome.success) {
+      lastSuccess.atMs = this.elapsedMs
+      lastSuccess.calls = counts.calls
+      lastSuccess.slowestMs = Math.max(lastSuccess.slowestMs, outcome.latencyMs)
+    }
     for (const check of CHECKS) counts[check] += Number(outcome[check])
     counts.success += Number(outcome.success)
     this.latency.add(outcome.latencyMs)
