@@ -50,6 +50,18 @@ test('the program itself prints the object, and the exit code stays', async () =
   expect(printed(asked.stdout)).toEqual(printed(stdout))
 })
 
+test('SQUALL_JSON makes the results of every command JSON, as its errors', async () => {
+  const env = { SQUALL_JSON: 'true' }
+  const rules = 'examples/fan-out.yaml'
+  for (const args of [
+    ['explain', rules, '--tool', 'work'],
+    ['validate', rules],
+  ]) {
+    const { stdout } = await startProgram(args, env, { here: true })
+    expect(JSON.parse(stdout)).toBeTypeOf('object')
+  }
+})
+
 test('without --json, or with that of another program, standard output stays empty', async () => {
   const plain = await startProgram(['load', ...NOWHERE], {}, { here: true })
   expect(plain).toMatchObject({ code: 1, stdout: '' })
