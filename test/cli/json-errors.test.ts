@@ -87,4 +87,5 @@ test('a Job finds the message of its runner in a log that has the JSON as well',
   const { stdout, stderr } = endingOf(new Error('gone'), ['experiment', 'run', '--json'])
   const lines = `${stderr}${stdout}`.trimEnd().split('\n')
   expect(lines.findLast((line) => !isErrorJson(line))).toBe('squall: gone')
+  expect(isErrorJson('{ "error": "gone", "ok": false }')).toBe(true)
 })
