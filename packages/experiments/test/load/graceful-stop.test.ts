@@ -87,17 +87,20 @@ test('a stop lets what is under way end, and a cut does not', async () => {
   expect(server.calls).toHaveLength(1)
 })
 
-test('a gate fails a closed model whose clients all hang for most of the run', async () => {
+test.each([
+  ['hang', 60_000],
+  ['time out', 700],
+])('a gate fails a closed model whose clients all %s for most of the run', async (_, timeoutMs) => {
   server = await startUpstream('scripted', (call) => (call > 400 ? 'hang' : 'ok'))
   const result = await load({
     url: server.url,
     work,
-    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: 1_000 },
+    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: timeoutMs < 1_000 ? 10_000 : 1_000 },
+    resilience: { timeoutMs },
     checks: { slo: ['success>90%', 'success>1%'].map(parseSlo) },
   })
   const { counts, arrivals, slo } = result
-  expect(counts.success / (counts.calls + arrivals.abandoned)).toBeGreaterThan(0.98)
-  expect(arrivals).toMatchObject({ abandoned: 4, hung: 4 })
+  expect(counts.success / (counts.calls + arrivals.abandoned)).toBeGreaterThan(0.9)
   // The calls until the silence took less than half of the run.
   expect(arrivals.missed).toBeGreaterThan(counts.calls / 2)
   expect(slo.map(({ ok }) => ok)).toEqual([false, true])

@@ -42,7 +42,11 @@ test('status, stop, resume and apply name a namespace that does not exist', asyn
   const shop = opened(await startCluster('shop'))
   const missing = 'the namespace "typo" does not exist; check -n and --context'
   const status = await shop.status('-n', 'typo')
-  expect(status).toMatchObject({ code: 1, out: '', err: expect.stringContaining(missing) as string })
+  expect(status).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining(missing) as string,
+  })
   expect((await shop.apply('-n', 'typo', '-f', 'examples/fan-out.yaml')).err).toContain(missing)
   expect((await shop.stop('-n', 'typo', '--timeout', '1s')).err).toContain(missing)
   expect((await shop.resume('-n', 'typo', '--timeout', '1s')).err).toContain(missing)

@@ -1,10 +1,11 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '#base'
 import type { Endpoint } from '../clients/load-client.ts'
-import type { LoadOptions, LoadPace } from '../load-options.ts'
+import type { LoadOptions } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
   type AgentResult,
+  type Arrivals,
   type HeldStreams,
   type LeftOutTool,
   LOAD_SCHEMA,
@@ -29,13 +30,10 @@ export function buildResult(
   held: HeldStreams,
   { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
 ): LoadResult {
-  const { target, pace, work, shard, seed, checks, version } = options
+  const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
   const indicators = indicatorsOf(counts)
   const latency = recorder.latency.latency()
-  const hung = complete ? hungCalls(recorder, pace.gracefulStopMs ?? 0) : 0
-  const missed = complete && pace.rate === undefined ? missedCalls(recorder, pace, work.fanOut) : 0
-  const hungTasks = Math.ceil((hung + missed) / work.fanOut)
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
   const result: Omit<LoadResult, 'slo'> = {
     schema: LOAD_SCHEMA,
@@ -57,12 +55,7 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: {
-      ...recorder.arrivals,
-      ...(hung > 0 && { hung }),
-      ...(missed > 0 && { missed }),
-      ...(hungTasks > 0 && { hungTasks }),
-    },
+    arrivals: { ...recorder.arrivals, ...(complete && unservedCalls(recorder, options)) },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -72,6 +65,19 @@ export function buildResult(
     ...(agents !== undefined && { agents }),
   }
   return { ...result, slo: evaluateSlo(checks.slo, result) }
+}
+
+/** Counts the calls that gates count as timeouts, and the least number of their tasks. */
+function unservedCalls(recorder: Recorder, options: LoadOptions): Partial<Arrivals> {
+  const { pace, work } = options
+  const hung = hungCalls(recorder, pace.gracefulStopMs ?? 0)
+  const missed = pace.rate === undefined ? missedCalls(recorder, options) : 0
+  const hungTasks = Math.ceil((hung + missed) / work.fanOut)
+  return {
+    ...(hung > 0 && { hung }),
+    ...(missed > 0 && { missed }),
+    ...(hungTasks > 0 && { hungTasks }),
+  }
 }
 
 /** Counts cut calls that had the time to end, and waited longer than all calls that ended. */
@@ -84,15 +90,17 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
 
 /**
  * Counts the calls that a closed model would have made, at the rate until its last success, in a
- * silence until the end that is longer than the drain time-out and than each call that succeeded.
+ * silence until the end: longer than the drain time-out or than two time-outs, and than each call
+ * that succeeded.
  */
-export function missedCalls(recorder: Recorder, pace: LoadPace, fanOut: number): number {
+function missedCalls(recorder: Recorder, { pace, work, resilience }: LoadOptions): number {
   const { durationMs, gracefulStopMs = 0, tasks = Infinity } = pace
-  const { atMs, calls, slowestMs } = recorder.lastSuccess
+  const { atMs, calls, slowestMs } = recorder.timeline.lastSuccess
   const { elapsedMs, arrivals } = recorder
-  const isSilent = elapsedMs - atMs > Math.max(gracefulStopMs, slowestMs)
+  const leastMs = Math.max(slowestMs, Math.min(gracefulStopMs, 2 * resilience.timeoutMs))
+  const isSilent = elapsedMs - atMs > leastMs
   if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0
-  const due = Math.min(tasks * fanOut, Math.floor((calls / atMs) * durationMs))
+  const due = Math.min(tasks * work.fanOut, Math.floor((calls / atMs) * durationMs))
   return Math.max(0, due - arrivals.started)
 }
 

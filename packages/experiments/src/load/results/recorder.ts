@@ -48,8 +48,6 @@ export class Recorder {
   readonly faults = new FaultRecorder()
   readonly errors = new ErrorCounts()
   readonly latency = new Histogram()
-  /** The last success: its time, the calls that had ended, and the slowest success. */
-  readonly lastSuccess = { atMs: 0, calls: 0, slowestMs: 0 }
   readonly #startedAt: number
   readonly #now: () => number
   inFlight = 0
@@ -106,7 +104,8 @@ export class Recorder {
   }
 
   call(tool: string, outcome: CallOutcome): void {
-    const { counts, lastSuccess } = this
+    const { counts } = this
+    const { lastSuccess } = this.timeline
     this.#leave(tool)
     counts.calls++
     if (outcome.success) {
