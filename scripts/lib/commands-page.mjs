@@ -33,7 +33,7 @@ ${table(HEAD, [...shared.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)
 
 ## Variables
 
-Environment variables set the flags of the sections that link here: the name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`. \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence.
+Environment variables set the flags of the sections that link here: the name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`. \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for every command, and prints its errors as JSON.
 
 ${others.map((command) => section(command, homeOf)).join('\n\n')}
 `

@@ -51,6 +51,7 @@ export { shownUrl } from './text/shown-url.ts'
 export { wrapped } from './text/wrapped.ts'
 export { CLEAR_LINE, type LineOutput, redraw, redraws } from './text/status-line.ts'
 export {
+  counted,
   durationText,
   MAX_DURATION_MS,
   readDuration,

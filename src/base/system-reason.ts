@@ -27,17 +27,10 @@ export function systemReason(error: unknown): string {
   return REASONS.get(code) ?? (errno === undefined ? message : (code ?? message))
 }
 
-/** Returns the message for an error of the system about a path or an address; undefined for others. */
+/** Returns the message for an error of the system about a path; undefined for others. */
 export function rawTrouble(error: unknown): string | undefined {
-  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & {
-    readonly address?: string
-    readonly port?: number
-  }
-  if (!(error instanceof Error) || !REASONS.has(code)) return undefined
-  if (syscall === 'listen' || syscall === 'bind') {
-    const where = (port ?? -1) < 0 ? quoted(address ?? '') : `${address}:${port}`
-    return `cannot listen on ${where}: ${systemReason(error)}; choose another address`
-  }
-  if (path === undefined) return undefined
+  if (!(error instanceof Error)) return undefined
+  const { code, path } = error as NodeJS.ErrnoException
+  if (!REASONS.has(code) || path === undefined) return undefined
   return `${quoted(path)} cannot be used: ${systemReason(error)}; check the path and its permissions`
 }

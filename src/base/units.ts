@@ -1,3 +1,5 @@
+import { integerText } from './text/shown-numbers.ts'
+
 const MILLISECONDS: Readonly<Record<string, number>> = {
   // Without a unit, only 0 has one meaning.
   '': 1,
@@ -121,6 +123,6 @@ function withUnit(text: string, units: Readonly<Record<string, number>>): number
   return Number(text.slice(0, text.length - unit.length)) * (units[unit] ?? Number.NaN)
 }
 
-/** Formats a number of things: `1 call`, `2 calls`. */
-export const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`
+/** Formats a number of things: `1 call`, `2,000 calls`. */
+export const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
+  `${integerText(count)} ${count === 1 ? noun : nouns}`

@@ -63,7 +63,7 @@ export function tapeLines({ line, text, redaction }: TapeJob): string {
   if (text === undefined) return `${JSON.stringify(line)}\n`
   const parsed = parseMessages(text)
   if (!parsed.ok) {
-    if (line.from === 'client') return ''
+    if (line.from === 'client' && parsed.reason !== 'too_complex') return ''
     const body = redaction.keepSecrets ? text : redactText(text.slice(0, MAX_BODY_TEXT))
     const rest = line.status === undefined ? { omitted: 'unreadable' as const } : { body }
     return `${JSON.stringify({ ...line, ...rest })}\n`

@@ -27,10 +27,3 @@ test('an error that no command expects names its path and what to do', async () 
   )
   expect(rawTrouble(new Error('no reason of the system'))).toBeUndefined()
 })
-
-test('a taken port is named with what to do', () => {
-  const taken = { code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: 9090 }
-  expect(rawTrouble(Object.assign(new Error('listen EADDRINUSE'), taken))).toBe(
-    'cannot listen on 127.0.0.1:9090: another program listens there; choose another address',
-  )
-})

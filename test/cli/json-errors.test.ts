@@ -13,7 +13,7 @@ function printed(stdout: string): { readonly ok: boolean; readonly error: string
 test.each([
   [['load', ...NOWHERE], 1, 'nothing responds at the target'],
   [['try', '--url', 'http://127.0.0.1:9/mcp'], 1, 'nothing responds at the target'],
-  [['agents', '127.0.0.1:9'], 1, 'pass the admin port of a running sidecar'],
+  [['agents', '127.0.0.1:9'], 1, 'bad port; pass the admin port of a running sidecar'],
   [['tap', '127.0.0.1:9'], 1, 'pass the admin port of a running sidecar'],
   [['experiment', 'next', ...NOWHERE, '--sidecar', '127.0.0.1:9'], 1, 'cannot be read'],
   [['experiment', 'run', '/nowhere/plan.yaml'], 2, 'there is no such file'],
@@ -50,6 +50,18 @@ test('the program itself prints the object, and the exit code stays', async () =
   expect(printed(asked.stdout)).toEqual(printed(stdout))
 })
 
+test('SQUALL_JSON makes the results of every command JSON, as its errors', async () => {
+  const env = { SQUALL_JSON: 'true' }
+  const rules = 'examples/fan-out.yaml'
+  for (const args of [
+    ['explain', rules, '--tool', 'work'],
+    ['validate', rules],
+  ]) {
+    const { stdout } = await startProgram(args, env, { here: true })
+    expect(JSON.parse(stdout)).toBeTypeOf('object')
+  }
+})
+
 test('without --json, or with that of another program, standard output stays empty', async () => {
   const plain = await startProgram(['load', ...NOWHERE], {}, { here: true })
   expect(plain).toMatchObject({ code: 1, stdout: '' })
@@ -75,4 +87,5 @@ test('a Job finds the message of its runner in a log that has the JSON as well',
   const { stdout, stderr } = endingOf(new Error('gone'), ['experiment', 'run', '--json'])
   const lines = `${stderr}${stdout}`.trimEnd().split('\n')
   expect(lines.findLast((line) => !isErrorJson(line))).toBe('squall: gone')
+  expect(isErrorJson('{ "error": "gone", "ok": false }')).toBe(true)
 })

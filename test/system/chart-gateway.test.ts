@@ -98,6 +98,18 @@ describe.skipIf(helmMissing() !== undefined)('gateways of the chart', () => {
     expect(heap('search-gateway')).toContain('--max-old-space-size=614 ')
   })
 
+  it.each([
+    ['1000000000', '572 '],
+    ['1073741824000m', '614 '],
+    ['1000', undefined],
+  ])('derive the heap from a memory of %s', async (memory, heap) => {
+    const set = ['--set-string', `gateways[0].resources.limits.memory=${memory}`]
+    const { env } = templateOf(await rendered([...VALUES, ...set]), 'mcp-gateway').spec
+      .containers[0]
+    const { value } = env.find((each) => each.name === 'NODE_OPTIONS') ?? {}
+    expect(value?.replace(/^--max-old-space-size=(\d+ ).*/, '$1')).toBe(heap)
+  })
+
   it('run with the security context of injected sidecars', async () => {
     const [deployment] = manifestsOf(await readFile(INJECTED, 'utf8'))
     const [sidecar] = templateOf([deployment!], 'search').spec.initContainers

@@ -60,14 +60,14 @@ squall.dev/gateway: {{ .name | toYaml }}
 {{- .resources | default (dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "512Mi")) | toYaml -}}
 {{- end -}}
 
-{{/* The share of the memory limit for the heap, in MiB: as in sidecars, 60 %. */}}
+{{/* The share of the memory limit for the heap, in MiB: as in sidecars, 60 %; nothing for less than 1. */}}
 {{- define "squall.gatewayHeap" -}}
 {{- $memory := dig "limits" "memory" "" (include "squall.gatewayResources" . | fromYaml) -}}
 {{- $limit := kindIs "string" $memory | ternary $memory ($memory | int64 | toString) -}}
 {{- if $limit -}}
-{{- $units := dict "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- $units := dict "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
 {{- $unit := get $units (regexFind "[a-zA-Z]+$" $limit) | default 1 -}}
-{{- divf (mulf (regexFind "^[0-9.]+" $limit) $unit 0.6) 1048576 | floor | int -}}
+{{- with divf (mulf (regexFind "^[0-9.]+" $limit) $unit 0.6) 1048576 | floor | int64 -}}{{- . -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -176,11 +176,12 @@ export async function failureOf(
 
 /** Describes why there was no response. */
 export function connectionProblem(error: Error): string {
-  const { code: found } = (error.cause ?? error) as { readonly code?: unknown }
+  // Without a code, fetch has its reason in the message of the cause: "bad port".
+  const { code: found, message } = (error.cause ?? error) as Error & { readonly code?: unknown }
   // A DOMException has a number there.
   const code = typeof found === 'string' ? found : ''
   if (code.startsWith('HPE_')) return 'does not speak HTTP'
-  return WORDS.get(code) ?? plain(code === '' ? error.message : code)
+  return WORDS.get(code) ?? plain(code === '' ? message : code)
 }
 
 /** Describes an error of a rules file without its line. */

@@ -31,7 +31,7 @@ interface CommandSpec<Of extends Flags, Request> {
   readonly operands?: { readonly form: string; readonly most: number }
   /** The last paragraph of the help. */
   readonly note?: string
-  /** False where options come from the command line alone. */
+  /** False where options but `--json` come from the command line alone. */
   readonly fromEnvironment?: false
   /** Checks parsed flags together, and operands. Throws nothing but a `UsageError`. */
   readonly parse: (flags: Values<Of>, context: Context) => Request
@@ -70,7 +70,9 @@ export function defineCommand<Of extends Flags, Request>(spec: CommandSpec<Of, R
     fromEnvironment,
     flags: namedFlags(flags),
     ask: (raw, env, words) => {
-      const values = readFlags(flags, raw, fromEnvironment ? env : {})
+      // Errors are JSON with this variable, whatever the command: so are its results.
+      const { SQUALL_JSON } = env
+      const values = readFlags(flags, raw, fromEnvironment ? env : { SQUALL_JSON })
       const request = parse(values, { env, operands: words, names: (flag) => raw.has(flag) })
       return { kind: 'command', name: spec.name, request, start: () => start(request) }
     },

@@ -6,6 +6,7 @@ import { type HeaderLines, headerValue, type ResponseHead } from '../../http/hea
 import { responseFactsOf } from '../../http/response-facts.ts'
 import type { Failure, ResponseSink } from '../../http/transfer.ts'
 import { endpointKey } from '../../mcp/endpoints.ts'
+import { parseMessages } from '../../mcp/json-rpc.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { SseFrame } from '../../mcp/sse-framer.ts'
 import type { TapeLine } from '../../telemetry/tape-line.ts'
@@ -35,6 +36,13 @@ export function taped(p: StackParts): Layer<Service<Outgoing>> {
       },
     }
   }
+}
+
+/** Returns true for a body with a call, also for one whose values nest too deeply to be planned. */
+function mayCall(text: string): boolean {
+  const parsed = parseMessages(text)
+  if (!parsed.ok) return parsed.reason === 'too_complex'
+  return parsed.messages.some(({ kind }) => kind === 'request')
 }
 
 /** Passes a response on, and records its messages. */
@@ -72,6 +80,7 @@ class TapedSink implements ResponseSink {
     if (kind === 'post') {
       const text = body instanceof Uint8Array ? this.#text(body, coding) : undefined
       const line = this.#line('client', { protocolVersion })
+      this.#isCall ||= text !== undefined && mayCall(text)
       if (text !== undefined) tape.take(line, text)
       else if (body !== null) tape.take({ ...line, omitted: 'unreadable' })
     }

@@ -24,14 +24,13 @@ export class Episodes {
 
   /** Returns true when the task of a key is, or would be, in an episode. */
   has(key: string): boolean {
-    const { tasks, of } = this.#config
-    return (this.#numbers.get(digest(key)) ?? this.#next) % of < tasks
+    return this.#isIn(digest(key))
   }
 
   /** Numbers the task of a key; returns true when it is in an episode. */
   add(key: string): boolean {
-    const found = this.has(key)
     const name = digest(key)
+    const found = this.#isIn(name)
     if (!this.#numbers.has(name)) {
       this.#numbers.set(name, this.#next++)
       if (this.#numbers.size > MAX_TASKS) {
@@ -40,5 +39,10 @@ export class Episodes {
       }
     }
     return found
+  }
+
+  #isIn(name: string): boolean {
+    const { tasks, of } = this.#config
+    return (this.#numbers.get(name) ?? this.#next) % of < tasks
   }
 }

@@ -18,10 +18,11 @@ export interface Cluster {
 /** A token that no message may show. */
 export const TOKEN = 'a-token-that-nobody-may-see'
 
-/** Starts an API server that knows one token. */
+/** Starts an API server that knows one token, and has one namespace. */
 export async function apiCluster(namespace = 'shop'): Promise<Cluster> {
   const api = await apiServer()
   api.tokens.add(TOKEN)
+  api.put(`/api/v1/namespaces/${namespace}`, { metadata: { name: namespace } })
   const directory = await mkdtemp(join(tmpdir(), 'squall-kube-'))
   const kubeconfig = join(directory, 'config')
   const user = { token: TOKEN }

@@ -31,6 +31,7 @@ export async function runOpenModel(
   recorder: Recorder,
 ): Promise<void> {
   const { clients, callsPerTask, maxInFlight, stop, clock } = model
+  const { durationMs = 0, tasks = Infinity } = model
   const startedAt = clock.now()
   const total = arrivalCount(model)
   const running = new Set<Promise<void>>()
@@ -58,6 +59,9 @@ export async function runOpenModel(
     })
     running.add(done)
   }
+  // Holds the load for all of its duration, which its rate is a share of.
+  const rest = total < tasks ? startedAt + durationMs - clock.now() : 0
+  if (rest > 0) await clock.sleep(rest, stop)
   await Promise.all(running)
 }
 

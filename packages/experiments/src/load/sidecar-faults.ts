@@ -28,7 +28,9 @@ export class SidecarFaults {
       faults.#total = (await faults.#ask()).total
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const wrong = `the sidecar cannot be reached at ${admin.url.origin}: ${error.message}`
+      const { message, status } = error
+      if (status === 404) throw withoutRules(`${admin.url.origin}: ${message}`)
+      const wrong = `the sidecar cannot be reached at ${admin.url.origin}: ${message}`
       throw new LoadError('UNREACHABLE', wrong, 'check --sidecar')
     }
     void faults.#run()
@@ -84,6 +86,11 @@ export class SidecarFaults {
       if (this.#markers.size > MAX_CALLS) this.#markers.delete(this.#markers.keys().next().value!)
     }
   }
+}
+
+function withoutRules(found: string): LoadError {
+  const fix = 'start the sidecar with --rules, or leave out --sidecar'
+  return new LoadError('UNREACHABLE', `there is no sidecar with rules at ${found}`, fix)
 }
 
 function keyOf(tool: string, id: number): string {

@@ -82,9 +82,10 @@ export async function printRejected(
   rejections: readonly Rejection[],
   json: boolean,
   text = rejectedLines(rejections),
+  end = 'no fault was injected',
 ): Promise<void> {
   if (json) await print(`${JSON.stringify({ rejected: rejections })}\n`)
-  else process.stderr.write(`${text}no fault was injected\n`)
+  else process.stderr.write(`${text}${end}\n`)
 }
 
 function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {

@@ -51,7 +51,7 @@ export async function simulatePlan(request: SimulateRequest): Promise<number> {
     return 0
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    await printRejected(error.rejections, json)
+    await printRejected(error.rejections, json, undefined, 'nothing was simulated')
     return FAILED
   } finally {
     interrupt.forget()

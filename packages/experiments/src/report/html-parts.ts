@@ -9,8 +9,8 @@ import {
   type ReportAbout,
   type ReportTable,
   type TitledRun,
-  callsPerSecond,
   indicatorTable,
+  rateText,
   speedTable,
 } from './report-table.ts'
 import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
@@ -88,7 +88,7 @@ ${figures(result)}
 function figures(result: TitledRun['result']): string {
   const { counts, indicators, latency: all } = result
   const facts: [string, string][] = [
-    ['Calls per second', integerText(callsPerSecond(result))],
+    ['Calls per second', rateText(result)],
     ['p50', latency(all.summary.p50)],
     ['p99', latency(all.summary.p99)],
     ['Success', percentage(indicators.tcsr)],

@@ -1,4 +1,5 @@
 import {
+  counted,
   foreign,
   gateValue,
   integerText,
@@ -11,6 +12,7 @@ import { comparedText, duplicatesText, tasksText, verdictsText } from './agent-t
 import { failedFirst, errorWords, leftOutWords, toolErrors } from './run-tables.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
+import { rateText } from './report-table.ts'
 import { INDICATOR_ROWS, indicatorParts, shownIndicator } from './indicator-rows.ts'
 import { beyondText, marginText } from './margin-text.ts'
 
@@ -38,17 +40,14 @@ export function loadTable(result: LoadResult, output: NodeJS.WriteStream | false
   return `${lines.join('\n')}\n`
 }
 
-function headLines(
-  { run, counts, arrivals, held, tools, latency: all }: LoadResult,
-  paint: Paint,
-): string[] {
+function headLines(result: LoadResult, paint: Paint): string[] {
+  const { run, counts, arrivals, held, tools, latency: all } = result
   const seconds = run.durationMs / 1000
-  const rate = seconds === 0 ? 0 : counts.calls / seconds
   const { p50, p90, p99, max } = all.summary
   const lines = [
     paint('strong', `${oneLine(run.server, 40)} at ${oneLine(run.target, 60)}`),
     `${run.model} model, client ${run.client}, protocol ${run.protocolVersion}, seed ${run.seed}`,
-    `${integerText(counts.calls)} calls in ${seconds.toFixed(1)} s (${integerText(rate)}/s), ${integerText(counts.tasks)} tasks, ${integerText(counts.retries)} retries`,
+    `${counted(counts.calls, 'call')} in ${seconds.toFixed(1)} s (${rateText(result)}/s), ${counted(counts.tasks, 'task')}, ${counted(counts.retries, 'retry', 'retries')}`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
   ]
   if ((run.missedFaults ?? 0) > 0) {
@@ -60,7 +59,7 @@ function headLines(
     lines.push(oneLine(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
   }
   if (!run.complete) lines.push(paint('bad', 'ended early: the results are incomplete'))
-  const { dropped, late, abandoned, skipped, hung } = arrivals
+  const { dropped, late, abandoned, skipped, hung, missed = 0 } = arrivals
   if (dropped + late + skipped > 0) {
     lines.push(
       `arrivals: ${integerText(dropped)} dropped, ${integerText(late)} late, ${integerText(skipped)} skipped`,
@@ -72,6 +71,10 @@ function headLines(
     const where = hung === undefined ? 'nowhere else' : 'by gates only'
     const cut = `cut at the end, and counted ${where}: ${integerText(abandoned)} (${names})`
     lines.push(paint('bad', oneLine(cut, 80)))
+  }
+  if (missed > 0) {
+    const count = counted(missed, 'call')
+    lines.push(paint('bad', `not sent while the server hung, and counted by gates only: ${count}`))
   }
   if (held.asked > 0) {
     lines.push(`streams held: ${held.opened} of ${held.asked}, lost ${held.lost}`)

@@ -1,5 +1,5 @@
 import type { Endings } from './endings.ts'
-import { foreign, integerText, latency } from '#base'
+import { foreign, integerText, latency, plainNumber } from '#base'
 import { INDICATOR_ROWS, formulaOf, indicatorParts, shownIndicator } from './indicator-rows.ts'
 import type { LoadResult } from '../load/results/result.ts'
 
@@ -80,7 +80,7 @@ export function speedTable(runs: readonly TitledRun[]): ReportTable {
     ['Calls', ({ counts }) => integerText(counts.calls)],
     ['Tasks', ({ counts }) => integerText(counts.tasks)],
     ['Retries', ({ counts }) => integerText(counts.retries)],
-    ['Calls per second', (result) => integerText(callsPerSecond(result))],
+    ['Calls per second', (result) => rateText(result)],
     ['Latency, mean', ({ latency: { summary } }) => latency(summary.mean)],
     ['p50', ({ latency: { summary } }) => latency(summary.p50)],
     ['p90', ({ latency: { summary } }) => latency(summary.p90)],
@@ -106,7 +106,8 @@ function runColumns(runs: readonly TitledRun[]): readonly Column[] {
   }))
 }
 
-/** Returns the calls per second of a run. */
-export function callsPerSecond({ counts, run }: LoadResult): number {
-  return run.durationMs === 0 ? 0 : (counts.calls / run.durationMs) * 1000
+/** Formats the calls per second of a run. */
+export function rateText({ counts, run }: LoadResult): string {
+  const rate = run.durationMs === 0 ? 0 : (counts.calls / run.durationMs) * 1000
+  return rate < 10 ? plainNumber(rate) : integerText(rate)
 }

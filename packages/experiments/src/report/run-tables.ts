@@ -237,6 +237,9 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
         : 'in flight at the end; gates count those that hung as timeouts',
     ],
   ]
+  const { missed = 0 } = arrivals
+  const meaning = 'not sent while the server hung; gates count them as timeouts'
+  if (missed > 0) rows.push(['Missed', missed, meaning])
   const streams: typeof rows = [
     ['Streams requested', held.asked, ''],
     ['Streams opened', held.opened, ''],

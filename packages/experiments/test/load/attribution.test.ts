@@ -58,6 +58,18 @@ test('a sidecar that cannot be asked is said before any call is made', async () 
   )
 })
 
+test('a sidecar without rules is reported as one, before any call is made', async () => {
+  const plain = await startSquall('--upstream', 'http://127.0.0.1:9')
+  try {
+    const asking = load({ url, ...asked, sidecars: [plain.admin] })
+    await expect(asking).rejects.toThrow(
+      /^there is no sidecar with rules at http:.*; start the sidecar with --rules, or leave out --sidecar$/,
+    )
+  } finally {
+    await plain.close()
+  }
+})
+
 test('each of several sidecars is queried: a load does not know which one a call passes', async () => {
   const idle = await startSquall({ rules: 'rules: []\n', upstream: scriptedListener(() => 'ok') })
   try {

@@ -6,6 +6,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { mergeResults } from '../../src/load/results/merge-results.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
+import { loadTable } from '../../src/report/load-table.ts'
 import { progressLine } from '../../src/load/load-progress.ts'
 import type { RunningLoad } from '../../src/load/run-load.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
@@ -84,4 +85,27 @@ test('a stop lets what is under way end, and a cut does not', async () => {
   expect(result.run.complete).toBe(false)
   expect(result.arrivals).toMatchObject({ started: 1, abandoned: 1 })
   expect(server.calls).toHaveLength(1)
+})
+
+test.each([
+  ['hang', 60_000],
+  ['time out', 700],
+])('a gate fails a closed model whose clients all %s for most of the run', async (_, timeoutMs) => {
+  server = await startUpstream('scripted', (call) => (call > 400 ? 'hang' : 'ok'))
+  const result = await load({
+    url: server.url,
+    work,
+    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: timeoutMs < 1_000 ? 10_000 : 1_000 },
+    resilience: { timeoutMs },
+    checks: { slo: ['success>90%', 'success>1%'].map(parseSlo) },
+  })
+  const { counts, arrivals, slo } = result
+  expect(counts.success / (counts.calls + arrivals.abandoned)).toBeGreaterThan(0.9)
+  // The calls until the silence took less than half of the run.
+  expect(arrivals.missed).toBeGreaterThan(counts.calls / 2)
+  expect(slo.map(({ ok }) => ok)).toEqual([false, true])
+  expect(mergeResults([result]).slo.map(({ ok }) => ok)).toEqual([false, true])
+  expect(loadTable(result, false)).toMatch(
+    /\nnot sent while the server hung, .* only: [\d,]+ calls\n/,
+  )
 })

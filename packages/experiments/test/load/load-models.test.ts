@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { arrivalCount, arrivalTime, runOpenModel } from '../../src/load/load-models.ts'
 import { Histogram } from '../../src/load/results/histogram.ts'
 import { Recorder } from '../../src/load/results/recorder.ts'
+import { loadTable } from '../../src/report/load-table.ts'
 import { load } from './load-run.ts'
 import { type ScriptedServer, startUpstream, type Step } from '../../../../test/support/wire.ts'
 
@@ -123,4 +124,14 @@ test('a ramp grows evenly to the rate', () => {
   expect(arrivalTime(200, plan)).toBeCloseTo(3000, 6)
   expect(arrivalCount({ ...plan, durationMs: 1000 })).toBe(25)
   expect(arrivalCount({ ...plan, tasks: 7 })).toBe(7)
+})
+
+test('a run at a rate lasts for its duration, of which the calls per second are a share', async () => {
+  server = await startUpstream('scripted', ['ok'])
+  const pace = { clients: 1, rate: 1 / 60, durationMs: 1_000 }
+  const result = await load({ url: server.url, work: { tools: ['work'] }, pace })
+  expect(result.run.durationMs).toBeGreaterThanOrEqual(999)
+  expect(loadTable(result, false)).toMatch(
+    /\n1 call in 1\.\d s \((?:1|0\.\d+)\/s\), 1 task, 0 retries\n/,
+  )
 })

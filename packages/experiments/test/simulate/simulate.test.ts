@@ -288,6 +288,9 @@ describe('the command', () => {
     expect(nothing.code).toBe(1)
     expect(nothing.stdout).toContain('NOT_MEASURED')
     expect(nothing.stdout).toContain('squall load --target URL --task-count 1000 --out result.json')
+    const words = ['experiment', 'simulate', await planFile(), '--experiments', directory]
+    const { stderr } = await startProgram(words).finished()
+    expect(stderr).toMatch(/^NOT_MEASURED: [^\n]+\nnothing was simulated\n$/)
     const file = join(directory, 'no-result.json')
     await writeFile(file, '{"schema":"squall.experiment/1"}')
     expect(await run(await planFile(), '--results', file)).toMatchObject({ code: 2, stdout: '' })

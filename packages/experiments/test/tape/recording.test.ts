@@ -312,3 +312,16 @@ it.each([
 it('rejects options of a tape without a tape', async () => {
   await expect(startSquall('--tape-keep-secrets')).rejects.toThrow(/without a tape.*--tape/)
 })
+
+it.each([0, 20_000])('records the response to a deep call with a text of %i', async (size) => {
+  const nested = JSON.parse('['.repeat(1_000) + ']'.repeat(1_000)) as unknown
+  const args = { nested, text: 'x'.repeat(size) }
+  const app = await server(() => TEXT)
+  const path = await recorded(app.url, [ask(1, 'deep', args), ask(2, 'flat', {})])
+  const lines = await linesOf(path)
+  expect(lines.slice(0, 2)).toMatchObject([
+    { from: 'client', ...(size > 0 ? { omitted: 'unreadable' } : { id: 1 }) },
+    { from: 'server', id: 1, result: TEXT },
+  ])
+  expect(lines.slice(2)).toMatchObject([{ id: 2 }, { id: 2, result: TEXT }])
+})

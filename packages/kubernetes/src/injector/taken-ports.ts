@@ -1,4 +1,5 @@
 import { quoted } from '#base'
+import { ADMIN_PORT_NAME } from './injected-names.ts'
 import { isMesh } from './mesh.ts'
 import { allContainers, type Container, type ContainerPort, type Pod } from './pod-types.ts'
 import { Denial, type InjectorSettings } from './injection.ts'
@@ -83,6 +84,14 @@ function freePorts(
       outbound.includes(adminPort)
         ? `remove it from ${prefix}outbound`
         : 'let your MCP server listen on another port',
+    )
+  }
+  const named = declared.find(({ name }) => name === ADMIN_PORT_NAME)
+  if (named !== undefined) {
+    throw new Denial(
+      'reserved_port',
+      `port ${named.containerPort} has the name ${ADMIN_PORT_NAME}, which is that of the sidecar`,
+      'give the port another name',
     )
   }
   let next = firstListenPort

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { type Fields, fieldsOf, listOf, parsedJson, textOf, textsOf } from '#base'
+import { type Fields, fieldsOf, listOf, parsedJson, quoted, textOf, textsOf } from '#base'
 import {
   ADMIN_PORT_NAME,
   LABELS_VARIABLE,
@@ -11,7 +11,8 @@ import {
 import { ATTACHED_ADMIN_PORT, attachedContainers, ephemeralState } from './attach-container.ts'
 import type { PodSelf } from '#rules'
 import type { KubeClient } from './kube-client.ts'
-import { type Limits, metadataOf, PODS } from './resources.ts'
+import { isKubeError, KubeError } from './kube-error.ts'
+import { type Limits, metadataOf, NAMESPACES, PODS } from './resources.ts'
 
 /** Locates the rules of a sidecar. */
 export interface RulesConfigMap {
@@ -59,7 +60,7 @@ export interface PodScope {
 
 /**
  * Lists the pods that have or ask for a sidecar, by namespace and name. `onPage` gets the pods of
- * each page before the next page is read.
+ * each page before the next page is read. Throws where the namespace does not exist.
  */
 export async function listInjectedPods(
   client: KubeClient,
@@ -74,6 +75,13 @@ export async function listInjectedPods(
     await onPage?.(pods)
     return pods
   })
+  if (found.length === 0 && namespace !== undefined) {
+    await client.get({ kind: NAMESPACES, name: namespace }, limits).catch((error: unknown) => {
+      if (!isKubeError(error, 'not_found')) return
+      const wrong = `the namespace ${quoted(namespace)} does not exist; check -n and --context`
+      throw new KubeError('not_found', wrong)
+    })
+  }
   const key = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
   return found.toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }

@@ -311,11 +311,16 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
     child.once('error', ({ code }: NodeJS.ErrnoException) => {
       failed(code === 'ENOENT' ? 'is not installed' : `cannot be run (${code ?? 'error'})`)
     })
+    child.once('exit', (code) => {
+      // Programs that it started may hold its output open.
+      if (code === null) child.stdout.destroy()
+    })
     child.once('close', (code, signal) => {
+      const end = code === null ? `was killed by ${signal}` : `ended with code ${code}`
       if (size > MAX_OUTPUT) failed('printed more than 1 MiB')
       else if (code === 0) done(Buffer.concat(chunks).toString('utf8'))
-      else if (code === null) failed(`was killed (${signal}) after the limit of 60 seconds`)
-      else failed(`ended with code ${code}; run it by hand to see why`)
+      else if (child.killed) failed('did not end within 60 s; run it by hand to log in')
+      else failed(`${end}; run it by hand to see why`)
     })
   })
 }

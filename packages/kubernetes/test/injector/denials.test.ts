@@ -193,6 +193,15 @@ const REFUSED: readonly Case[] = [
     says: /15390 is the admin port of the sidecar/,
   },
   {
+    what: 'a port of the upstream with the name of the admin port',
+    pod: podOf(
+      { mode: 'port' },
+      { containers: [{ name: 'app', ports: [{ name: 'squall-admin', containerPort: 3000 }] }] },
+    ),
+    reason: 'reserved_port',
+    says: /port 3000 has the name squall-admin/,
+  },
+  {
     what: 'a container that has the name of the sidecar',
     pod: podOf({}, { containers: [...two.containers, { name: 'squall' }] }),
     reason: 'name_taken',

@@ -237,6 +237,7 @@ test('status of a sidecar that cannot be asked says why, and ends with 1', async
   const { code, out } = await shop.status()
   expect(code).toBe(1)
   expect(out).toMatch(/shop\/shop-1: cannot ask the sidecar .*connection refused/)
+  shop.api.put('/api/v1/namespaces/empty', {})
   const empty = await shop.status('-n', 'empty')
   expect(empty).toMatchObject({ code: 0, out: expect.stringContaining('squall.dev/inject') })
 })

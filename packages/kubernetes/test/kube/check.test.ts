@@ -106,11 +106,12 @@ test('sidecars that cannot be asked or are disarmed fail, and a namespace may ha
   await expect.poll(stopped).toMatch(/^failed: shop-1: disarmed by stopped/)
   const results = await check()
   expect(results['sidecars run']).toBe('failed: shop-2: its sidecar is not running yet')
+  shop.api.put('/api/v1/namespaces/empty', { metadata: { name: 'empty' } })
   const args = ['check', '-n', 'empty', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
   expect(stdout).toContain(`namespace
 ---------
-√ the namespace is not production: by its name
+√ the namespace is not production: empty
 ‼ sidecars run: no pod of empty has a sidecar
     annotate a pod template with squall.dev/inject: "true": docs/get-started/kubernetes.md
 
@@ -120,6 +121,7 @@ No check failed.
 
 test('production is named, and no next step leads into it', async () => {
   install(30 * DAY)
+  shop.api.put('/api/v1/namespaces/prod-eu', { metadata: { name: 'prod-eu' } })
   const args = ['check', '-n', 'prod-eu', '--kubeconfig', shop.kubeconfig]
   const { code, stdout } = await startProgram(args, {}, { here: true })
   const next =

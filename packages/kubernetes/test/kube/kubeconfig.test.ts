@@ -164,6 +164,23 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
     /ended with code 7; run it by hand/,
   ],
   [
+    'a plugin that is killed, and has started a program that goes on',
+    () => ({
+      exec: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: process.execPath,
+        args: [
+          '-e',
+          // It ends when nobody reads its output.
+          `const more = ['-e', 'process.stdout.on("error", () => process.exit()); setInterval(() => console.log(1), 50)']
+          require('child_process').spawn(process.execPath, more, { stdio: 'inherit' })
+          process.kill(process.pid, 'SIGKILL')`,
+        ],
+      },
+    }),
+    /was killed by SIGKILL; run it by hand to see why/,
+  ],
+  [
     'a plugin that prints no credentials',
     () => ({
       exec: {

@@ -37,3 +37,20 @@ test('status of pods that differ keeps to 40 lines, and says how many it leaves 
   expect(out).toContain('and 32 more groups of pods\n')
   expect(out).toContain('and 33 more notes; --all lists each pod\n')
 })
+
+test('status, stop, resume and apply name a namespace that does not exist', async () => {
+  const shop = opened(await startCluster('shop'))
+  const missing = 'the namespace "typo" does not exist; check -n and --context'
+  const status = await shop.status('-n', 'typo')
+  expect(status).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining(missing) as string,
+  })
+  expect((await shop.apply('-n', 'typo', '-f', 'examples/fan-out.yaml')).err).toContain(missing)
+  expect((await shop.stop('-n', 'typo', '--timeout', '1s')).err).toContain(missing)
+  expect((await shop.resume('-n', 'typo', '--timeout', '1s')).err).toContain(missing)
+  // Without the right to read namespaces, nothing is known.
+  shop.api.denied.add('get namespaces')
+  expect((await shop.status('-n', 'typo')).err).toBe('')
+})

@@ -24,7 +24,8 @@ export function connectionFailure(
 ): CallResponse {
   if (late) return { kind: 'timeout', markers, message: 'no response in time' }
   const code = codeOf(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const root = error instanceof Error ? (error.cause ?? error) : error
+  const message = root instanceof Error ? root.message : String(root)
   if (code !== undefined && NOT_REACHED.has(code))
     return { kind: 'refused', markers, message: code }
   if (code?.startsWith('HPE_') === true) return { kind: 'malformed', markers, message: code }

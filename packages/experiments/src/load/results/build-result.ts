@@ -5,6 +5,7 @@ import type { LoadOptions } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
   type AgentResult,
+  type Arrivals,
   type HeldStreams,
   type LeftOutTool,
   LOAD_SCHEMA,
@@ -29,12 +30,10 @@ export function buildResult(
   held: HeldStreams,
   { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
 ): LoadResult {
-  const { target, pace, work, shard, seed, checks, version } = options
+  const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
   const indicators = indicatorsOf(counts)
   const latency = recorder.latency.latency()
-  const hung = complete ? hungCalls(recorder, pace.gracefulStopMs ?? 0) : 0
-  const hungTasks = Math.ceil(hung / work.fanOut)
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
   const result: Omit<LoadResult, 'slo'> = {
     schema: LOAD_SCHEMA,
@@ -56,7 +55,7 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: { ...recorder.arrivals, ...(hung > 0 && { hung, hungTasks }) },
+    arrivals: { ...recorder.arrivals, ...(complete && unservedCalls(recorder, options)) },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -68,12 +67,41 @@ export function buildResult(
   return { ...result, slo: evaluateSlo(checks.slo, result) }
 }
 
+/** Counts the calls that gates count as timeouts, and the least number of their tasks. */
+function unservedCalls(recorder: Recorder, options: LoadOptions): Partial<Arrivals> {
+  const { pace, work } = options
+  const hung = hungCalls(recorder, pace.gracefulStopMs ?? 0)
+  const missed = pace.rate === undefined ? missedCalls(recorder, options) : 0
+  const hungTasks = Math.ceil((hung + missed) / work.fanOut)
+  return {
+    ...(hung > 0 && { hung }),
+    ...(missed > 0 && { missed }),
+    ...(hungTasks > 0 && { hungTasks }),
+  }
+}
+
 /** Counts cut calls that had the time to end, and waited longer than all calls that ended. */
 export function hungCalls({ tools, latency }: Recorder, leastMs: number): number {
   const slowest = latency.quantile(1) ?? 0
   // A timer may fire early.
   const isHung = (ms: number): boolean => ms > 0.9 * leastMs && ms > slowest
   return leastMs === 0 ? 0 : [...tools.values()].flatMap(({ cutMs }) => cutMs).filter(isHung).length
+}
+
+/**
+ * Counts the calls that a closed model would have made, at the rate until its last success, in a
+ * silence until the end: longer than the drain time-out or than two time-outs, and than each call
+ * that succeeded.
+ */
+function missedCalls(recorder: Recorder, { pace, work, resilience }: LoadOptions): number {
+  const { durationMs, gracefulStopMs = 0, tasks = Infinity } = pace
+  const { atMs, calls, slowestMs } = recorder.timeline.lastSuccess
+  const { elapsedMs, arrivals } = recorder
+  const leastMs = Math.max(slowestMs, Math.min(gracefulStopMs, 2 * resilience.timeoutMs))
+  const isSilent = elapsedMs - atMs > leastMs
+  if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0
+  const due = Math.min(tasks * work.fanOut, Math.floor((calls / atMs) * durationMs))
+  return Math.max(0, due - arrivals.started)
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {

@@ -105,8 +105,14 @@ export class Recorder {
 
   call(tool: string, outcome: CallOutcome): void {
     const { counts } = this
+    const { lastSuccess } = this.timeline
     this.#leave(tool)
     counts.calls++
+    if (outcome.success) {
+      lastSuccess.atMs = this.elapsedMs
+      lastSuccess.calls = counts.calls
+      lastSuccess.slowestMs = Math.max(lastSuccess.slowestMs, outcome.latencyMs)
+    }
     for (const check of CHECKS) counts[check] += Number(outcome[check])
     counts.success += Number(outcome.success)
     this.latency.add(outcome.latencyMs)

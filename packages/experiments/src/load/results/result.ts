@@ -223,7 +223,9 @@ export const RESULT_SCHEMA = objectOf({
     abandoned: count,
     /** Cut calls that waited longer than all others, which gates count as timeouts. */
     hung: maybe(count),
-    /** The least number of tasks with those calls. */
+    /** The calls that a closed model would have made while the server hung, also timeouts. */
+    missed: maybe(count),
+    /** The least number of tasks with the hung and the missed calls. */
     hungTasks: maybe(count),
     /** Not sent because the task would have missed its deadline. */
     skipped: count,

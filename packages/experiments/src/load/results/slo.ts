@@ -166,10 +166,11 @@ export function evaluateSlo(gates: readonly SloGate[], measurements: Measurement
   })
 }
 
-/** Counts hung calls as timeouts, and their tasks as failed; nothing without any. */
+/** Counts hung and missed calls as timeouts, and their tasks as failed; nothing without any. */
 function timedOut({ run, arrivals, ...measured }: Measurements): readonly Measurements[] {
   const { counts, latency } = measured
-  const { hung: calls = 0, hungTasks: tasks = 0 } = arrivals ?? {}
+  const { hung = 0, missed = 0, hungTasks: tasks = 0 } = arrivals ?? {}
+  const calls = hung + missed
   if (run?.complete !== true || calls === 0) return []
   const all = sumCounts(counts, { ...noCounts(), calls, tasks, failedTasks: tasks })
   const histogram = Histogram.from(latency.histogram)

@@ -54,7 +54,7 @@ export function outcomeOf(line: string): Outcome | undefined {
 
 /** Returns true for the JSON of an error; the line before has the message. */
 export function isErrorJson(line: string): boolean {
-  return line.startsWith('{"ok":false,')
+  return fieldsOf(parsedJson(line))['ok'] === false
 }
 
 export function lastOutcome(log: string): Outcome | undefined {
