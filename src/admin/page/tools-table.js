@@ -17,8 +17,8 @@ export function createToolsTable() {
     const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
     setText(byId('tools-about'), `${many(all, 'call')} since the start. Latency: last 10 s.`)
   }
-  const number = (id, title, by, show = count) => {
-    return { id, title, by, number: true, text: (tool) => show(by(tool)) }
+  const number = (id, title, by, shown = count) => {
+    return { id, title, by, number: true, text: (tool) => shown(by(tool)) }
   }
   const table = new Table('tools', {
     columns: [
