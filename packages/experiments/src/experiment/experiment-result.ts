@@ -192,8 +192,13 @@ const kept = {
   alerts: listOf(alert),
 }
 
-/** The schema of a line of the history. */
-export const HISTORY_SCHEMA = objectOf(kept)
+const historyEntry = objectOf(kept)
+
+/** The schema of a line of the history, as far as lists and policies need it. */
+export const HISTORY_SCHEMA = {
+  ...historyEntry,
+  required: ['id', 'name', 'startedAt', 'verdict', 'planDigest', 'seed'],
+}
 
 export const HISTORY_MEMBERS = Object.keys(kept) as readonly (keyof HistoryEntry)[]
 
@@ -232,5 +237,5 @@ export type AlertResult = Static<typeof alert>
 export type Proposal = Static<typeof proposal>
 export type PhaseGate = Static<typeof phaseGate>
 export type Fact = Static<typeof fact>
-export type HistoryEntry = Static<typeof HISTORY_SCHEMA>
+export type HistoryEntry = Static<typeof historyEntry>
 export type ExperimentResult = Static<typeof STORED_SCHEMA>
