@@ -1,6 +1,7 @@
 import { readUpTo } from '../base/read-bounded.ts'
 import { parsedJson } from '../base/json/json-in-text.ts'
 import { oneLine } from '../base/text/foreign-text.ts'
+import { type Fields, fieldsOf, listOf, textsOf } from '../base/values.ts'
 
 /** Reports that a monitoring system could not be read. */
 export class MonitorError extends Error {
@@ -62,4 +63,22 @@ export async function askJson(
   const value = parsedJson(text)
   if (value === undefined) throw new MonitorError(`${path} does not send JSON`)
   return value
+}
+
+/**
+ * Asks a Prometheus for the values of a query now, each with its labels; NaN for what is not a
+ * number. Throws a `MonitorError`.
+ */
+export async function askPrometheus(base: URL, query: string, options: Partial<AskOptions>) {
+  const found = await askJson(base, '/api/v1/query', { query }, options)
+  const { resultType = 'vector', result } = fieldsOf(fieldsOf(found)['data'])
+  if (resultType !== 'scalar' && resultType !== 'vector') {
+    throw new MonitorError('the result is not a value: neither a vector nor a scalar')
+  }
+  const rows = resultType === 'scalar' ? [{ value: result }] : listOf(result)
+  return rows.map(({ metric, value }: Fields) => {
+    const text: unknown = Array.isArray(value) ? value[1] : undefined
+    const number = typeof text === 'string' && text !== '' ? Number(text) : Number.NaN
+    return { labels: textsOf(metric), value: number }
+  })
 }

@@ -1,4 +1,4 @@
-export { ask, askJson, MonitorError } from '../http/ask-monitor.ts'
+export { ask, askJson, askPrometheus, MonitorError } from '../http/ask-monitor.ts'
 export { formatListen, type ListenAddress } from '../http/address.ts'
 export { type AddressRange, isWithin, parseCidr } from '../http/cidr.ts'
 export {

@@ -9,6 +9,7 @@ import {
   list,
   maybe,
   NAME,
+  nullableNumber,
   nullableText,
   seconds,
   text,
@@ -151,10 +152,9 @@ const rule = Type.Object({
     ['on', 'not_yet', 'expired', 'other_pod', 'disabled'],
     'Whether the rule is active. `other_pod`: for other replicas only. `disabled`: disabled by the file.',
   ),
-  percent: Type.Unsafe<number | null>({
-    type: ['number', 'null'],
-    description: 'Current share of calls, which `ramp` and `stages` change; `null` for `builtIn`.',
-  }),
+  percent: nullableNumber(
+    'Current share of calls, which `ramp` and `stages` change; `null` for `builtIn`.',
+  ),
   sampled: count('Calls that were sampled.'),
   active: count('Concurrent faults of the rule.'),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
@@ -220,22 +220,16 @@ const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>
     description,
   })
 
-const quantiles = (description: string): TUnsafe<Quantiles> =>
-  Type.Unsafe<Quantiles>({
-    ...Type.Object({
+/** Latencies of recent calls; null where there were none. */
+const quantiles = (description: string) =>
+  Type.Object(
+    {
       p50: seconds('The median in seconds.'),
       p95: seconds('The 95th percentile in seconds.'),
       p99: seconds('The 99th percentile in seconds.'),
-    }),
-    description,
-  })
-
-/** Latencies of recent calls in seconds; null where there were none. */
-export interface Quantiles {
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly p99: number | null
-}
+    },
+    { description },
+  )
 
 const latency = {
   client: quantiles('Latency as clients measure it.'),

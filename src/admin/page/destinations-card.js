@@ -1,6 +1,6 @@
-import { byId, make, setText } from './dom.js'
+import { byId } from './dom.js'
 import { count, foreign } from './format.js'
-import { nameCell, Table } from './table.js'
+import { Table } from './table.js'
 
 const COUNTS = [
   ['open', 'Open'],
@@ -13,11 +13,16 @@ const COUNTS = [
 
 /** Shows the connections to dependencies. */
 export function createDestinationsCard() {
-  const counts = COUNTS.map(([id, title]) => ({ id, title, number: true }))
+  const counts = COUNTS.map(([id, title]) => ({
+    id,
+    title,
+    number: true,
+    text: (now) => count(now[id]),
+  }))
   const table = new Table('destinations', {
     columns: [{ id: 'destination', title: 'Dependency' }, ...counts],
     key: ({ destination }) => destination,
-    create: createRow,
+    name: ({ destination }) => foreign(destination),
     empty: 'No dependency is configured.',
   })
   return {
@@ -27,15 +32,4 @@ export function createDestinationsCard() {
       if (destinations !== undefined) table.show(destinations)
     },
   }
-}
-
-/** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} destination */
-function createRow({ destination }) {
-  const cells = COUNTS.map(([id]) => make('td', { class: `number ${id}` }))
-  const row = make('tr', {}, nameCell(foreign(destination)), ...cells)
-  /** @param {NonNullable<import('../contract/api.ts').LiveEvent['destinations']>[number]} now */
-  const update = (now) => {
-    for (const [i, [id]] of COUNTS.entries()) setText(cells[i], count(now[id]))
-  }
-  return { row, update }
 }

@@ -1,6 +1,6 @@
-import { byId, make, setText } from './dom.js'
+import { byId } from './dom.js'
 import { count, foreign } from './format.js'
-import { nameCell, Table } from './table.js'
+import { Table } from './table.js'
 
 const HINTS = { read_only: 'No', additive: 'No', destructive: 'Yes', unknown: 'Not declared' }
 
@@ -15,12 +15,18 @@ export function createFlowsTable() {
   const table = new Table('flows', {
     columns: [
       { id: 'from', title: 'Result of', by: ({ from }) => from },
-      { id: 'to', title: 'Used by', by: ({ to }) => to },
-      { id: 'calls', title: 'Calls', by: ({ calls }) => calls, number: true },
-      { id: 'hint', title: 'Destructive', by: ({ hint }) => HINTS[hint] },
+      { id: 'to', title: 'Used by', by: ({ to }) => to, text: ({ to }) => foreign(to) },
+      {
+        id: 'calls',
+        title: 'Calls',
+        by: ({ calls }) => calls,
+        number: true,
+        text: ({ calls }) => count(calls),
+      },
+      { id: 'hint', title: 'Destructive', by: hintOf, text: hintOf },
     ],
     key: ({ from, to }) => JSON.stringify([from, to]),
-    create: createRow,
+    name: ({ from }) => foreign(from),
     empty: 'No tool was seen with a value of another one.',
     sorted: show,
   })
@@ -34,13 +40,6 @@ export function createFlowsTable() {
 }
 
 /** @param {import('../contract/api.ts').Tasks['flows'][number]} flow */
-function createRow({ from, to }) {
-  const [calls, hint] = [make('td', { class: 'number' }), make('td')]
-  const row = make('tr', {}, nameCell(foreign(from)), make('td', {}, foreign(to)), calls, hint)
-  /** @param {import('../contract/api.ts').Tasks['flows'][number]} now */
-  const update = (now) => {
-    setText(calls, count(now.calls))
-    setText(hint, HINTS[now.hint] ?? foreign(now.hint))
-  }
-  return { row, update }
+function hintOf({ hint }) {
+  return HINTS[hint] ?? foreign(hint)
 }

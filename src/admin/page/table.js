@@ -1,4 +1,4 @@
-import { byId, make, setAttribute } from './dom.js'
+import { byId, make, setAttribute, setText } from './dom.js'
 
 /** Makes the cell that names a row. */
 export function nameCell(text, ...more) {
@@ -25,7 +25,8 @@ export class Table {
   /**
    * A column has an `id`, a `title`, and `by`, which returns the value of an item to sort by: texts
    * begin with A, and numbers with the largest. `create` returns a row and the function that updates
-   * it; `empty` is shown without rows, and `sorted` is called when the user chose an order.
+   * it; without it, the row has the `name` of an item, the `text` of each further column, and the
+   * item's `data`. `empty` is shown without rows, and `sorted` is called when the user chose an order.
    */
   constructor(name, spec) {
     const { columns, empty } = spec
@@ -49,7 +50,7 @@ export class Table {
     this.#known = new Map()
     for (const item of this.#sorted(items).slice(0, most)) {
       const key = this.#spec.key(item)
-      const entry = before.get(key) ?? this.#spec.create(item)
+      const entry = before.get(key) ?? this.#spec.create?.(item) ?? this.#row(item)
       before.delete(key)
       entry.update(item)
       this.#known.set(key, entry)
@@ -62,6 +63,18 @@ export class Table {
       if (row === next) next = next.nextElementSibling
       else this.#body.insertBefore(row, next)
     }
+  }
+
+  #row(item) {
+    const { columns, name, data = () => ({}) } = this.#spec
+    const texts = columns.slice(1)
+    const cells = texts.map(({ id, number }) => make('td', { class: number ? `number ${id}` : id }))
+    const row = make('tr', {}, nameCell(name(item)), ...cells)
+    const update = (now) => {
+      for (const [i, { text }] of texts.entries()) setText(cells[i], text(now))
+      Object.assign(row.dataset, data(now))
+    }
+    return { row, update }
   }
 
   #head(column) {

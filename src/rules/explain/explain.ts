@@ -229,7 +229,9 @@ function reached(
   const inOrder = [...ofHttp, ...ofCall]
   const endsHttp = ofHttp.find((fault) => endsOn(fault, 'http'))
   // The other calls of a batch continue.
-  const endsCall = batched ? undefined : ofCall.find(({ responses }) => responses.some(endsHere))
+  const endsCall = batched
+    ? undefined
+    : ofCall.find(({ responses }) => responses.some(({ here, ends }) => here && ends === true))
   return faults.map((fault) =>
     fault.responses.map((response) => {
       const { on, here, acts, by } = response
@@ -243,8 +245,4 @@ function reached(
 
 function endsOn({ responses }: ReachedFault, kind: ResponseKind): boolean {
   return responses.some(({ on, ends }) => on === kind && ends === true)
-}
-
-function endsHere({ here, ends }: ResponseOutlook): boolean {
-  return here && ends === true
 }

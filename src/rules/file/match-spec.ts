@@ -1,50 +1,21 @@
-import type { TextSpec } from '../match/text-match.ts'
 import type { ValueSpec } from '../match/value-match.ts'
+import type { Match } from './match-schema.ts'
+
+/** Lets each key be undefined, too. */
+export type Loose<Spec> = { readonly [Key in keyof Spec]?: Spec[Key] | undefined }
+
+type Values = Record<'headers' | 'baggage' | 'args', Readonly<Record<string, ValueSpec>>>
 
 /** The conditions of a rule as written, after validation. */
-export interface MatchSpec {
-  readonly direction?: 'client' | 'server' | undefined
-  readonly kind?: 'response' | undefined
-  readonly method?: TextSpec | undefined
-  readonly tool?: TextSpec | undefined
-  readonly prompt?: TextSpec | undefined
-  readonly resource?: TextSpec | undefined
-  readonly headers?: Readonly<Record<string, ValueSpec>> | undefined
-  readonly baggage?: Readonly<Record<string, ValueSpec>> | undefined
-  readonly args?: Readonly<Record<string, ValueSpec>> | undefined
-  readonly session?: ValueSpec | undefined
-  readonly client?: TextSpec | ClientSpec | undefined
-  readonly transport?: string | readonly string[] | undefined
-  readonly protocolVersion?: string | readonly string[] | undefined
-  readonly http?: HttpSpec | undefined
-  readonly outbound?: OutboundSpec | undefined
-  readonly workload?: TextSpec | undefined
-  readonly podLabels?: Readonly<Record<string, string>> | undefined
-  readonly any?: readonly MatchSpec[] | undefined
-  readonly all?: readonly MatchSpec[] | undefined
-  readonly not?: MatchSpec | undefined
-}
+export type MatchSpec = Loose<Omit<Match, keyof Values> & Values>
 
 /** The conditions of a rule on the client. */
-export interface ClientSpec {
-  readonly name?: TextSpec | undefined
-  readonly version?: TextSpec | undefined
-}
+export type ClientSpec = Extract<NonNullable<Match['client']>, { readonly name?: unknown }>
 
 /** The conditions of a rule on the HTTP exchange. */
-export interface HttpSpec {
-  readonly method?: TextSpec | undefined
-  readonly path?: TextSpec | undefined
-  readonly status?: StatusSpec | readonly StatusSpec[] | undefined
-}
+export type HttpSpec = NonNullable<Match['http']>
 
-/** The conditions of a rule on the destination of outgoing traffic. */
-export interface OutboundSpec {
-  readonly host?: TextSpec | undefined
-  readonly port?: number | undefined
-  readonly sni?: TextSpec | undefined
-  readonly cidr?: string | readonly string[] | undefined
+/** Returns the matches that a match combines. */
+export function branches(spec: MatchSpec): readonly MatchSpec[] {
+  return [...(spec.any ?? []), ...(spec.all ?? []), ...(spec.not === undefined ? [] : [spec.not])]
 }
-
-/** A status, or a class of them such as `5xx`. */
-export type StatusSpec = number | string

@@ -30,22 +30,10 @@ const REF = '#/definitions/'
 
 /** Returns the node, or the target of its reference. */
 export function resolved(node: SchemaNode, definitions: SchemaNode['definitions']): SchemaNode {
-  let at = node
-  while (at.$ref !== undefined) {
-    at = definitionOf(at.$ref, definitions).target
-  }
-  return at
-}
-
-/** Returns the name and the target of a reference. */
-function definitionOf(
-  ref: string,
-  definitions: SchemaNode['definitions'],
-): { readonly name: string; readonly target: SchemaNode } {
-  const name = ref.slice(REF.length)
-  const target = definitions?.[name]
-  if (target === undefined) throw new TypeError(`no definition ${ref}`)
-  return { name, target }
+  if (node.$ref === undefined) return node
+  const target = definitions?.[node.$ref.slice(REF.length)]
+  if (target === undefined) throw new TypeError(`no definition ${node.$ref}`)
+  return resolved(target, definitions)
 }
 
 /** Returns the branch of a union for the type of a value: no union has two for one type. */

@@ -11,6 +11,7 @@ import { INSTANT_PATTERN } from '../../base/instant.ts'
 import { matchDefinitions, matchRef } from './match-schema.ts'
 import { fillDefaults } from './read-values.ts'
 import type { SchemaNode } from './schema-node.ts'
+import type { StickyBy } from '../select/selection.ts'
 import * as Type from 'typebox'
 
 export type { TextMatch } from './match-nodes.ts'
@@ -63,9 +64,7 @@ const faultItem =
     ? faultObject
     : { anyOf: [{ type: 'string', enum: PLAIN_FAULTS }, faultObject] }
 
-const stickyBy = Type.Unsafe<
-  'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
->({
+const stickyBy = Type.Unsafe<StickyBy>({
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({

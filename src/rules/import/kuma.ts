@@ -87,7 +87,7 @@ function convertConf(report: Report, entry: Entry<'default'>, name: string): voi
   const add = (from: Entry<'percentage'>, kind: string, parameters: object): void =>
     report.rule(from, `${name}-${kind}`, {
       match,
-      ...share(from),
+      ...percentOf(from.amount('percentage', undefined, { min: 0, max: 100 })),
       faults: [{ [kind]: parameters }],
     })
   for (const fault of entry.part('default', CONF)?.children('http', FAULT) ?? []) {
@@ -100,10 +100,6 @@ function convertConf(report: Report, entry: Entry<'default'>, name: string): voi
     }
     if (bandwidth !== undefined) add(bandwidth, 'throttle', { rate: rateOf(bandwidth) })
   }
-}
-
-function share(fault: Entry<'percentage'>): object {
-  return percentOf(fault.amount('percentage', undefined, { min: 0, max: 100 }))
 }
 
 function rateOf(bandwidth: Entry<'limit' | 'percentage'>): string {

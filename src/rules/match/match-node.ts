@@ -1,7 +1,7 @@
 import { RESOURCE_UPDATED } from '../../mcp/call.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import type { Facts } from './call-facts.ts'
-import type { MatchSpec } from '../file/match-spec.ts'
+import { branches, type MatchSpec } from '../file/match-spec.ts'
 import {
   directionTest,
   methodTest,
@@ -65,10 +65,6 @@ export function compilePlainMatch(spec: MatchSpec, self: PodSelf = {}): MatchNod
 /** True when a match is about HTTP exchanges and not about calls. */
 export function isHttpMatch(spec: MatchSpec): boolean {
   return spec.http !== undefined || branches(spec).some(isHttpMatch)
-}
-
-function branches(spec: MatchSpec): readonly MatchSpec[] {
-  return [...(spec.any ?? []), ...(spec.all ?? []), ...(spec.not === undefined ? [] : [spec.not])]
 }
 
 /** True when a match says by itself which methods it is about. */

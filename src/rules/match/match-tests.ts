@@ -5,7 +5,7 @@ import type { Facts } from './call-facts.ts'
 import { matchesHeader } from './header-test.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
-import type { ClientSpec, HttpSpec, MatchSpec, StatusSpec } from '../file/match-spec.ts'
+import type { ClientSpec, HttpSpec, MatchSpec } from '../file/match-spec.ts'
 import { type Direction, type MatchTest, showValue, shownNamed } from './match-test.ts'
 import { outboundTests } from './outbound-tests.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
@@ -247,7 +247,7 @@ function httpTests(spec: HttpSpec): MatchTest[] {
   return tests
 }
 
-function statusTest(wanted: readonly StatusSpec[]): MatchTest {
+function statusTest(wanted: readonly (number | string)[]): MatchTest {
   const exact = new Set<number>()
   const classes = new Set<number>()
   for (const status of wanted) {

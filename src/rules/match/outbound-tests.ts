@@ -1,11 +1,16 @@
 import { parseCidr } from '../../http/cidr.ts'
-import type { OutboundSpec } from '../file/match-spec.ts'
+import type { MatchSpec } from '../file/match-spec.ts'
 import type { Destination, Facts } from './call-facts.ts'
 import { type MatchTest, showValue } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
 /** The tests of the destination of outgoing traffic. Inbound traffic has none. */
-export function outboundTests({ host, port, sni, cidr }: OutboundSpec): readonly MatchTest[] {
+export function outboundTests({
+  host,
+  port,
+  sni,
+  cidr,
+}: NonNullable<MatchSpec['outbound']>): readonly MatchTest[] {
   const tests: MatchTest[] = []
   const add = (
     key: keyof Destination,

@@ -1,4 +1,4 @@
-import type { MatchSpec } from '../file/match-spec.ts'
+import { branches, type MatchSpec } from '../file/match-spec.ts'
 import { showValue, type MatchTest } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
@@ -108,10 +108,6 @@ function holdsHere(spec: MatchSpec, self: PodSelf): boolean | undefined {
 function isAboutCalls(spec: MatchSpec): boolean {
   const { workload: _, podLabels: __, any: ___, all: ____, not: _____, ...others } = spec
   return Object.values(others).some((value) => value !== undefined)
-}
-
-function branches(spec: MatchSpec): readonly MatchSpec[] {
-  return [...(spec.any ?? []), ...(spec.all ?? []), ...(spec.not === undefined ? [] : [spec.not])]
 }
 
 function mismatchOf({ dimension, wants, found }: PodKey): PodMismatch {

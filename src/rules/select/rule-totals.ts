@@ -1,16 +1,6 @@
 import { noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
 import type { RuleState } from './rule-state.ts'
 
-/** The counts of all versions of a rule name since the process began. */
-export interface RuleTotal {
-  readonly name: string
-  readonly counts: Readonly<RuleCounts>
-  /** The faults in progress, including earlier versions. */
-  readonly active: number
-  /** True when a rule of this name is active. */
-  readonly isActive: boolean
-}
-
 export interface NamedState {
   readonly name: string
   readonly state: RuleState
@@ -28,9 +18,14 @@ const MAX_LEAVING = 1_000
 interface Total {
   readonly name: string
   readonly counts: RuleCounts
+  /** The faults in progress, including earlier versions. */
   active: number
+  /** True when a rule of this name is active. */
   isActive: boolean
 }
+
+/** The counts of all versions of a rule name since the process began. */
+export type RuleTotal = Readonly<Total>
 
 /**
  * Counts by rule name, which only grow across reloads. A removed rule still counts the calls that

@@ -5,7 +5,7 @@ import { urlNames } from '#rules'
 import { type FlagInput, invalidOption, rejectProduction } from '#cli'
 import { readAs } from './read-input.ts'
 import type { LoadRequest } from '../commands/load.ts'
-import { type Expectation, parseExpectation } from '../load/expectation.ts'
+import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseSlo, type SloGate } from '../load/results/slo.ts'
 import { NAME_SIDECAR, needsVerdicts } from '../load/sidecar-tasks.ts'
@@ -19,7 +19,9 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
   rejectProduction(request.production, urlNames('--target', request.url))
   // Before any file is read: these are errors of the command line.
-  const expectations = expectationsOf(request.expect)
+  const expectations = request.expect.map((given) =>
+    asUsage(given, () => parseExpectation(given.text)),
+  )
   const slo = gatesOf(request)
   const calls =
     callsFile === undefined ? [] : await readAs(callsFile, '--calls', MAX_CALLS_FILE, parseCalls)
@@ -45,10 +47,6 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
     version,
     ...(shard !== undefined && { shard }),
   }
-}
-
-function expectationsOf(all: readonly FlagInput[]): Expectation[] {
-  return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
 }
 
 function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {

@@ -39,8 +39,6 @@ export interface Context extends ExperimentOptions {
   readonly alerts: AlertWatch
   readonly samplers: Samplers
   readonly names: ReadonlySet<string>
-  /** The tools that all phases call; undefined until the first phase has chosen them. */
-  readonly called?: readonly string[]
 }
 
 export interface Stages {

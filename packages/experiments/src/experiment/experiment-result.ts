@@ -1,4 +1,18 @@
-import { type LoadResult, RESULT_SCHEMA, type SloVerdict } from '../load/results/result.ts'
+import * as Type from 'typebox'
+import type { Static } from 'typebox'
+import {
+  count,
+  flag,
+  listOf,
+  maybe,
+  measured,
+  number,
+  objectOf,
+  RESULT_SCHEMA,
+  text,
+  verdict,
+  word,
+} from '../load/results/result.ts'
 import type { FailedGate, Measured } from './gate.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -60,61 +74,66 @@ export const RULES_CHANGED: EarlyEnd = {
 }
 export const INTERRUPTED: EarlyEnd = { code: 'INTERRUPTED', why: 'the experiment was interrupted' }
 
-/** The result of a phase: a stage, or the time before or after the stages. */
-export interface PhaseResult {
-  readonly label: string
-  readonly startedAt: string
-  readonly durationMs: number
-  /** The measures of the steady state. */
-  readonly measured: Measured
-  /** Undefined when the load could not begin. */
-  readonly load?: LoadResult
-}
+const textOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'] })
 
-export interface StageResult extends PhaseResult {
-  /** In percent; null when no rule was armed. */
-  readonly share: number | null
-  /** The sidecar's counts, summed over all rules. */
-  readonly matched: number
-  readonly sampled: number
-  /** The matched calls of which the share was to be sampled, and the samples that it leads to. */
-  readonly considered?: number
-  readonly expected?: number | null
-  /** The probability of such a difference by chance; null where it cannot be computed. */
-  readonly chance?: number | null
-  readonly applied: number
-  /** The downtime of the killed process; null when no process was killed, or none came back. */
-  readonly restartMs: number | null
+/** The result of a phase: a stage, or the time before or after the stages. */
+const phase = {
+  label: text,
+  startedAt: text,
+  durationMs: number,
+  /** The measures of the steady state. */
+  measured: Type.Unsafe<Measured>({ type: 'object' }),
+  /** Undefined when the load could not begin. */
+  load: maybe(RESULT_SCHEMA),
 }
+const phaseResult = objectOf(phase)
+
+const stageResult = objectOf({
+  ...phase,
+  /** In percent; null when no rule was armed. */
+  share: measured,
+  /** The sidecar's counts, summed over all rules. */
+  matched: count,
+  sampled: count,
+  /** The matched calls of which the share was to be sampled, and the samples that it leads to. */
+  considered: maybe(count),
+  expected: maybe(measured),
+  /** The probability of such a difference by chance; null where it cannot be computed. */
+  chance: maybe(measured),
+  applied: count,
+  /** The downtime of the killed process; null when no process was killed, or none came back. */
+  restartMs: measured,
+})
 
 /** Describes what the monitoring reported about an expected alert. */
-export interface AlertResult {
-  readonly name: string
-  readonly monitor: 'alertmanager' | 'prometheus'
-  readonly withinMs: number
+const alert = objectOf({
+  name: text,
+  monitor: word<'alertmanager' | 'prometheus'>(),
+  withinMs: number,
   /** Null when the alert need not resolve. */
-  readonly resolvedWithinMs: number | null
+  resolvedWithinMs: measured,
   /** The start of the alert by the monitoring system's clock; null when it did not fire. */
-  readonly startsAt: string | null
+  startsAt: textOrNull,
   /** Milliseconds from the injection until the alert fired; null when the alert did not fire. */
-  readonly mttdMs: number | null
+  mttdMs: measured,
   /** Milliseconds from the injection until the alert resolved; null when the alert did not. */
-  readonly mttrMs: number | null
-}
+  mttrMs: measured,
+})
 
-export interface Proposal {
-  readonly kind: 'stage' | 'tools' | 'hold'
-  readonly why: string
+const proposal = objectOf({
+  kind: word<'stage' | 'tools' | 'hold'>(),
+  why: text,
   /** The text to write into the plan. */
-  readonly write: string
-}
+  write: text,
+})
 
 /** A gate over a whole phase, with its margin. */
-export interface PhaseGate extends SloVerdict {
-  readonly phase: string
+const phaseGate = objectOf({
+  ...verdict,
+  phase: text,
   /** The section of the plan. */
-  readonly from: 'steadyState' | 'abortOn' | 'slo'
-}
+  from: word<'steadyState' | 'abortOn' | 'slo'>(),
+})
 
 /**
  * Names the kind of an event: `detection` is a gate that failed first, `end` the end of a stage by
@@ -132,146 +151,91 @@ export type FactKind =
   | 'recovery'
 
 /** A recorded event of an experiment. */
-export interface Fact {
+const fact = objectOf({
   /** ISO 8601. */
-  readonly at: string
-  readonly kind: FactKind
-  readonly text: string
-}
+  at: text,
+  kind: word<FactKind>(),
+  text,
+})
 
-export interface ExperimentResult {
-  readonly schema: typeof EXPERIMENT_SCHEMA
-  readonly squall: string
-  readonly id: string
+/** The members of a result that the history keeps. */
+const kept = {
+  id: text,
+  squall: text,
   /** The id of the repeated run. */
-  readonly again?: string
-  readonly name: string
-  readonly description?: string
-  readonly planDigest: string
-  readonly rulesDigest: string | null
-  readonly seed: number
+  again: maybe(text),
+  name: text,
+  startedAt: text,
+  endedAt: text,
   /** Without user, password and query. */
-  readonly target: string
+  target: text,
   /** The name and version that the server reported; null when it was never called. */
-  readonly server: string | null
-  readonly environment: string
-  readonly startedAt: string
-  readonly endedAt: string
-  readonly verdict: Verdict
+  server: textOrNull,
+  environment: text,
+  verdict: word<Verdict>(),
   /** The label of the stage in which the experiment ended; null when all stages were completed. */
-  readonly stage: string | null
+  stage: textOrNull,
   /** Null when the experiment passed. */
-  readonly code: EndCode | null
-  readonly why: string
-  /** The result with its cause, in words and numbers. */
-  readonly summary: string
-  /** What to do next. */
-  readonly advice: string
-  /** The gate that ended the experiment; null when no gate of `abortOn` did. */
-  readonly failedGate: FailedGate | null
-  /**
-   * Milliseconds from the detected end of a stage until the rules were restored; null when no check
-   * ended a stage.
-   */
-  readonly rollbackMs: number | null
-  readonly restored: boolean
+  code: Type.Unsafe<EndCode | null>(textOrNull),
+  why: text,
+  planDigest: text,
+  rulesDigest: textOrNull,
+  seed: number,
   /** Milliseconds from the injection until a gate first failed; null when no gate failed. */
-  readonly mttdMs: number | null
+  mttdMs: measured,
   /**
    * Milliseconds from the injection until steady state; null when no gate failed, or the target did
    * not recover.
    */
-  readonly mttrMs: number | null
+  mttrMs: measured,
   /** The expected alerts, in the order of the plan. */
-  readonly alerts: readonly AlertResult[]
-  readonly before: PhaseResult
-  readonly stages: readonly StageResult[]
-  /** Null when the steady state was not checked again. */
-  readonly after: PhaseResult | null
-  readonly steadyAfter: boolean | null
-  readonly proposals: readonly Proposal[]
-  /** The gates over whole phases, with their margins. */
-  readonly gates: readonly PhaseGate[]
-  /** The recorded events, in the order of their times. */
-  readonly facts: readonly Fact[]
+  alerts: listOf(alert),
 }
 
-const text = { type: 'string' }
-const maybe = (type: string): object => ({ type: [type, 'null'] })
+const historyEntry = objectOf(kept)
 
-/** The schemas of the members of a result that the history keeps. */
-const HISTORY_PROPERTIES = {
-  id: text,
-  squall: text,
-  again: text,
-  name: text,
-  startedAt: text,
-  endedAt: text,
-  target: text,
-  server: maybe('string'),
-  environment: text,
-  verdict: text,
-  stage: maybe('string'),
-  code: maybe('string'),
-  why: text,
-  planDigest: text,
-  rulesDigest: maybe('string'),
-  seed: { type: 'number' },
-  mttdMs: maybe('number'),
-  mttrMs: maybe('number'),
-  alerts: { type: 'array', items: { type: 'object' } },
-} as const satisfies { readonly [Name in keyof ExperimentResult]?: object }
-
-type Member = keyof typeof HISTORY_PROPERTIES
-
-export const HISTORY_MEMBERS = Object.keys(HISTORY_PROPERTIES) as readonly Member[]
-
-type StoredResult = Pick<ExperimentResult, Member>
-
-/** An entry of the history; those of earlier versions have no versions and no alerts. */
-export type HistoryEntry = Omit<StoredResult, 'alerts' | 'squall' | 'server'> &
-  Partial<Pick<StoredResult, 'alerts' | 'squall' | 'server'>>
-
-/** The schema of a line of the history. */
+/** The schema of a line of the history, as far as lists and policies need it. */
 export const HISTORY_SCHEMA = {
-  type: 'object',
+  ...historyEntry,
   required: ['id', 'name', 'startedAt', 'verdict', 'planDigest', 'seed'],
-  properties: HISTORY_PROPERTIES,
 }
 
-const listOf = (required: Readonly<Record<string, object>>): object => ({
-  type: 'array',
-  items: { type: 'object', required: Object.keys(required), properties: required },
-})
-const number = { type: 'number' }
-const PHASE = { label: text, startedAt: text, durationMs: number, measured: { type: 'object' } }
-const phase = (required: Readonly<Record<string, object>>, type: unknown = 'object'): object => ({
-  type,
-  required: Object.keys(required),
-  properties: { ...required, load: RESULT_SCHEMA },
+export const HISTORY_MEMBERS = Object.keys(kept) as readonly (keyof HistoryEntry)[]
+
+/** The schema of a stored result. */
+export const STORED_SCHEMA = objectOf({
+  ...kept,
+  schema: Type.Literal(EXPERIMENT_SCHEMA),
+  description: maybe(text),
+  /** The result with its cause, in words and numbers. */
+  summary: text,
+  /** What to do next. */
+  advice: text,
+  /** The gate that ended the experiment; null when no gate of `abortOn` did. */
+  failedGate: Type.Unsafe<FailedGate | null>({ type: ['object', 'null'] }),
+  /**
+   * Milliseconds from the detected end of a stage until the rules were restored; null when no check
+   * ended a stage.
+   */
+  rollbackMs: measured,
+  restored: flag,
+  before: phaseResult,
+  stages: listOf(stageResult),
+  /** Null when the steady state was not checked again. */
+  after: Type.Unsafe<PhaseResult | null>({ ...phaseResult, type: ['object', 'null'] }),
+  steadyAfter: Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] }),
+  proposals: listOf(proposal),
+  /** The gates over whole phases, with their margins. */
+  gates: listOf(phaseGate),
+  /** The recorded events, in the order of their times. */
+  facts: listOf(fact),
 })
 
-/** The schema of a stored result, as far as it is shown. */
-export const STORED_SCHEMA = {
-  ...HISTORY_SCHEMA,
-  required: [...HISTORY_SCHEMA.required, 'schema', 'squall', 'why', 'before', 'stages', 'after'],
-  properties: {
-    ...HISTORY_SCHEMA.properties,
-    schema: { const: EXPERIMENT_SCHEMA },
-    rollbackMs: maybe('number'),
-    before: phase(PHASE),
-    stages: { type: 'array', items: phase({ ...PHASE, sampled: number, applied: number }) },
-    after: phase(PHASE, ['object', 'null']),
-    alerts: listOf({
-      name: text,
-      monitor: text,
-      withinMs: number,
-      startsAt: maybe('string'),
-      mttdMs: maybe('number'),
-      mttrMs: maybe('number'),
-    }),
-    proposals: listOf({ why: text, write: text }),
-    gates: listOf({ phase: text, from: text, gate: text, measured: maybe('number') }),
-    facts: listOf({ at: text, kind: text, text }),
-  },
-}
+export type PhaseResult = Static<typeof phaseResult>
+export type StageResult = Static<typeof stageResult>
+export type AlertResult = Static<typeof alert>
+export type Proposal = Static<typeof proposal>
+export type PhaseGate = Static<typeof phaseGate>
+export type Fact = Static<typeof fact>
+export type HistoryEntry = Static<typeof historyEntry>
+export type ExperimentResult = Static<typeof STORED_SCHEMA>

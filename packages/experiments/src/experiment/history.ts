@@ -104,10 +104,7 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
 /** Parses the result of a run; undefined when the text is none. */
 export function parsePastResult(text: string): ExperimentResult | undefined {
   const value = parsedJson(text)
-  if (!fitsResult(value)) return undefined
-  // Earlier builds did not store these members.
-  const unknown = { server: null, gates: [], facts: [], proposals: [], alerts: [] }
-  return { ...unknown, ...(value as ExperimentResult) }
+  return fitsResult(value) ? (value as ExperimentResult) : undefined
 }
 
 /** The runs to list; all without a choice. */

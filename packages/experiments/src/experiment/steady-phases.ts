@@ -10,16 +10,8 @@ import { sidecarPoll } from './sidecar-admin.ts'
 
 const BEGIN_MS = 1000
 
-export interface Before {
-  readonly phase: PhaseResult
-  /** The names of the read-only tools of the server. */
-  readonly tools: readonly string[]
-  /** The names of the called tools. */
-  readonly called: readonly string[]
-}
-
 /** Checks the steady state before the stages. Throws a `RejectedError` when it fails. */
-export async function runBeforePhase(context: Context): Promise<Before> {
+export async function runBeforePhase(context: Context) {
   const { plan, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for
   const began = performance.now()
@@ -37,6 +29,7 @@ export async function runBeforePhase(context: Context): Promise<Before> {
       return { code: 'ABORT_CONDITION', why: `${failedGate.gate} without any fault`, failedGate }
     },
   }).catch(rejectUnnamed)
+  // The names of the read-only tools of the server, and of the called tools.
   const readers = tools.filter(({ hint }) => hint === 'reads').map(({ name }) => name)
   const before = { phase: result, tools: readers, called }
   if (stop.aborted) return before

@@ -141,7 +141,9 @@ async function respond(
   } catch (error) {
     const reasons = reasonsOf(error)
     const outcome = reasons === undefined ? 'failed' : 'denied'
-    const shown = (reasons ?? [messageOf(error)]).map((each) => oneLine(each, MAX_REASON))
+    const shown = (reasons ?? [error instanceof Error ? error.message : String(error)]).map(
+      (each) => oneLine(each, MAX_REASON),
+    )
     await call.audit({ outcome, reasons: shown }).catch(() => {})
     const help = error instanceof DeniedError ? error.help : ''
     const text = shortened(shown.map(asInvoked).join('\n') + help, MAX_TEXT)
@@ -155,10 +157,6 @@ function reasonsOf(error: unknown): readonly string[] | undefined {
   const isExpected =
     error instanceof UsageError || error instanceof LoadError || error instanceof KubeError
   return isExpected ? [error.message] : undefined
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function jsonOf(schema: TObject): Record<string, unknown> {

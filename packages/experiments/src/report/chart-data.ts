@@ -61,7 +61,12 @@ function callsChart(result: LoadResult, id: string, top: number): ChartData {
     bars('Success', '--ok', points, ({ ok }) => ok),
     bars('Injected error', '--injected', points, ({ errors }) => errors.injected),
     bars('Real error', '--real', points, ({ errors }) => errors.real),
-    bars('Other', '--unattributed', points, other),
+    bars(
+      'Other',
+      '--unattributed',
+      points,
+      ({ calls, ok, errors }) => calls - ok - errors.injected - errors.real,
+    ),
     { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true, dash: [7, 4] },
     { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true, dash: [2, 3] },
   ]
@@ -143,10 +148,6 @@ function bars(
   of: (point: TimePoint) => number,
 ): ChartSeries {
   return { label, colour, values: points.map(of) }
-}
-
-function other({ calls, ok, errors }: TimePoint): number {
-  return calls - ok - errors.injected - errors.real
 }
 
 /** Places a point in the middle of its interval. */

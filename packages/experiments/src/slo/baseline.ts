@@ -1,6 +1,5 @@
 import type { History } from '#admin-api'
-import { fieldsOf, listOf } from '#base'
-import { askJson, MonitorError } from '#protocol'
+import { askPrometheus, MonitorError } from '#protocol'
 import { CALLS, ERRORS, selector } from './series.ts'
 
 type Series = History['series'][number]
@@ -145,17 +144,13 @@ async function values(
   { url, headers }: SeriesChoice,
   query: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const found = await askJson(url, '/api/v1/query', { query }, { headers })
-  const rows = listOf(fieldsOf(fieldsOf(found)['data'])['result'])
+  const rows = await askPrometheus(url, query, { headers })
   if (rows.length > MOST_TOOLS) {
     throw new MonitorError(`there are more than ${MOST_TOOLS} tools; choose a namespace by labels`)
   }
   const byTool = new Map<string, number>()
-  for (const row of rows) {
-    const { tool } = fieldsOf(row['metric'])
-    const [, text] = Array.isArray(row['value']) ? (row['value'] as readonly unknown[]) : []
-    const value = typeof text === 'string' ? Number(text) : Number.NaN
-    if (typeof tool === 'string' && Number.isFinite(value)) byTool.set(tool, value)
+  for (const { labels, value } of rows) {
+    if (labels['tool'] !== undefined && Number.isFinite(value)) byTool.set(labels['tool'], value)
   }
   return byTool
 }

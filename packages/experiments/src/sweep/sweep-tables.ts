@@ -65,7 +65,7 @@ export function badTable(result: SweepResult): ReportTable {
     columns: [{ name: 'Cell' }, { name: 'What happened' }],
     rows: bad.map((each) => [
       { text: each.id, tone: 'bad' },
-      { text: cellSentence(each, result), about: lastLine(each) },
+      { text: cellSentence(each, result), about: each.runs.at(-1)?.lines.at(-1) ?? '' },
     ]),
   }
 }
@@ -76,10 +76,6 @@ export function cellSentence(each: CellResult, { calls }: SweepResult): string {
   const { sees } = FAULT_RULES[each.fault]
   const share = each.share === undefined ? '' : ` (good runs: ${shareText(each.share)})`
   return `Call ${number}, ${foreign(tool, 60)}, got ${sees}: ${VERDICTS[each.verdict].meaning}${share}.`
-}
-
-function lastLine({ runs }: CellResult): string {
-  return runs.at(-1)?.lines.at(-1) ?? ''
 }
 
 /** Returns the command that runs a cell again. */

@@ -216,7 +216,7 @@ test('shares differ when chance does not explain the difference', async () => {
   expect(differs(950, 900, 1000)).toBe(true)
 })
 
-test('a stored result that is damaged is rejected, and one of an earlier build is shown', async () => {
+test('a stored result that is damaged is rejected', async () => {
   const id = '20200101-000000-abcdef'
   const directory = join(experiments, id)
   await mkdir(directory)
@@ -232,8 +232,5 @@ test('a stored result that is damaged is rejected, and one of an earlier build i
   }
   await rename(file, join(directory, 'other.json'))
   expect((await experiment('show', id)).stderr).toContain('there is no such file')
-  const { gates: _, facts: __, server: ___, alerts: ____, ...old } = passed
-  await writeFile(file, JSON.stringify(old))
-  expect((await experiment('show', id)).stdout).toContain('Passed the stage 20 %')
   await writeFile(history, before)
 })

@@ -142,6 +142,9 @@ function passedBefore(planDigest: string): HistoryEntry {
   const verdict = { verdict: 'passed', why: '' } as const
   return {
     id: 'before',
+    squall: '0.1.0',
+    server: null,
+    alerts: [],
     name: 'test',
     seed: 1,
     planDigest,

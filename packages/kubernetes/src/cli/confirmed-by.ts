@@ -1,5 +1,4 @@
-import { fieldsOf, listOf } from '#base'
-import { askJson, MonitorError } from '#protocol'
+import { askPrometheus, MonitorError } from '#protocol'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import type { PodCheck, PodProgress } from '../kube/await-rules.ts'
 import type { Rollout } from './rollout.ts'
@@ -81,14 +80,12 @@ function readerOf(
   // Older samples may be of the same rules, applied earlier.
   const since = client.now() / 1000
   return async (): Promise<ReadonlySet<string>> => {
-    const found = await askJson(url, '/api/v1/query', { query }, { headers, signal })
-    const rows = listOf(fieldsOf(fieldsOf(found)['data'])['result'])
-    const recent = rows.filter(
-      (row) => Array.isArray(row['value']) && Number(row['value'][1]) >= since,
-    )
-    const labels = recent.map((row) => fieldsOf(row['metric']))
+    const rows = await askPrometheus(url, query, { headers, signal })
+    const recent = rows.filter((row) => row.value >= since)
     return new Set(
-      labels.map(({ namespace, pod, digest }) => JSON.stringify([namespace, pod, digest])),
+      recent.map(({ labels: { namespace, pod, digest } }) =>
+        JSON.stringify([namespace, pod, digest]),
+      ),
     )
   }
 }

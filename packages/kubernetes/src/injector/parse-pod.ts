@@ -1,8 +1,22 @@
 import { isRecord, quoted } from '#base'
-import type { Pod } from './pod-types.ts'
 
-/** Returns the error of a value; undefined for a valid value. */
-type Shape = (value: unknown, path: string) => string | undefined
+/** Returns the error of a value; undefined for a valid value, which is a `T`. */
+interface Shape<T> {
+  (value: unknown, path: string): string | undefined
+  readonly type?: T
+}
+
+interface Optional<T> extends Shape<T> {
+  readonly mayBeMissing: true
+}
+
+export type TypeOf<S> = S extends Shape<infer T> ? T : never
+type MissingIn<S> = { [K in keyof S]: S[K] extends Optional<unknown> ? K : never }[keyof S]
+type OrNull<T> = T extends readonly string[] ? T : T extends object ? T | null : T
+/** Fields without a value are missing; objects, and lists of them, may also be null. */
+type Fields<S> = { readonly [K in Exclude<keyof S, MissingIn<S>>]: TypeOf<S[K]> } & {
+  readonly [K in MissingIn<S>]?: OrNull<TypeOf<S[K]>>
+}
 
 /** More containers than any node runs for one pod. */
 const MOST_CONTAINERS = 256
@@ -17,17 +31,20 @@ export function parsePod(
   return message === undefined ? { ok: true, pod: value as Pod } : { ok: false, message }
 }
 
-const TEXT = typed('text', (value) => typeof value === 'string')
-const NUMBER = typed('an integer', (value) => Number.isSafeInteger(value))
-const SWITCH = typed('true or false', (value) => typeof value === 'boolean')
-const PORT = typed('a port', (value) => Number.isInteger(value) && isPort(value as number))
-const PORT_REF = typed('a port or its name', (value) =>
+const TEXT = typed<string>('text', (value) => typeof value === 'string')
+const NUMBER = typed<number>('an integer', (value) => Number.isSafeInteger(value))
+const SWITCH = typed<boolean>('true or false', (value) => typeof value === 'boolean')
+const PORT = typed<number>('a port', (value) => Number.isInteger(value) && isPort(value as number))
+const PORT_REF = typed<number | string>('a port or its name', (value) =>
   typeof value === 'string' ? value !== '' : Number.isInteger(value) && isPort(value as number),
 )
 const TEXTS = map(TEXT)
-const ANY_LIST = list(() => undefined, 100_000)
+/** Is only written: tests check it by the schemas of Kubernetes. */
+const WRITTEN: Optional<object> = optional(() => undefined)
+const MOST_ENTRIES = 100_000
 
 const ACTIONS = {
+  // Passes with a status from 200 to 399.
   httpGet: optional(
     object({
       port: PORT_REF,
@@ -37,84 +54,125 @@ const ACTIONS = {
       httpHeaders: optional(list(object({ name: TEXT, value: optional(TEXT) }), MOST_PORTS)),
     }),
   ),
+  // Passes when the connection is accepted.
   tcpSocket: optional(object({ port: PORT_REF, host: optional(TEXT) })),
+  // Calls the gRPC health service.
   grpc: optional(object({ port: PORT, service: optional(TEXT) })),
+  exec: optional(object({ command: optional(list(TEXT, MOST_ENTRIES)) })),
 }
-const PROBE = optional(object({ ...ACTIONS, timeoutSeconds: optional(NUMBER) }))
-const HOOK = optional(object(ACTIONS))
+const PROBE = optional(
+  object({
+    ...ACTIONS,
+    timeoutSeconds: optional(NUMBER),
+    periodSeconds: optional(NUMBER),
+    failureThreshold: optional(NUMBER),
+  }),
+)
+/** The action of a probe or hook. At most one of the fields is set. */
+export const HANDLER = object(ACTIONS)
+const HOOK = optional(HANDLER)
 
-const AMOUNT = typed(
+/** Manifests may write integers as numbers. */
+const AMOUNT = typed<string | number>(
   'a quantity',
   (value) => typeof value === 'string' || typeof value === 'number',
 )
-const RESOURCES = optional(
-  object({ requests: optional(map(AMOUNT)), limits: optional(map(AMOUNT)) }),
-)
+export const RESOURCES = object({ requests: optional(map(AMOUNT)), limits: optional(map(AMOUNT)) })
 const OWNER = object({
   kind: optional(TEXT),
   name: optional(TEXT),
   controller: optional(SWITCH),
 })
 
-const CONTAINER = object({
+export const ENV_VAR = object({ name: TEXT, value: optional(TEXT), valueFrom: WRITTEN })
+
+export const VOLUME_MOUNT = object({ name: TEXT, mountPath: TEXT, readOnly: optional(SWITCH) })
+
+export const VOLUME = object({
   name: TEXT,
-  resources: RESOURCES,
+  configMap: WRITTEN,
+  secret: WRITTEN,
+  downwardAPI: WRITTEN,
+  emptyDir: WRITTEN,
+})
+
+export const CONTAINER = object({
+  name: TEXT,
+  image: optional(TEXT),
+  imagePullPolicy: optional(TEXT),
+  resources: optional(RESOURCES),
   ports: optional(
     list(
       object({
         containerPort: PORT,
         name: optional(TEXT),
+        // TCP when there is none.
         protocol: optional(TEXT),
         hostPort: optional(NUMBER),
       }),
       MOST_PORTS,
     ),
   ),
-  env: optional(list(object({ name: TEXT, value: optional(TEXT) }), 100_000)),
-  command: optional(list(TEXT, 100_000)),
-  args: optional(list(TEXT, 100_000)),
+  env: optional(list(ENV_VAR, MOST_ENTRIES)),
+  command: optional(list(TEXT, MOST_ENTRIES)),
+  args: optional(list(TEXT, MOST_ENTRIES)),
+  // `Always` makes a native sidecar of an init container.
   restartPolicy: optional(TEXT),
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,
   lifecycle: optional(object({ postStart: HOOK, preStop: HOOK })),
-  volumeMounts: optional(ANY_LIST),
+  volumeMounts: optional(list(VOLUME_MOUNT, MOST_ENTRIES)),
+  terminationMessagePolicy: optional(TEXT),
+  securityContext: WRITTEN,
 })
 const CONTAINERS = list(CONTAINER, MOST_CONTAINERS)
 
-const POD: Shape = object({
+const SPEC = object({
+  containers: CONTAINERS,
+  initContainers: optional(CONTAINERS),
+  volumes: optional(list(VOLUME, 4096)),
+  // Shared by all containers.
+  resources: optional(RESOURCES),
+  hostNetwork: optional(SWITCH),
+  restartPolicy: optional(TEXT),
+  terminationGracePeriodSeconds: optional(NUMBER),
+  nodeSelector: optional(TEXTS),
+  os: optional(object({ name: optional(TEXT) })),
+})
+
+/** The fields of a pod that injection reads or writes. All other fields are copied unchanged. */
+const POD = object({
   metadata: optional(
     object({
       name: optional(TEXT),
+      namespace: optional(TEXT),
       generateName: optional(TEXT),
       labels: optional(TEXTS),
       annotations: optional(TEXTS),
       ownerReferences: optional(list(OWNER, MOST_OWNERS)),
     }),
   ),
-  spec: object({
-    containers: CONTAINERS,
-    initContainers: optional(CONTAINERS),
-    volumes: optional(list(object({ name: TEXT }), 4096)),
-    resources: RESOURCES,
-    hostNetwork: optional(SWITCH),
-    restartPolicy: optional(TEXT),
-    terminationGracePeriodSeconds: optional(NUMBER),
-    nodeSelector: optional(TEXTS),
-    os: optional(object({ name: optional(TEXT) })),
-  }),
+  spec: SPEC,
 })
 
-function typed(what: string, test: (value: unknown) => boolean): Shape {
+export interface Pod extends Omit<TypeOf<typeof POD>, 'spec'> {
+  readonly spec?: PodSpec | null
+}
+export type PodSpec = Partial<TypeOf<typeof SPEC>>
+
+function typed<T>(what: string, test: (value: unknown) => boolean): Shape<T> {
   return (value, path) => (test(value) ? undefined : wrong(path, what))
 }
 
 /** Accepts null as well, which Kubernetes treats as absent. */
-function optional(shape: Shape): Shape {
-  return (value, path) => (value === undefined || value === null ? undefined : shape(value, path))
+function optional<T>(shape: Shape<T>): Optional<T> {
+  const check: Shape<T> = (value, path) =>
+    value === undefined || value === null ? undefined : shape(value, path)
+  return check as Optional<T>
 }
 
-function object(shapes: Readonly<Record<string, Shape>>): Shape {
+function object<S extends Readonly<Record<string, Shape<unknown>>>>(shapes: S): Shape<Fields<S>> {
   const parts = Object.entries(shapes)
   return (value, path) => {
     if (!isRecord(value)) return wrong(path, 'an object')
@@ -126,7 +184,7 @@ function object(shapes: Readonly<Record<string, Shape>>): Shape {
   }
 }
 
-function map(shape: Shape): Shape {
+function map<T>(shape: Shape<T>): Shape<Readonly<Record<string, T>>> {
   return (value, path) => {
     if (!isRecord(value)) return wrong(path, 'an object')
     for (const [key, each] of Object.entries(value)) {
@@ -137,7 +195,7 @@ function map(shape: Shape): Shape {
   }
 }
 
-function list(shape: Shape, most: number): Shape {
+function list<T>(shape: Shape<T>, most: number): Shape<readonly T[]> {
   return (value, path) => {
     if (!Array.isArray(value)) return wrong(path, 'a list')
     if (value.length > most) return `${path} has more than ${most} elements`

@@ -37,7 +37,9 @@ export function takenPorts(
 ): readonly TakenPort[] {
   const { prefix } = settings
   const containers = appContainers(pod, options.get('container'))
-  const declared = containers.flatMap(declaredBy)
+  const declared = containers.flatMap(({ name, ports }) =>
+    (ports ?? []).map((port) => ({ container: name, port })),
+  )
   const wanted = options.get('ports')
   const chosen =
     wanted === undefined
@@ -117,10 +119,6 @@ function appContainers(pod: Pod, name: string | undefined): readonly Container[]
     `the pod has no container ${quoted(name)}`,
     `use one of ${names}`,
   )
-}
-
-function declaredBy({ name, ports }: Container): readonly Declared[] {
-  return (ports ?? []).map((port) => ({ container: name, port }))
 }
 
 function onlyPort(

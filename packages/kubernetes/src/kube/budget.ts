@@ -25,14 +25,6 @@ export function budgetOf(env: Readonly<Record<string, string | undefined>>): Bud
   }
 }
 
-/** The decision about new chaos. */
-export interface BudgetDecision {
-  /** The reason why nothing new may begin. */
-  readonly denial: string | undefined
-  /** False where there is none, or it could not be read. */
-  readonly isThere: boolean
-}
-
 /** New chaos in a namespace; `wasSeen` where there was a budget before. */
 export interface AskedChaos extends Omit<NewChaos, 'now'> {
   readonly wasSeen: boolean
@@ -41,7 +33,8 @@ export interface AskedChaos extends Omit<NewChaos, 'now'> {
 }
 
 /**
- * Asks the budget of the cluster whether new chaos may begin. Where it cannot be read, nothing may
+ * Asks the budget of the cluster whether new chaos may begin: returns the reason why not, and whether
+ * there is a budget that could be read. Where it cannot be read, nothing may
  * that requires a budget, or where one was seen before.
  */
 export async function askBudget(
@@ -49,7 +42,7 @@ export async function askBudget(
   { systemNamespace: namespace, requireBudget }: BudgetOptions,
   { of, wasSeen, ...asked }: AskedChaos,
   { signal }: Limits,
-): Promise<BudgetDecision> {
+) {
   const limits = { signal, timeoutMs: BUDGET_TIMEOUT_MS }
   const where = `the ConfigMap ${BUDGET} in ${namespace}`
   const denied = (why: string) => `no new chaos in ${asked.namespace}, by ${where}: ${why}`

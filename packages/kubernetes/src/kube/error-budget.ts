@@ -1,5 +1,5 @@
-import { type Fields, fieldsOf, listOf } from '#base'
-import { askJson } from '#protocol'
+import type { Fields } from '#base'
+import { askPrometheus } from '#protocol'
 import { type BudgetScope, type NewChaos, scopesOf } from './decide-budget.ts'
 
 /** The time limit of each request for a budget: two of them are less than that of a review. */
@@ -51,20 +51,12 @@ async function queryValue(
 ): Promise<number | string> {
   const options = { signal, timeoutMs: BUDGET_TIMEOUT_MS, most: MAX_BYTES }
   try {
-    const found = await askJson(base, '/api/v1/query', { query }, options)
-    return valueOf(fieldsOf(fieldsOf(found)['data']))
+    const rows = await askPrometheus(base, query, options)
+    if (rows.length !== 1) return `unknown, ${rows.length} series instead of one`
+    const { value } = rows[0]!
+    return Number.isFinite(value) ? value : 'unknown, not a number'
   } catch (error) {
     signal?.throwIfAborted()
     return `unknown, ${(error as Error).message}`
   }
-}
-
-function valueOf({ resultType, result }: Fields): number | string {
-  const rows = resultType === 'scalar' ? [{ value: result }] : listOf(result)
-  if (resultType !== 'scalar' && resultType !== 'vector') return 'unknown, not a value'
-  if (rows.length !== 1) return `unknown, ${rows.length} series instead of one`
-  const value = rows[0]?.['value']
-  const text: unknown = Array.isArray(value) ? value[1] : undefined
-  const number = typeof text === 'string' && text !== '' ? Number(text) : NaN
-  return Number.isFinite(number) ? number : 'unknown, not a number'
 }

@@ -24,29 +24,6 @@ function isDeeperThan(bytes: Uint8Array, most: number): boolean {
   return false
 }
 
-/** The used parts of an AdmissionReview. */
-export interface Review {
-  readonly uid: string
-  /** True for the creation of a pod; other reviews are allowed. */
-  readonly isPodCreation: boolean
-  /** The resource, with its group and subresource: `apps/deployments`, `pods/exec`. */
-  readonly resource: string
-  readonly operation: string
-  /** The subject, for messages: `UPDATE of deployments`. */
-  readonly about: string
-  readonly namespace: string
-  /** Its name, or the prefix of its generated name. */
-  readonly podName: string
-  readonly dryRun: boolean
-  /** The object; undefined where the review holds none. */
-  readonly object: Fields | undefined
-  readonly oldObject: Fields | undefined
-  readonly annotations: Readonly<Record<string, string>>
-  readonly labels: Readonly<Record<string, string>>
-  /** The kind of the controller of the pod, or `Pod`. */
-  readonly owner: string
-}
-
 /** Pods nest about fifteen levels deep, with managed fields a few more. */
 const MAX_DEPTH = 100
 const MAX_UID = 256
@@ -75,7 +52,10 @@ export function parseReview(bytes: Uint8Array) {
   return { ok: true as const, review: read(uid, fields) }
 }
 
-function read(uid: string, request: Fields): Review {
+/** The used parts of an AdmissionReview. */
+export type Review = Readonly<ReturnType<typeof read>>
+
+function read(uid: string, request: Fields) {
   const resource = fieldsOf(request['resource'])
   const operation = textOf(request['operation']) ?? 'no operation'
   const below = textOf(request['subResource'])
@@ -87,19 +67,25 @@ function read(uid: string, request: Fields): Review {
   const isPod = group === '' && plural === 'pods' && resource['version'] === 'v1'
   return {
     uid,
+    /** True for the creation of a pod; other reviews are allowed. */
     isPodCreation: isPod && below === undefined && operation === 'CREATE',
+    /** With its group and subresource: `apps/deployments`, `pods/exec`. */
     resource: whole,
     operation,
+    /** The subject, for messages: `UPDATE of deployments`. */
     about: `${operation} of ${whole}`,
     // A pod of a controller has neither a namespace nor a name yet.
     namespace: textOf(request['namespace']) ?? textOf(metadata['namespace']) ?? '',
+    /** Its name, or the prefix of its generated name. */
     podName:
       textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',
     dryRun: request['dryRun'] === true,
+    /** The object; undefined where the review holds none. */
     object,
     oldObject: isRecord(request['oldObject']) ? request['oldObject'] : undefined,
     annotations: textsOf(metadata['annotations']),
     labels: textsOf(metadata['labels']),
+    /** The kind of the controller of the pod, or `Pod`. */
     owner: ownerOf(metadata['ownerReferences']),
   }
 }

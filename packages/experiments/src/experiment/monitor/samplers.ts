@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf, listOf, SafeRegex } from '#base'
+import { SafeRegex } from '#base'
 import type { LoadTarget } from '../../load/load-options.ts'
 import { openEndpoint } from '../../load/clients/open-endpoint.ts'
 import type { EarlyEnd } from '../experiment-result.ts'
 import type { Extra, ProcessMeasure } from '../gate.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
 import { MONITOR_LOST_MS } from './alert-watch.ts'
-import { ask, askJson, MonitorError } from '#protocol'
+import { ask, askPrometheus, MonitorError } from '#protocol'
 import type { WrittenHealth, WrittenQuery } from './condition-schema.ts'
 import { processReader, type ServerProcesses } from './server-processes.ts'
 import { readFile } from 'node:fs/promises'
@@ -207,16 +207,10 @@ async function queryValue(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<number | null> {
-  const found = await askJson(new URL(url), '/api/v1/query', { query }, { headers, signal })
-  const { resultType, result } = fieldsOf(fieldsOf(found)['data'])
-  const rows = resultType === 'scalar' ? [{ value: result }] : listOf(result)
-  if (resultType !== 'scalar' && resultType !== 'vector') {
-    throw new MonitorError('the query returns neither a vector nor a scalar')
-  }
+  const rows = await askPrometheus(new URL(url), query, { headers, signal })
   if (rows.length > 1) throw new MonitorError(`the query returns ${rows.length} series, not one`)
-  const value = rows[0]?.['value']
-  const number = Array.isArray(value) ? Number(value[1]) : Number.NaN
-  return Number.isNaN(number) ? null : number
+  const { value } = rows[0] ?? { value: Number.NaN }
+  return Number.isNaN(value) ? null : value
 }
 
 interface CpuTimes {

@@ -47,25 +47,25 @@ export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] a
 export const TOOL_COUNTS = ['calls', 'ok', 'retries', ...CHECKS] as const
 
 /** Describes an object; members that are not named are copied unchecked. */
-const objectOf = <Members extends TProperties>(members: Members) =>
+export const objectOf = <Members extends TProperties>(members: Members) =>
   Type.Unsafe<Readonly<Static<TObject<Members>>>>(Type.Object(members))
-const listOf = <Item extends TSchema>(items: Item) =>
+export const listOf = <Item extends TSchema>(items: Item) =>
   Type.Unsafe<readonly Static<Item>[]>(Type.Array(items))
-const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
-const count = Type.Number({ minimum: 0 })
-const number = Type.Number()
-const flag = Type.Boolean()
+export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
+export const count = Type.Number({ minimum: 0 })
+export const number = Type.Number()
+export const flag = Type.Boolean()
 const counts = <const Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const countBy = Type.Unsafe<Readonly<Record<string, number>>>({
   type: 'object',
   additionalProperties: count,
 })
-const text = Type.String()
+export const text = Type.String()
 /** A name that a later version may have more of. */
-const word = <Word extends string>() => Type.Unsafe<Word>(text)
+export const word = <Word extends string>() => Type.Unsafe<Word>(text)
 /** A number, or null where nothing was measured. */
-const measured = Type.Unsafe<number | null>({ type: ['number', 'null'] })
+export const measured = Type.Unsafe<number | null>({ type: ['number', 'null'] })
 
 const histogram = objectOf({
   unit: Type.Literal('us'),
@@ -164,6 +164,18 @@ const margin = objectOf({
     }),
   ),
 })
+
+/** The members of the result of a gate. */
+export const verdict = {
+  /** The text as written, such as `p99<2s`. */
+  gate: text,
+  limit: number,
+  /** In the unit of the limit; null without a measurement. */
+  measured,
+  ok: flag,
+  /** Null without a measurement. */
+  margin: maybe(Type.Unsafe<Static<typeof margin> | null>({ ...margin, type: ['object', 'null'] })),
+}
 
 const run = objectOf({
   /** Without user, password and query. */
@@ -284,20 +296,7 @@ export const RESULT_SCHEMA = objectOf({
   /** Absent without sidecars that group calls into tasks. */
   agents: maybe(agents),
   /** The results of the gates. */
-  slo: listOf(
-    objectOf({
-      /** The text as written, such as `p99<2s`. */
-      gate: text,
-      limit: number,
-      /** In the unit of the limit; null without a measurement. */
-      measured,
-      ok: flag,
-      /** Null without a measurement, and absent in older results. */
-      margin: maybe(
-        Type.Unsafe<Static<typeof margin> | null>({ ...margin, type: ['object', 'null'] }),
-      ),
-    }),
-  ),
+  slo: listOf(objectOf(verdict)),
 })
 
 export type LoadResult = Static<typeof RESULT_SCHEMA>
