@@ -264,7 +264,7 @@ async function openedCallLog(
   } catch (error) {
     throw invalidFile(
       `the call log ${quoted(path)} cannot be opened: ${systemReason(error)}`,
-      'name a file in a directory that this user can write to, or - for standard output',
+      'name a file in a directory that this user can write to',
     )
   }
 }

@@ -26,6 +26,8 @@ it.each([
   await symlink('elsewhere', join(dir, 'link'))
   execFileSync('mkfifo', [join(dir, 'pipe')])
   await expect(startSquall('--call-log', join(dir, path))).rejects.toThrow(
-    new RegExp(`the call log .* cannot be opened: ${problem}; name a file`),
+    new RegExp(
+      `the call log .* cannot be opened: ${problem}; name a file in a directory that this user can write to$`,
+    ),
   )
 })

@@ -33,13 +33,20 @@ async function output(program: string, args: readonly string[], cwd: string): Pr
     ...process.env,
     SQUALL: `${process.execPath} ${ROOT}bin/squall.cjs`,
     MCP_URL: `${server.origin}/mcp`,
+    // Within the limit on open files, Squall logs nothing after the addresses.
+    SQUALL_MAX_CONNECTIONS: '100',
+    SQUALL_MAX_UPSTREAM_CONNECTIONS: '100',
   }
   const { stdout } = await run(program, args, { cwd, env })
   return stdout
 }
 
 it('the tests of Go pass, and name the injected faults', async () => {
-  const text = await output('go', ['test', '-count=1', '-v', '.'], `${ROOT}examples/tests/go`)
+  const text = await output(
+    'go',
+    ['test', '-count=1', '-timeout=30s', '-v', '.'],
+    `${ROOT}examples/tests/go`,
+  )
   expect(text.match(/^--- PASS/gm)).toHaveLength(2)
   expect(text).toContain('squall injected abort (status 503) into search_docs at ')
 })

@@ -46,7 +46,7 @@ func StartSquall(t *testing.T) *Squall {
 	check(t, err)
 	check(t, command.Start())
 	log := bufio.NewScanner(output)
-	for log.Scan() && (squall.URL == "" || squall.admin == "") {
+	for (squall.URL == "" || squall.admin == "") && log.Scan() {
 		var line struct{ Msg, Address string }
 		_ = json.Unmarshal(log.Bytes(), &line)
 		switch line.Msg {

@@ -30,8 +30,7 @@ export class LineSplitter {
       const end = chunk.indexOf(LF, from) + 1
       const part = chunk.subarray(from, end === 0 ? chunk.length : end)
       from += part.length
-      const whole = this.#add(part, end > 0)
-      if (whole !== undefined) yield whole
+      yield* this.#add(part, end > 0)
     }
   }
 
@@ -41,20 +40,27 @@ export class LineSplitter {
     return { bytes: this.#take(), kind: 'tail' }
   }
 
-  #add(part: Buffer, ends: boolean): LinePart | undefined {
+  *#add(part: Buffer, ends: boolean): Generator<LinePart> {
     if (this.#isLong) {
       this.#isLong = !ends
-      return { bytes: part, kind: 'more' }
+      yield { bytes: part, kind: 'more' }
+    } else if (ends && this.#held.size === 0 && part.length <= this.#limit) {
+      yield { bytes: part, kind: 'line' }
+    } else {
+      this.#held.push(part)
+      if (this.#held.size > this.#limit) yield* this.#takeLong(ends)
+      else if (ends) yield { bytes: this.#take(), kind: 'line' }
     }
-    if (ends && this.#held.size === 0 && part.length <= this.#limit) {
-      return { bytes: part, kind: 'line' }
+  }
+
+  /** Takes the pieces that are held apart, so that no single part is large. */
+  *#takeLong(ends: boolean): Generator<LinePart> {
+    const { list } = this.#held
+    this.#held.clear()
+    this.#isLong = !ends
+    for (const [at, piece] of list.entries()) {
+      yield { bytes: asBuffer(piece), kind: at === 0 ? 'long' : 'more' }
     }
-    this.#held.push(part)
-    if (this.#held.size > this.#limit) {
-      this.#isLong = !ends
-      return { bytes: this.#take(), kind: 'long' }
-    }
-    return ends ? { bytes: this.#take(), kind: 'line' } : undefined
   }
 
   #take(): Buffer {

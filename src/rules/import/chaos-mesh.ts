@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { fieldsOf, textOf } from '../../base/values.ts'
 import type { Converter } from './converter.ts'
 import { Entry } from './entry.ts'
 import { leftOut, limit, shape, to } from './fields.ts'
 import { exchanges, type HttpMatch } from './http-match.ts'
-import { MANIFEST_FIELDS, manifestsOf, nameOf } from './manifest.ts'
+import { itemsOf, MANIFEST_FIELDS, manifestsOf, nameOf } from './manifest.ts'
 import type { Report } from './report.ts'
 import { fixedDelay, msText } from './values.ts'
 
@@ -56,7 +58,7 @@ type SpecEntry = Entry<keyof typeof SPEC.fields>
 export const CHAOS_MESH: Converter = {
   source: 'an HTTPChaos of Chaos Mesh',
   about:
-    'One rule for each object, with its faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt unless their path is named.',
+    'One rule for each object, with its faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt unless their path is named. Other objects of Chaos Mesh in the file are left out.',
   shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {
@@ -64,6 +66,11 @@ export const CHAOS_MESH: Converter = {
       const chaos = new Entry(report, each.value, each.path, CHAOS)
       const spec = chaos.part('spec', SPEC)
       if (spec !== undefined) convertSpec(report, spec, nameOf(chaos.raw('metadata'), 'chaos-mesh'))
+    }
+    for (const { value: item, path } of itemsOf(value)) {
+      const { kind, apiVersion } = fieldsOf(item)
+      if (kind === KIND || !textOf(apiVersion)?.startsWith('chaos-mesh.org/')) continue
+      report.note('left_out', `is ${quoted(String(kind), 40)}; only ${KIND} is converted`, path)
     }
   },
 }

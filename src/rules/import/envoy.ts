@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/values.ts'
+import { fieldsOf, isRecord } from '../../base/values.ts'
 import type { Path } from '../file/problem.ts'
 import type { Converter } from './converter.ts'
 import { Entry, type Item } from './entry.ts'
@@ -11,6 +11,7 @@ import {
   type HttpMatch,
   type TextTest,
 } from './http-match.ts'
+import { manifestsOf } from './manifest.ts'
 import type { Report } from './report.ts'
 import { escaped, fixedDelay, percentOf } from './values.ts'
 
@@ -93,13 +94,20 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter may be anywhere in the configuration: in a listener, in a filter chain or alone, in camelCase or snake_case. Other parts are ignored. A filter below `typed_per_filter_config` applies to one route, so its rules are disabled. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
+    'The filter may be anywhere in the configuration: in a listener, in a filter chain or alone, in camelCase or snake_case. Other parts are ignored. A filter below `typed_per_filter_config` applies to one route, so its rules are disabled, as are those of an Istio `EnvoyFilter` for outgoing requests or gateways. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {
     const found = faultsIn(value)
     if (found.length === 0) found.push({ value, path: [], conditions: [] })
     for (const each of found) convertFilter(report, each, found.length === 1)
+    for (const { value: filter, path } of manifestsOf(value, 'EnvoyFilter')) {
+      const keys = Object.keys(fieldsOf(fieldsOf(filter)['spec']))
+      for (const key of keys.filter((each) => /^(?:workloadSelector|targetRefs)$/.test(each))) {
+        const why = 'apply the rules to the pods that it selects'
+        report.note('left_out', why, [...path, 'spec', key], true)
+      }
+    }
   },
 }
 
@@ -133,7 +141,16 @@ function faultsIn(root: unknown): FoundFilter[] {
 
 function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Condition[] {
   const matcher = Object.keys(around).find((key) => MATCHER_KEY.test(key))
+  const { context } = 'applyTo' in around ? fieldsOf(around['match']) : {}
   return [
+    ...(context === 'SIDECAR_OUTBOUND' || context === 'GATEWAY'
+      ? [
+          [
+            [...path, 'match', 'context'],
+            'the filter acts on other requests than a pod gets',
+          ] as const,
+        ]
+      : []),
     ...(around['disabled'] === true
       ? [[[...path, 'disabled'], 'the filter is disabled'] as const]
       : []),

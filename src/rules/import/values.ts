@@ -42,8 +42,10 @@ export function sharedBy(probability: number): { readonly probability?: number }
 }
 
 /** Returns the key for a share in percent; none for all calls. */
-export function percentOf(percent: number): { readonly percent?: number } {
-  return percent === 100 ? {} : { percent }
+export function percentOf(percent: number): { readonly percent?: number | string } {
+  if (percent === 100) return {}
+  // A part of 1 % without the sign gets a warning of `squall validate`. Smaller ones have exponents.
+  return { percent: percent < 1 && percent >= 1e-6 ? `${percent}%` : percent }
 }
 
 const GO_DURATION = /^(?:\d{1,12}(?:\.\d{1,9})?(?:ns|us|µs|ms|s|m|h))+$/

@@ -76,6 +76,14 @@ it('holds no more of a line than the limit', () => {
   expect(tail?.bytes.toString()).toBe('ab')
 })
 
+it('passes a line above the limit in the pieces in which it came, none of them large', () => {
+  const pieces = Array.from({ length: 9 }, (_, at) => Buffer.alloc(64 * 1024, `${at}`))
+  const { lines } = splitAll([...pieces, Buffer.from('\n')], 8 * 64 * 1024)
+  expect(lines.map(({ kind }) => kind)).toEqual(['long', ...Array(9).fill('more')])
+  expect(Math.max(...lines.map(({ bytes }) => bytes.length))).toBe(64 * 1024)
+  expect(Buffer.concat(lines.map(({ bytes }) => bytes)).length).toBe(9 * 64 * 1024 + 1)
+})
+
 it('takes objects and arrays for messages, and white space for blank', () => {
   const lines = ['{}\n', ' [1]\r\n', 'x\n', '{"a":\r1}\n', '{}', '\n', ' \t\r\n'].map((line) =>
     Buffer.from(line),

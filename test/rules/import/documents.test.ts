@@ -34,6 +34,18 @@ it('names objects of another format, in documents and in a list', () => {
   expect(imported(`kind: List\nitems:\n${items.join('\n')}`).notes.at(-1)).toContain('items[1]')
 })
 
+it('names the objects of Chaos Mesh that have no conversion, also around an HTTPChaos', () => {
+  const other = (kind: string): string =>
+    `---\napiVersion: chaos-mesh.org/v1alpha1\nkind: ${kind}\n`
+  const pod = '---\napiVersion: v1\nkind: Pod\n'
+  const result = importFaults(`${CHAOS}${pod}${other('NetworkChaos')}${other('Schedule')}`)
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  expect(result.notes.map(({ kind, path, message }) => `${kind} ${path} ${message}`)).toEqual([
+    'left_out items[2] is "NetworkChaos"; only HTTPChaos is converted',
+    'left_out items[3] is "Schedule"; only HTTPChaos is converted',
+  ])
+})
+
 const ALIASES = `kind: VirtualService
 a: &a [${'x, '.repeat(100)}x]
 b: &b [${'*a, '.repeat(100)}*a]

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { importFaults } from '../../../src/rules/import/import.ts'
+import { smallPercents } from '../../../src/rules/file/problem-format.ts'
 import { accepted } from '../rules-text.ts'
 import { imported, notImported } from './imported.ts'
 
@@ -29,6 +30,15 @@ faults:
     { name: 'latency', probability: 0.3, faults: [{ config: { fixed: 250, at: 'response' } }] },
     { name: 'burst-error', burst: { rate: 0.05, length: 4 } },
   ])
+})
+
+it('writes shares below 1 % with a sign, so that the rules need no warning', () => {
+  const fault = '{ numerator: 5, denominator: TEN_THOUSAND }'
+  const type = 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault'
+  const result = importFaults(`"@type": ${type}\nabort: { http_status: 503, percentage: ${fault} }`)
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  expect(smallPercents('a.yaml', result.text)).toEqual([])
+  expect(accepted(result.text).rules).toMatchObject([{ percent: 0.05 }])
 })
 
 it('makes no larger share of episodes than the source', () => {

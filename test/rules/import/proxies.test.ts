@@ -44,6 +44,20 @@ describe('envoy', () => {
     expect(imported(method).file.rules).toMatchObject([{ enabled: false }])
   })
 
+  it('names the selector of an EnvoyFilter, and disables rules for requests that pods send', () => {
+    const patched = (context: string) => {
+      const patch = `{ applyTo: HTTP_FILTER, match: { context: ${context} }, patch: { value: { typed_config: ${filter(ABORT)} } } }`
+      const selector = 'workloadSelector: { labels: { app: reviews } }'
+      return imported(`kind: EnvoyFilter\nspec: { ${selector}, configPatches: [${patch}] }`)
+    }
+    const inbound = patched('SIDECAR_INBOUND')
+    expect(inbound.file.rules).toMatchObject([{ enabled: true }])
+    expect(inbound.notes).toEqual(['2:9 left_out spec.workloadSelector'])
+    const outbound = patched('SIDECAR_OUTBOUND')
+    expect(outbound.file.rules).toMatchObject([{ enabled: false }])
+    expect(outbound.notes.at(-1)).toContain('left_out spec.configPatches[0].match.context')
+  })
+
   it('limits active faults for the file, or with several filters for each', () => {
     const one = filter(`max_active_faults: 7, ${ABORT}`)
     expect(imported(one).file).toMatchObject({ maxActive: 7, rules: [{ percent: 10 }] })

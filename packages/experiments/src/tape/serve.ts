@@ -5,6 +5,7 @@ import { assemble, BindError, createLogger, type Logger } from '#sidecar'
 import type { ServeRequest } from '../commands/tape.ts'
 import { withToken } from '../cli/server-flags.ts'
 import { openEndpoint } from '../load/clients/open-endpoint.ts'
+import { LoadError } from '../load/load-error.ts'
 import { type PlayedCall, Player, type PlayOptions } from './player.ts'
 import { serveLines } from './serve-lines.ts'
 import { Tape, TapeError } from './tape.ts'
@@ -84,7 +85,10 @@ type Arguments = Readonly<Record<string, unknown>>
 /** Opens a client of a live server. Throws a `LoadError`. */
 export async function liveServer({ url, headers, authTokenFile }: Live) {
   const target = { url, client: 'lean' as const, headers: await withToken(headers, authTokenFile) }
-  const endpoint = await openEndpoint(target, readVersion())
+  const endpoint = await openEndpoint(target, readVersion()).catch((error: unknown) => {
+    if (!(error instanceof LoadError)) throw error
+    throw new LoadError(error.code, error.wrong, error.fix.replaceAll('--target', '--upstream'))
+  })
   const client = await endpoint.connect()
   const bounds = { timeoutMs: CALL_TIMEOUT, signal: new AbortController().signal }
   return {

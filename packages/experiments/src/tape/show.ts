@@ -6,7 +6,7 @@ import type { RequestOf } from '../commands/operation.ts'
 import { textTable } from '../report/text-table.ts'
 import { type Difference, differences, differencesText } from './difference.ts'
 import { openTape } from './serve.ts'
-import { NAMED, type Tape, type TapedCall } from './tape.ts'
+import { NAMED, type Tape, type TapedCall, type Unread } from './tape.ts'
 
 const MAX_PARAMS = 60
 
@@ -53,13 +53,15 @@ export async function showTape({ file, json }: RequestOf<typeof TAPE_SHOW>): Pro
   const own = sessions.filter(({ id }) => id !== '').length
   const known = `${calls.length} requests, ${own} sessions, ${integerText(bytes)} bytes`
   const secret = `values that look like secrets: ${header.secrets}`
-  const lost =
-    unread.count === 0
-      ? ''
-      : `${unread.count} lines could not be read, the first: line ${unread.firstLine}, ${unread.firstReason}\n`
   const title = `${foreign(file)}: recorded ${foreign(header.recordedAt)}, ${known}; ${secret}`
-  await print(`${textTable({ title, columns, rows }) || `${title}\n`}${lost}`)
+  await print(`${textTable({ title, columns, rows }) || `${title}\n`}${unreadText(unread)}`)
   return 0
+}
+
+/** Returns a line about the lines of a tape that could not be read, or nothing. */
+function unreadText({ count, firstLine, firstReason }: Unread): string {
+  if (count === 0) return ''
+  return `${count} lines could not be read, the first: line ${firstLine}, ${firstReason}\n`
 }
 
 async function shownCall(tape: Tape, call: TapedCall) {
@@ -127,7 +129,11 @@ export async function diffTapes({
   }
   await Promise.all([before.close(), after.close()])
   const text = all.map(changeText).join('') || 'no call changed\n'
-  await print(json ? jsonText(all) : text)
+  const unread = [before, after].map((tape, at) => {
+    const lost = unreadText(tape.unread)
+    return lost && `${foreign(files[at]!)}: ${lost}`
+  })
+  await print(json ? jsonText(all) : `${text}${unread.join('')}`)
   return all.length > 0 ? 1 : 0
 }
 
@@ -151,7 +157,8 @@ function numbered(tape: Tape) {
 
 /** Returns what of an end is compared. */
 export function part(line: TapeLine | undefined): unknown {
-  const { result, error, status, failed } = line ?? {}
+  if (line === undefined) return { failed: 'no response' }
+  const { result, error, status, failed } = line
   if (result !== undefined) return result
   if (error !== undefined) return { error: { code: (error as { code?: unknown }).code } }
   return failed === undefined ? { status } : { failed }

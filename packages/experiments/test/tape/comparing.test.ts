@@ -85,6 +85,25 @@ it('shows what was removed, added and changed between two tapes', async () => {
   expect([same.code, same.stdout]).toEqual([0, 'no call changed\n'])
 })
 
+it('names calls without a response, and lines that could not be read', async () => {
+  const [request, response] = taped(1, 'price', {}, {})
+  const whole = await written([request!, response!])
+  const cut = await written([request!, JSON.stringify(response).slice(0, -9)])
+  const { code, stdout } = await startProgram(['tape', 'diff', whole, cut], {}, { here: true })
+  expect(code).toBe(1)
+  expect(stdout).toBe(
+    `changed: tools/call price\n  /failed is new\n${cut}: 1 lines could not be read, the first: line 3, it is not valid JSON\n`,
+  )
+})
+
+it('names its own flag when the live server does not respond', async () => {
+  const path = await written(taped(1, 'price', {}, {}))
+  const url = 'http://127.0.0.1:1/mcp'
+  const check = await startProgram(['tape', 'check', path, '--upstream', url], {}, { here: true })
+  expect(check.code).toBe(1)
+  expect(check.stderr).toContain('check host and port of --upstream')
+})
+
 it('finds where a live server drifted from a tape, and calls no tool that may destroy', async () => {
   const server = open(await startUpstream('modern'))
   const lines = [
