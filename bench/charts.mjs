@@ -76,7 +76,7 @@ export const SKETCHES = [
   {
     section: 'delayed5',
     file: 'delayed',
-    title: 'What the other calls take while 5 % are delayed',
+    title: 'Latency of the other calls while 5 % are delayed',
     about: `ms of a call that is not delayed; ${LESS}`,
     unit: 'ms',
     decimals: 2,

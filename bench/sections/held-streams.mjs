@@ -49,7 +49,7 @@ export function held2000(peers) {
       }
       return {
         rows,
-        about: `${session.streams} SSE streams are opened and stay open; then small calls go on beside them for ${plan.seconds} s, and again once they are gone. Upstream: ${upstream.kind}.`,
+        about: `${session.streams} SSE streams are held open. Small calls run for ${plan.seconds} s beside the streams, and again after the streams have closed. Upstream: ${upstream.kind}.`,
         tables: [heldTable(rows)],
       }
     },

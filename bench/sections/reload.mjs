@@ -49,7 +49,7 @@ export function reload() {
       }
       return {
         rows,
-        about: `A rule among ${RULES} comes and goes for ${seconds} s, each time by a new file renamed over the old one, beside ${RATE} small calls a second. The figures are the time from the rename until a call meets the rule, or no longer does.`,
+        about: `A rule among ${RULES} is added and removed for ${seconds} s, each time with a new file renamed over the old file, beside ${RATE} small calls a second. The figures are the time from the rename until the rule first matches a call, or no longer matches one.`,
         tables: [reloadTable(rows)],
       }
     },

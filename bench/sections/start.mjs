@@ -50,7 +50,7 @@ export function start(peers) {
         }
         return {
           rows,
-          about: `From the start of the process to the first response to a call, ${plan.rounds} times each; then the memory of one that rests for ${REST_MS / 1000} s.`,
+          about: `From the start of the process to the first response to a call, ${plan.rounds} times each; then the memory of an idle process after ${REST_MS / 1000} s.`,
           tables: [startTable(rows)],
         }
       } finally {
