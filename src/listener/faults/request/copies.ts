@@ -102,7 +102,8 @@ async function sendOrder(
       // Many copies at once would keep other calls waiting.
       const isNext = made % AT_ONCE === AT_ONCE - 1
       await (heavyWork.wait(text.length) ?? (isNext ? nextLoop() : undefined))
-      const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
+      const hasEnded =
+        own.sessionEnded || context.parts.control.hasSessionEnded(context.facts.session)
       if (hasEnded) active.revoke('session_over')
       if (active.withdrawn.aborted || hasEnded) return
       // The fault takes effect with its first copy.

@@ -3,6 +3,7 @@ import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/heade
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
 import { internalFailure } from '../../rejection.ts'
 import type { Outgoing, Service } from '../../layers/service.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, type SentRequest, postOf } from '../request/call-texts.ts'
@@ -106,7 +107,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     if (this.#outlet.ended) return
     // The time of the HTTP faults is not the upstream's.
     if (this.#part === undefined && this.#isStaged)
-      this.#faults.options.exchange.onResponded?.(undefined)
+      noteResponse(this.#faults.options.exchange.entries)
     const to = this.#part ?? this.#outlet
     to.end(trailers)
   }

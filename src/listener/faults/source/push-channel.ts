@@ -4,6 +4,7 @@ import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import type { Cut } from '../../exchange.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { type ChainFrame, upstreamFrame } from '../chain/frame.ts'
 import { type CallInjection, leave } from '../call-injection.ts'
@@ -257,7 +258,7 @@ export class PushChannel extends EventChannel {
 
   #openGate(messages: MessagePlanner): void {
     this.openGate({
-      plan: (message) => messages.plan(message, { session: this.#session?.key }),
+      plan: (message) => messages.plan(message, undefined, this.#session?.key),
       onIdle: () => this.update(),
       // Other messages and responses come on the stream.
       uncut: 'shared_stream',
@@ -296,7 +297,7 @@ export class PushChannel extends EventChannel {
     const last = isResponse(message)
     if (last) {
       own.upstreamResponse = message
-      own.context.exchange.onResponded?.(own.call)
+      noteResponse(own.context.exchange.entries, own.call)
       // Events behind the response are not for the call's faults.
       this.#session!.remove(own)
     }
