@@ -92,7 +92,7 @@ export function createStack(
       server,
       ...(watched && { outputSchemaOf: (tool) => watched.server.outputSchema(tool) }),
     })
-  if (planner) inFlight.onResponse = (...response) => planner.responded(...response)
+  inFlight.planner = planner
   const parts = { maxBody, holdTimeout, strict, inFlight, sessions, markers, planner, push }
   return { exchanges: stack({ ...shared, ...own, ...parts }), sessions, push }
 }

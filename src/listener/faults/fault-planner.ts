@@ -141,14 +141,10 @@ export class FaultPlanner {
     return { ref: { ...by, call: undefined }, marked: by.marked, retired: NEVER }
   }
 
-  /** True when messages may repeat a word of a poisoned result. */
-  get watchesCanaries(): boolean {
-    return this.#parts.canaries.isWatching
-  }
-
   /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
   reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
     const { canaries, listenerOf } = this.#parts
+    if (!canaries.isWatching) return
     const others = this.#asked.named(posted, session).map(({ call }) => call)
     for (const call of canaries.in(body, { ...posted, others }))
       listenerOf(session, trace).canaryReturned(call)

@@ -28,8 +28,7 @@ export interface FastConnectionOwner {
 }
 
 /** Reads plain requests from one client connection, until a request is not plain. */
-export class FastClientConnection implements ResponseOutput, InputTaker {
-  readonly texts: ResponseTexts
+export class FastClientConnection implements InputTaker {
   readonly #socket: Socket
   readonly #connection: ClientConnection
   readonly #owner: FastConnectionOwner
@@ -57,9 +56,8 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     this.#socket = socket
     this.#connection = connection
     this.#owner = owner
-    this.texts = owner.texts
     this.#requests = new RequestReader(owner.limits.maxHeaderSize)
-    this.#queue = new ResponseQueue(socket)
+    this.#queue = new ResponseQueue(socket, owner.texts)
     connection.input = new PacedInput(socket, connection, this)
     socket.on('data', this.#onData).on('end', this.#onEnd)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
@@ -85,22 +83,6 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
     }
-  }
-
-  write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
-    return this.#queue.write(response, text, piece)
-  }
-
-  done(response: FastResponse, last: boolean): void {
-    this.#queue.done(response, last ? 'fin' : undefined)
-  }
-
-  cut(response: FastResponse, how: Cut): void {
-    this.#queue.done(response, how)
-  }
-
-  endBehind(response: FastResponse): void {
-    this.#queue.endBehind(response)
   }
 
   mayTake(): boolean {
@@ -152,7 +134,7 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     // The standard path waits for memory.
     if (!this.#connection.memory.take(length)) return this.#handOver(bytes)
     const body = bytes.subarray(size, end)
-    const exchange = new FastExchange(requests, body, this.#socket, this.#connection, this)
+    const exchange = new FastExchange(requests, body, this.#socket, this.#connection, this.#queue)
     if (!whole) this.#arriving = exchange
     this.#queue.add(exchange.response)
     this.#owner.begin(exchange)
@@ -194,21 +176,19 @@ interface Waiting {
 const ENOUGH = 16 * 1024
 
 /** Writes the responses of one connection in the order of their requests. */
-class ResponseQueue {
+class ResponseQueue implements ResponseOutput {
+  readonly texts: ResponseTexts
+  /** The number of open responses. */
+  size = 0
   readonly #socket: Socket
   /** The response that is being written; later ones are linked to it. */
   #current: FastResponse | undefined
   #newest: FastResponse | undefined
-  #size = 0
   #waiting: Map<FastResponse, Waiting> | undefined
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, texts: ResponseTexts) {
     this.#socket = socket
-  }
-
-  /** The number of open responses. */
-  get size(): number {
-    return this.#size
+    this.texts = texts
   }
 
   get empty(): boolean {
@@ -222,13 +202,12 @@ class ResponseQueue {
 
   /** Adds the next response. */
   add(response: FastResponse): void {
-    this.#size++
+    this.size++
     if (this.#current === undefined) this.#current = response
     else this.#newest!.next = response
     this.#newest = response
   }
 
-  /** Writes or queues a text and a piece; false asks for a pause until `drained` of the response. */
   write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
     if (response === this.#current) return this.#send(text, piece)
     const waiting = this.#waitingFor(response)
@@ -237,7 +216,6 @@ class ResponseQueue {
     return waiting.size < ENOUGH
   }
 
-  /** Completes a response; with `ending` the connection ends after it. */
   done(response: FastResponse, ending: Cut | undefined): void {
     if (response === this.#current) {
       this.#finish(response, ending)
@@ -248,7 +226,6 @@ class ResponseQueue {
     waiting.ending = ending
   }
 
-  /** Ends the connection after the last response, which is complete. */
   endBehind(response: FastResponse): void {
     const waiting = this.#waiting?.get(response)
     if (waiting === undefined) cutSocket(this.#socket, 'fin')
@@ -261,7 +238,7 @@ class ResponseQueue {
   }
 
   #finish(response: FastResponse, ending: Cut | undefined): void {
-    this.#size--
+    this.size--
     const { next } = response
     response.next = undefined
     this.#current = next
