@@ -166,9 +166,9 @@ export class FaultPlanner {
 
   /** Plans the faults of a request; undefined when no rule matches. */
   forCalls(exchange: PlannedRequest): ExchangeFaults | undefined {
-    const uses = this.#usesIn(exchange)
     const { posted, repeats } = exchange
     const isFollowed = posted !== undefined && repeats === undefined && this.#follows
+    const uses = isFollowed ? this.#usesIn(exchange) : NO_USES
     if (isFollowed && uses.length === 0 && !this.#rulesMayMatch(exchange.head, posted))
       return undefined
     try {
@@ -201,14 +201,11 @@ export class FaultPlanner {
     request: Outgoing,
     sink: ResponseSink,
   ): Transfer {
-    const transfer = new FaultedTransfer(services, faults, request, sink)
-    transfer.begin()
-    return transfer
+    return new FaultedTransfer(services, faults, request, sink)
   }
 
   /** Looks for false values in the calls of a request. */
-  #usesIn({ repeats, entries, session }: PlannedRequest): readonly BlockedCall[] {
-    if (repeats !== undefined || !this.#follows) return NO_USES
+  #usesIn({ entries, session }: PlannedRequest): readonly BlockedCall[] {
     const { rules, falseValues, listenerOf } = this.#parts
     return entries.flatMap((entry) => {
       const { call } = entry
@@ -237,9 +234,9 @@ export class FaultPlanner {
         ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.use })
         : { call, plan: undefined },
     )
-    const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
-      this.#planCall(facts, each),
-    )
+    const mayAct = isNew && posted.others.length > 0
+    const named = mayAct ? this.#asked.named(posted, session) : []
+    const messages = named.map((each) => this.#planCall(facts, each))
     const planResponse: PlanResponse | undefined = hasHttpResponse
       ? (status) =>
           acting(planHttpResponse(ruleSet, withTools(facts, posted), status, states, clock))

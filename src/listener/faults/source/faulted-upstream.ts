@@ -59,17 +59,14 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     this.#request = request
     this.#sink = sink
     this.#outlet = new Outlet(sink, faults, this)
-  }
-
-  begin(): void {
-    if (this.#faults.request.isActedOn) {
+    if (faults.request.isActedOn) {
       void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
     try {
-      this.#forward(this.#request.head, this.#request.body)
+      this.#forward(request.head, request.body)
     } catch (error) {
-      this.#faults.finish()
+      faults.finish()
       throw error
     }
   }

@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import { factsOf } from '../../../mcp/request-facts.ts'
 import { RequestReader } from '../../../http/fast/request-reader.ts'
-import type { RejectionReason } from '../../../telemetry/telemetry.ts'
+import type { Rejection } from '../../rejection.ts'
 import { type ClientConnection, MOST_OPEN } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
 import type { FastResponse, ResponseOutput, ResponseTexts } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
 import { type InputTaker, PacedInput } from '../paced-input.ts'
 import { cutSocket } from '../cut-socket.ts'
+import { INVALID, TOO_LATE } from '../unreadable-request.ts'
 
 /** Bounds of the fast path; larger requests take the standard path. */
 export interface FastLimits {
@@ -24,7 +25,7 @@ export interface FastConnectionOwner {
   begin(exchange: FastExchange): void
   /** Continues on the standard path with these bytes. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
-  reject(socket: Socket, status: number, reason: RejectionReason, message: string): void
+  reject(socket: Socket, rejection: Rejection): void
 }
 
 /** Reads plain requests from one client connection, until a request is not plain. */
@@ -74,12 +75,7 @@ export class FastClientConnection implements InputTaker {
     const idle = now - this.#idleSince
     const { headerTimeout, clientKeepalive } = this.#owner.limits
     if (this.#fresh && idle > headerTimeout) {
-      this.#owner.reject(
-        this.#socket,
-        408,
-        'slow_client',
-        'the request headers did not arrive in time',
-      )
+      this.#owner.reject(this.#socket, TOO_LATE)
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
     }
@@ -110,7 +106,7 @@ export class FastClientConnection implements InputTaker {
       return
     }
     if (this.#queue.writing) this.#socket.destroy()
-    else this.#owner.reject(this.#socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
+    else this.#owner.reject(this.#socket, INVALID)
   }
 
   readonly #onError = (): void => {
