@@ -77,7 +77,11 @@ export function createStack(
   const planner =
     faults &&
     push &&
-    faults.createPlanner(faults, bounds, {
+    faults.createPlanner(faults, {
+      maxBody,
+      holdTimeout,
+      strict,
+      maxSessions: bounds.maxSessions,
       logger,
       streamTransport,
       sessions: sessions.known,

@@ -26,7 +26,6 @@ import {
   keysOf,
   type FaultPlannerOptions,
   type PlannerContext,
-  type PlannerLimits,
   type PlannedRequest,
   requestFacts,
   type RequestFacts,
@@ -49,20 +48,15 @@ export interface FaultParts extends RuleParts {
 }
 
 /** Creates the planner of one listener. */
-export function createPlanner(
-  parts: RuleParts,
-  limits: PlannerLimits,
-  context: PlannerContext,
-): FaultPlanner {
+export function createPlanner(parts: RuleParts, context: PlannerContext): FaultPlanner {
   parts.falseValues.bound(context.memory)
   return new FaultPlanner({
-    ...limits,
     ...parts,
     ...context,
     now: parts.rules.clock,
-    control: new SessionControl(limits.maxSessions, parts, context),
+    control: new SessionControl(context.maxSessions, parts, context),
     onError: (error) => {
-      if (limits.strict) throw error
+      if (context.strict) throw error
       context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
     },
   })

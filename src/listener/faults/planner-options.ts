@@ -31,14 +31,12 @@ export interface RuleParts extends WatchedResults {
   readonly headerFaults?: HeaderFaults | undefined
 }
 
-/** Bounds of a planner; `strict` rethrows planning errors. */
-export interface PlannerLimits extends Pick<InjectionParts, 'maxBody' | 'holdTimeout'> {
+/** The parts of the listener on which faults act, and its bounds. */
+export interface PlannerContext
+  extends SessionEffects, Omit<InjectionParts, 'now' | 'control' | 'push'> {
   readonly maxSessions: number
+  /** True to rethrow planning errors. */
   readonly strict: boolean
-}
-
-/** The parts of the listener on which faults act. */
-export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'memory' | 'closing'> {
   readonly logger: Logger
   /** The transport of sessions whose responses come on their stream; on stdio HTTP rules are off. */
   readonly streamTransport: Transport
@@ -49,7 +47,7 @@ export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'me
 }
 
 /** Configures a planner. */
-export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerContext {
+export interface FaultPlannerOptions extends RuleParts, PlannerContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly control: SessionControl
