@@ -174,7 +174,6 @@ export class Sidecar {
       serve: (target, client) => this.#captured.get(target)?.server.emit('connection', client),
       connectTimeout,
       maxConnections,
-      onEnd: (outcome, origin) => faults?.connections?.ended(outcome, origin),
     }
     this.#outbound = outbound.map((route) => new OutboundListener(route, parts))
     for (const listener of this.#outbound) bound.push(await listener.listen())

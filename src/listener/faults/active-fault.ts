@@ -33,12 +33,14 @@ class CallView {
    * signal.
    */
   withdrawn: AbortSignal
+  readonly marked: boolean
   protected readonly matched: MatchedRule
 
   constructor(matched: MatchedRule, owner: CallProgress) {
     this.owner = owner
     this.matched = matched
     this.withdrawn = matched.retired
+    this.marked = matched.rule.marker
   }
 
   get call(): Call | undefined {
@@ -64,10 +66,6 @@ class CallView {
 
   get requestBytes(): number {
     return this.owner.context.exchange.requestBytes
-  }
-
-  get marked(): boolean {
-    return this.matched.rule.marker
   }
 
   get group(): object {

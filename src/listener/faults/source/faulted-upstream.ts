@@ -134,11 +134,10 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     const texts = new CallTexts(this.#request.head, this.#request.body, parts.maxBody)
     const outcome = await this.#faults.request.ask(texts)
     if (this.#outlet.ended) return
-    const marked = hasMarkers(this.#faults)
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http')
-      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
-    else {
+    else if (outcome.kind === 'http') {
+      this.#outlet.whole(httpResponse(outcome.reply, request, hasMarkers(this.#faults)))
+    } else {
       const { responded, replies, repeated } = outcome
       // A single message that has a reply, or did not change, needs not be read again.
       const unread = responded.length === 0 ? texts.unread : undefined
@@ -148,6 +147,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
+        const marked = hasMarkers(this.#faults)
         this.#outlet.whole(
           replies.length === 0
             ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
