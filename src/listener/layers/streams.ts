@@ -25,7 +25,7 @@ export function streams(
       relay.settlement.observe(position, opened)
       if (p.push === undefined) return inner.send(opened, relay)
       const post = (text: string, target: string | undefined): void =>
-        sendAlone(postOf(head, text, target), { upstream, closing: undefined })
+        sendAlone(postOf(head, text, target), upstream)
       const stream = p.push.open(p.planner?.messagesOf(head), { sink: relay, position, post })
       position.stream = stream
       stream.attach(inner.send(opened, stream))

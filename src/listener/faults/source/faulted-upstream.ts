@@ -157,7 +157,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         this.#replies = replies
         this.#forward(sent.head, sent.body)
         const upstream = this.#services.alone
-        for (const [own, text] of copied) sendCopies(own, text, { upstream, texts })
+        for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
       }
     }
@@ -224,6 +224,6 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   /** Sends a request of Squall itself. */
   #sendAlone(request: SentRequest): void {
     const { closing, memory } = this.#faults.options.parts
-    sendAlone(request, { upstream: this.#services.alone, closing, memory })
+    sendAlone(request, this.#services.alone, closing, memory)
   }
 }
