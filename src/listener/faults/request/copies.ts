@@ -124,7 +124,7 @@ async function sendOrder(
 export function sendAlone(
   { head, body }: SentRequest,
   upstream: Upstream,
-  closing = NEVER,
+  closing: AbortSignal = NEVER,
   memory: ByteBudget = ENDLESS,
 ): void {
   const size = (body as Uint8Array).length
