@@ -23,10 +23,6 @@ export interface CallEntry extends OpenCall {
   requestBytes: number | undefined
   /** The time at which the call was sent to the upstream; negative before. */
   sentAt: number
-  /**
-   * The time at which the upstream responded, where a fault may hold the response; negative before.
-   */
-  respondedAt: number
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
   /** True while the HTTP exchange that carried the request is open. */
@@ -41,7 +37,6 @@ export interface CallEntry extends OpenCall {
   resumedAt: number
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
-  /** The call among the actions of its agent; undefined while agents are not watched. */
   action: Action | undefined
   /** The wait that the response asks for, in milliseconds. */
   retryAfter: number | undefined

@@ -8,10 +8,22 @@ function isTooSlow(elapsed: number, size: number, timeout: number): boolean {
   return elapsed > timeout && size < elapsed * LEAST_RATE
 }
 
-/** Measures the rate of a request body that is held until it is complete. */
-export class HoldWatch {
+/** Measures the pauses of a request body, and its rate while it is held until it is complete. */
+export class BodyWatch {
+  #seenBytes = -1
+  #seenAt = 0
   #since = -1
   #before = 0
+
+  /** Returns the time since bytes arrived, or since Squall last read them (`isUnread`). */
+  stalledFor(socket: Socket, now: number, isUnread = false): number {
+    const bytes = socket.bytesRead
+    if (bytes !== this.#seenBytes || isUnread || socket.isPaused()) {
+      this.#seenBytes = bytes
+      this.#seenAt = now
+    }
+    return now - this.#seenAt
+  }
 
   /** Returns true when the body has exceeded the timeout and arrives below the least rate. */
   tooLong(socket: Socket, now: number, timeout: number): boolean {

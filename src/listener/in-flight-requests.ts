@@ -11,6 +11,7 @@ import type { ForeignMark } from '../http/foreign-markers.ts'
 import { type CallEntry, type Carrier, newEntry } from './call-entry.ts'
 import { actionEnd, effectsOn, type Explained, recordOf } from './ended-call.ts'
 import { responded, unfollowed } from './faults/call-outcome.ts'
+import type { FaultPlanner } from './faults/fault-planner.ts'
 import { OpenCalls } from './open-calls.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import type { TrustedMarkers } from './trusted-markers.ts'
@@ -46,8 +47,8 @@ export class InFlightRequests {
   readonly calls: OpenCalls
   readonly redirects: RedirectedCalls
   readonly tasks = new TaskTools()
-  /** Called with each response to a call, as its client gets it. */
-  onResponse: ((call: RequestCall, message: Message, raw: RawText) => void) | undefined
+  /** Gets each response to a call, as its client does. */
+  planner: Pick<FaultPlanner, 'responded'> | undefined
   readonly #parts: InFlightContext
 
   constructor({ maxInFlight, inFlightTtl }: InFlightOptions, parts: InFlightContext) {
@@ -133,7 +134,7 @@ export class InFlightRequests {
 
   /** Learns from a response to a call; `raw` returns its text where it was not parsed. */
   learn(session: string, call: RequestCall, message: Message, raw: RawText): void {
-    this.onResponse?.(call, message, raw)
+    this.planner?.responded(call, message, raw)
     this.tasks.learn(session, call, message)
     this.#parts.agents?.server.learn(call, message)
   }

@@ -9,20 +9,16 @@ import { SendBarrier } from './send-barrier.ts'
 export class OpenCalls {
   readonly #inSessions: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
-  #size = 0
+  /** The number of open calls, with those that the table does not hold. */
+  size = 0
 
   /** `onEvict` gets calls that left the table without an end; `full` is true for lack of room. */
   constructor(limits: InFlightLimits, onEvict: (entry: CallEntry, full: boolean) => void) {
     this.#inSessions = new InFlightCalls(limits, onEvict)
   }
 
-  /** The number of open calls, with those that the table does not hold. */
-  get size(): number {
-    return this.#size
-  }
-
   add(entry: CallEntry): void {
-    this.#size++
+    this.size++
     this.keep(entry, entry.receivedAt)
   }
 
@@ -33,7 +29,7 @@ export class OpenCalls {
   }
 
   remove(entry: CallEntry): void {
-    this.#size--
+    this.size--
     if (entry.session === '') this.#sessionless.remove(entry)
     else this.#inSessions.take(entry.session, entry.call.id, entry)
   }
@@ -72,25 +68,16 @@ export class OpenCalls {
  * Holds the open calls without a session. Each client has its own ids, so one id may be open many
  * times.
  */
-class SessionlessCalls {
-  readonly #calls = new Chain<CallEntry>()
+class SessionlessCalls extends Chain<CallEntry> {
   /** Barriers by held call: each also covers the older calls that the same cancellations match. */
   readonly #barriers = new WeakMap<CallEntry, SendBarrier>()
-
-  add(entry: CallEntry): void {
-    this.#calls.add(entry)
-  }
-
-  remove(entry: CallEntry): void {
-    this.#calls.remove(entry)
-  }
 
   /**
    * Returns the only open call with an id from a caller; undefined when there are none or several.
    */
   find(id: JsonRpcId, caller: Caller): CallEntry | undefined {
     let found: CallEntry | undefined
-    for (let entry = this.#calls.oldest; entry !== undefined; entry = entry.newer) {
+    for (let entry = this.oldest; entry !== undefined; entry = entry.newer) {
       if (entry.call.id !== id || !isSameCaller(entry.caller, caller)) continue
       if (found !== undefined) return undefined
       found = entry
@@ -106,7 +93,7 @@ class SessionlessCalls {
     const held: CallEntry[] = []
     const requests: Promise<unknown>[] = []
     let known: SendBarrier | undefined
-    for (let entry = this.#calls.newest; entry !== undefined; entry = entry.older) {
+    for (let entry = this.newest; entry !== undefined; entry = entry.older) {
       if (entry.call.id !== id) continue
       const whenSent = entry.faults?.request.whenSent
       if (whenSent === undefined || !isSameCaller(entry.caller, caller)) continue

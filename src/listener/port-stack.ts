@@ -77,7 +77,11 @@ export function createStack(
   const planner =
     faults &&
     push &&
-    faults.createPlanner(faults, bounds, {
+    faults.createPlanner(faults, {
+      maxBody,
+      holdTimeout,
+      strict,
+      maxSessions: bounds.maxSessions,
       logger,
       streamTransport,
       sessions: sessions.known,
@@ -92,7 +96,7 @@ export function createStack(
       server,
       ...(watched && { outputSchemaOf: (tool) => watched.server.outputSchema(tool) }),
     })
-  if (planner) inFlight.onResponse = (...response) => planner.responded(...response)
+  inFlight.planner = planner
   const parts = { maxBody, holdTimeout, strict, inFlight, sessions, markers, planner, push }
   return { exchanges: stack({ ...shared, ...own, ...parts }), sessions, push }
 }

@@ -26,20 +26,19 @@ import { SseWatch } from './sse-watch.ts'
  * or the stream of HTTP+SSE. It carries responses to calls of other exchanges.
  */
 export class PushObserver implements Observer, PushPosition {
+  /** Undefined when no fault can act on the stream. */
+  stream: PushStream | undefined
   readonly #parts: StackParts
   readonly #target: string
   /** True for a client that comes back after an event. */
   readonly #resumes: boolean
   /** Counts the exchange. */
   readonly #account: Observer
-  /** Undefined when no fault can act on the stream. */
-  readonly #stream: PushStream | undefined
   #session: string
   #endpoint: string | undefined
   #watch: SseWatch | undefined
 
-  constructor(parts: StackParts, head: RequestHead, account: Observer, stream?: PushStream) {
-    this.#stream = stream
+  constructor(parts: StackParts, head: RequestHead, account: Observer) {
     this.#parts = parts
     this.#account = account
     this.#target = head.target
@@ -65,7 +64,7 @@ export class PushObserver implements Observer, PushPosition {
       (frame, mark) => this.#event(frame, mark),
       this.#parts.memory,
     )
-    this.#stream?.setSession(this.#session, false)
+    this.stream?.join(this.#session, false)
   }
 
   /**
@@ -120,7 +119,7 @@ export class PushObserver implements Observer, PushPosition {
 
   /** Ends the session of an HTTP+SSE stream; other streams can be resumed. */
   #endSession(outcome: Outcome): void {
-    const origin = this.#stream?.cutByFault === true ? 'injected' : 'real'
+    const origin = this.stream?.cutByFault === true ? 'injected' : 'real'
     if (this.#endpoint !== undefined)
       this.#parts.sessions.closeEndpoint(this.#endpoint, outcome, origin)
   }
@@ -137,7 +136,7 @@ export class PushObserver implements Observer, PushPosition {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
       this.#endpoint = this.#parts.sessions.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
-      if (this.#endpoint !== undefined) this.#stream?.setSession(this.#endpoint, true)
+      if (this.#endpoint !== undefined) this.stream?.join(this.#endpoint, true)
       return
     }
     eachResponse(frame, (message, bytes) => {

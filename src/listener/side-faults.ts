@@ -1,3 +1,4 @@
+import type { Action } from '../agents/task.ts'
 import type { Call, Outcome } from '../mcp/call.ts'
 
 /** The outcomes by which a client gives up a call. */
@@ -30,11 +31,27 @@ export class SideFaults {
 /** A call without an outcome yet. */
 export interface OpenCall {
   readonly call: Call
+  readonly settled: boolean
+  /** The call among the actions of its agent; undefined while agents are not watched. */
+  readonly action: Action | undefined
+  /**
+   * The time at which the upstream responded, where a fault may hold the response; negative before.
+   */
+  respondedAt: number
   /** Created for the first message beside the call on which a fault may act. */
   sideFaults: SideFaults | undefined
 }
 
-/** Returns the records of open calls. */
-export function sideFaultsOf(calls: readonly OpenCall[]): readonly SideFaults[] {
-  return calls.map((each) => (each.sideFaults ??= new SideFaults()))
+/** Returns the records of one call, or of all, unless they have ended. */
+export function sideFaultsOf(calls: readonly OpenCall[], call?: Call): readonly SideFaults[] {
+  return calls.flatMap((each) => {
+    if (each.settled || (call !== undefined && each.call !== call)) return []
+    return (each.sideFaults ??= new SideFaults())
+  })
+}
+
+/** Records that the upstream has responded to one call, or to all. */
+export function noteResponse(calls: readonly OpenCall[], call?: Call): void {
+  const now = performance.now()
+  for (const each of calls) if (call === undefined || each.call === call) each.respondedAt = now
 }

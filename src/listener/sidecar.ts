@@ -9,7 +9,8 @@ import { Port } from './port.ts'
 import type { PortContext } from './port-stack.ts'
 import { RareLog } from './rare-log.ts'
 import type { Target } from './outbound/target.ts'
-import type { OutboundListeners } from './outbound/outbound-listeners.ts'
+import type { OutboundParts } from './outbound/outbound-connection.ts'
+import type { OutboundListener } from './outbound/outbound-listener.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import { TrustedMarkers } from './trusted-markers.ts'
 import type { ServerCommand } from './stdio/server-process.ts'
@@ -29,6 +30,8 @@ export interface Readiness {
 const SWEEP_INTERVAL = 1_000
 /** A verdict is at most this late. */
 const VERDICT_INTERVAL = 50
+/** Faults begin on open connections, and end, after at most this, in milliseconds. */
+const REFRESH_INTERVAL = 200
 
 /** The parts of a sidecar that others make. */
 export interface SidecarParts extends Omit<PortContext, 'rareLog' | 'memory' | 'markers'> {
@@ -43,7 +46,7 @@ export class Sidecar {
   readonly #context: PortContext
   #stdio: StdioPort | undefined
   readonly #attached: StdioPort[] = []
-  #outbound: OutboundListeners | undefined
+  #outbound: readonly OutboundListener[] = []
   readonly #outboundCounts: OutboundCounts
   readonly #arming: Arming | undefined
   readonly #agents: AgentWatch | undefined
@@ -55,6 +58,7 @@ export class Sidecar {
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined
   #judge: NodeJS.Timeout | undefined
+  #refresher: NodeJS.Timeout | undefined
   #drained: Promise<void> | undefined
 
   constructor(
@@ -159,9 +163,9 @@ export class Sidecar {
   async #startOutbound(bound: BoundAddress[]): Promise<void> {
     const { outbound = [], connectTimeout, maxConnections } = this.#options
     if (outbound.length === 0) return
-    const { OutboundListeners } = await import('./outbound/outbound-listeners.ts')
+    const { OutboundListener } = await import('./outbound/outbound-listener.ts')
     const { rareLog, faults } = this.#context
-    this.#outbound = new OutboundListeners(outbound, {
+    const parts: OutboundParts = {
       counts: this.#outboundCounts,
       faults: faults?.connections,
       memory: this.memory,
@@ -170,9 +174,17 @@ export class Sidecar {
       serve: (target, client) => this.#captured.get(target)?.server.emit('connection', client),
       connectTimeout,
       maxConnections,
-      onEnd: (outcome, origin) => faults?.connections?.ended(outcome, origin),
-    })
-    bound.push(...(await this.#outbound.listen()))
+    }
+    this.#outbound = outbound.map((route) => new OutboundListener(route, parts))
+    for (const listener of this.#outbound) bound.push(await listener.listen())
+    if (faults?.connections === undefined) return
+    this.#refresher = setInterval(() => this.#refreshOutbound(), REFRESH_INTERVAL).unref()
+    this.#refreshOutbound()
+  }
+
+  #refreshOutbound(): void {
+    const rules = this.#context.faults?.connections?.active() ?? []
+    for (const listener of this.#outbound) listener.refresh(rules)
   }
 
   /** Returns the upstream of each listener, and whether it accepts connections now. */
@@ -199,7 +211,7 @@ export class Sidecar {
     this.memory.stalled.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
     for (const port of this.#attached) port.sweep()
-    this.#outbound?.sweep(performance.now())
+    for (const listener of this.#outbound) listener.sweep(performance.now())
     this.#agents?.sweep(performance.now())
     this.#context.faults?.falseValues.sweep()
   }
@@ -218,9 +230,10 @@ export class Sidecar {
     this.#state = 'draining'
     clearInterval(this.#sweeper)
     clearInterval(this.#judge)
+    clearInterval(this.#refresher)
     for (const port of this.#ports) port.close()
     for (const port of this.#attached) port.close()
-    this.#outbound?.close()
+    for (const listener of this.#outbound) listener.close()
     for (const files of this.#files) await files.close()
     this.sweep()
   }
@@ -233,7 +246,8 @@ export class Sidecar {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.drainTimeout)
     })
-    const drained = [...this.#ports, ...(this.#outbound ? [this.#outbound] : [])]
+    this.#refreshOutbound()
+    const drained = [...this.#ports, ...this.#outbound]
     await Promise.race([Promise.all(drained.map((each) => each.drain())), late])
     clearTimeout(timer)
     await this.close()

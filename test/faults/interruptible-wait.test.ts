@@ -47,7 +47,7 @@ it('stops what waits, and whoever asks for a signal, with one word', async () =>
   expect(
     ends.map((end) => end.status === 'rejected' && end.reason instanceof FaultStopped),
   ).toEqual([true, true])
-  expect(stop.sleepers.size).toBe(0)
+  expect(stop.size).toBe(0)
   expect([early.aborted, new Stop().aborted, stop.signal]).toEqual([true, false, early])
   const late = new Stop()
   late.abort()

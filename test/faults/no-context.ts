@@ -8,6 +8,7 @@ export const NO_CONTEXT: ExchangeContext = {
   exchange: {
     head: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
     requestBytes: 0,
+    entries: [],
   },
   parts: {
     maxBody: Infinity,
@@ -16,6 +17,18 @@ export const NO_CONTEXT: ExchangeContext = {
     push: { send: () => false },
     closing: new AbortController().signal,
     now: () => 0,
+    control: {
+      expireSession: () => undefined,
+      hasSessionEnded: () => false,
+      outputSchemaOf: () => undefined,
+      hostFor: () => ({
+        refuseConnections: () => undefined,
+        server: undefined,
+        closePort: undefined,
+        watchFor: () => undefined,
+        falsified: () => true,
+      }),
+    },
   },
   listener: {
     injected: () => undefined,
@@ -23,17 +36,5 @@ export const NO_CONTEXT: ExchangeContext = {
     canaryReturned: () => undefined,
     falseValueUsed: () => undefined,
     failed: () => undefined,
-  },
-  control: {
-    expireSession: () => undefined,
-    hasSessionEnded: () => false,
-    outputSchemaOf: () => undefined,
-    hostFor: () => ({
-      refuseConnections: () => undefined,
-      server: undefined,
-      closePort: undefined,
-      watchFor: () => undefined,
-      falsified: () => true,
-    }),
   },
 }

@@ -40,7 +40,6 @@ function stage(limit: number) {
   const sent: Buffer[] = []
   const watch = new SseFramer(limit)
   const streams = new PushStreams(limit, 120_000)
-  const stream = streams.open(undefined)
   const sink: ResponseSink = {
     info: () => undefined,
     head: () => undefined,
@@ -58,10 +57,10 @@ function stage(limit: number) {
     },
     fork: () => watch.fork(),
   }
-  stream.connect({ sink, position, post: () => undefined })
+  const stream = streams.open(undefined, { sink, position, post: () => undefined })
   stream.attach({ resume: () => undefined, abort: () => undefined })
   stream.head(HEAD)
-  stream.setSession('/m', true)
+  stream.join('/m', true)
   return { streams, stream, sent, text: () => Buffer.concat(sent).toString() }
 }
 

@@ -6,12 +6,14 @@ import {
   type Verdict,
   type FaultHost,
 } from '../../filters/fault.ts'
+import { clearTask } from '../../agents/task.ts'
 import { isOther, type Call, type ClientInfo } from '../../mcp/call.ts'
 import type { MatchedRule } from '../../rules/select/matched-rule.ts'
 import { type CallProgress, addMarker } from './call-state.ts'
 import { interruptibleWait, FaultStopped } from './chain/stop.ts'
 import type { NotApplicableReason, FaultOrigin, FaultRef } from './exchange-context.ts'
 import type { Message } from '../../mcp/json-rpc.ts'
+import { sideFaultsOf } from '../side-faults.ts'
 import { faultMarker } from './emit/injected-response.ts'
 import { digest } from '../../base/digest.ts'
 import { nextLoop } from '../../base/event-loop.ts'
@@ -31,12 +33,14 @@ class CallView {
    * signal.
    */
   withdrawn: AbortSignal
+  readonly marked: boolean
   protected readonly matched: MatchedRule
 
   constructor(matched: MatchedRule, owner: CallProgress) {
     this.owner = owner
     this.matched = matched
     this.withdrawn = matched.retired
+    this.marked = matched.rule.marker
   }
 
   get call(): Call | undefined {
@@ -62,10 +66,6 @@ class CallView {
 
   get requestBytes(): number {
     return this.owner.context.exchange.requestBytes
-  }
-
-  get marked(): boolean {
-    return this.matched.rule.marker
   }
 
   get group(): object {
@@ -96,16 +96,18 @@ class ActiveContext extends CallView {
   }
 
   get host(): FaultHost {
-    const { control } = this.owner.context
+    const { control } = this.owner.context.parts
     return control.hostFor(this.origin, () => this.matched.endsIn(this.now()))
   }
 
   get task(): object | undefined {
-    return this.owner.context.exchange.taskOf?.(this.call)
+    const { entries } = this.owner.context.exchange
+    const { action } = entries.find(({ call }) => call === this.call) ?? {}
+    return action && clearTask(action)
   }
 
   outputSchema(): unknown {
-    return this.owner.context.control.outputSchemaOf(this.call)
+    return this.owner.context.parts.control.outputSchemaOf(this.call)
   }
 
   protected get origin(): FaultOrigin {
@@ -207,7 +209,7 @@ class FaultEffects extends ActiveContext {
     const { listener, exchange } = owner.context
     for (const each of owner.sideFaults) each.by(owner.call!)
     if (taken?.kind === 'notification' || taken?.kind === 'request') {
-      for (const each of exchange.sideFaultsOf?.(owner.call) ?? []) each.by(taken)
+      for (const each of sideFaultsOf(exchange.entries, owner.call)) each.by(taken)
     }
     for (const effect of claims) {
       const first = !this.acted
@@ -359,7 +361,7 @@ export class ActiveFault extends FaultEffects implements FaultContext {
   /** Starts the effects that a verdict has beyond its call. */
   #actBeyondCall(verdict: Verdict): void {
     if (verdict.kind === 'respond' && verdict.endsSession === true) {
-      this.owner.context.control.expireSession(this.origin)
+      this.owner.context.parts.control.expireSession(this.session, this.origin)
     } else if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
       this.host.refuseConnections(verdict.refuse)
     }

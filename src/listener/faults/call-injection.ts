@@ -4,7 +4,7 @@ import type { Call } from '../../mcp/call.ts'
 import type { Plan } from '../../rules/select/plan.ts'
 import type { SideFaults } from '../side-faults.ts'
 import { ActiveFault } from './active-fault.ts'
-import { type CallProgress, count, reopen } from './call-state.ts'
+import { type CallProgress, count, originOf, reopen } from './call-state.ts'
 import type { Stop } from './chain/stop.ts'
 import type { ExchangeContext, NotApplicableReason } from './exchange-context.ts'
 
@@ -161,6 +161,18 @@ export function closeInjection(own: CallInjection): void {
   own.ordered = NONE
   for (const active of own.faults) active.close()
   for (const matched of own.plan?.matched ?? []) matched.finish()
+}
+
+/** Returns the faults of a call. */
+export function ownOf(calls: readonly CallInjection[], call: Call): CallInjection | undefined {
+  for (const own of calls) if (own.call === call) return own
+  return undefined
+}
+
+/** Returns true when the origin of one of the outcomes is a fault. */
+export function isAnyInjected(owners: readonly CallInjection[]): boolean {
+  for (const own of owners) if (originOf(own) === 'injected') return true
+  return false
 }
 
 /** Returns true when a fault acts on a response on the request's own exchange. */

@@ -1,37 +1,18 @@
 import { type Call, type Origin, type Outcome, sharesStream } from '../../mcp/call.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
-import type { CallInjection, InjectedExchange } from './call-injection.ts'
+import { type CallInjection, isAnyInjected, ownOf } from './call-injection.ts'
 import { originOf, receivedOutcome, restore } from './call-state.ts'
-
-interface Faulted extends InjectedExchange {
-  readonly request: {
-    readonly keeps: boolean
-    readonly isOver: boolean
-    redirect: 'passes' | 'held' | undefined
-  }
-}
-
-/** Returns the faults of a call. */
-export function ownOf(calls: readonly CallInjection[], call: Call): CallInjection | undefined {
-  for (const own of calls) if (own.call === call) return own
-  return undefined
-}
+import type { ExchangeFaults } from './exchange-faults.ts'
 
 /** Returns the origin of the status of an exchange without calls. */
-export function originOfStatus({ exchange, posted, calls }: Faulted): Origin {
+export function originOfStatus({ exchange, posted, calls }: ExchangeFaults): Origin {
   const owners = [exchange, ...posted.slice(calls.length)]
   return isAnyInjected(owners) ? 'injected' : 'real'
 }
 
-/** Returns true when the origin of one of the outcomes is a fault. */
-export function isAnyInjected(owners: readonly CallInjection[]): boolean {
-  for (const own of owners) if (originOf(own) === 'injected') return true
-  return false
-}
-
 /** Returns the origin of a call's outcome; valid also after the end. */
 export function originOfCall(
-  { exchange, calls, request }: Faulted,
+  { exchange, calls, request }: ExchangeFaults,
   call: Call,
   outcome?: Outcome,
 ): Origin {
@@ -43,13 +24,13 @@ export function originOfCall(
 }
 
 /** Returns true for a call that faults changed; valid also after the end. */
-export function hasChanged({ exchange, calls }: Faulted, call: Call): boolean {
+export function hasChanged({ exchange, calls }: ExchangeFaults, call: Call): boolean {
   const own = ownOf(calls, call)
   return isChanged(exchange) || (own !== undefined && isChanged(own))
 }
 
 /** Returns true when the upstream is known to have executed the call. */
-export function isExecuted({ calls }: Faulted, call: Call): boolean {
+export function isExecuted({ calls }: ExchangeFaults, call: Call): boolean {
   const { upstreamResponse, response } = ownOf(calls, call) ?? {}
   if (upstreamResponse !== undefined) return outcomeOf(call, upstreamResponse) === 'ok'
   const { status = 0 } = response ?? {}
@@ -57,7 +38,7 @@ export function isExecuted({ calls }: Faulted, call: Call): boolean {
 }
 
 /** Returns the outcome of a call whose response was not read on its way to the client. */
-export function unreadOutcome(faults: Faulted, call: Call): Outcome {
+export function unreadOutcome(faults: ExchangeFaults, call: Call): Outcome {
   const own = ownOf(faults.calls, call)
   // A fault may have damaged the response.
   if (!own?.edits.length && originOfCall(faults, call) === 'injected') return 'incomplete'
@@ -65,7 +46,7 @@ export function unreadOutcome(faults: Faulted, call: Call): Outcome {
 }
 
 /** Records a response that reaches the client after the exchange. */
-export function responded({ exchange, calls, shared, request }: Faulted, call: Call): void {
+export function responded({ exchange, calls, shared, request }: ExchangeFaults, call: Call): void {
   const own = ownOf(calls, call)
   // While the exchange is open, its faults determine the response.
   if (own === undefined || !request.isOver || sharesStream(call.transport)) return
@@ -77,14 +58,14 @@ export function responded({ exchange, calls, shared, request }: Faulted, call: C
  * Keeps the faults for the request that the client repeats after a redirect; returns false when
  * there is none.
  */
-export function followRedirect({ request }: Faulted): boolean {
+export function followRedirect({ request }: ExchangeFaults): boolean {
   if (request.redirect === undefined) return false
   request.redirect = 'held'
   return true
 }
 
 /** Ends the faults of a redirect that the client did not follow. */
-export function unfollowed(faults: Faulted): void {
+export function unfollowed(faults: ExchangeFaults): void {
   faults.request.redirect = undefined
   faults.finish()
 }

@@ -4,7 +4,7 @@ import type { RequestHead } from '../../http/headers.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import type { ExchangeFacts } from '../../rules/match/call-facts.ts'
-import type { SideFaults } from '../side-faults.ts'
+import type { OpenCall } from '../side-faults.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { FaultEffect } from '../../telemetry/telemetry.ts'
@@ -21,9 +21,9 @@ export interface FaultOrigin {
 /** Offers faults effects beyond their exchange. */
 export interface ExchangeControl {
   /** Rejects further requests of the session, if there is one. */
-  expireSession(by: FaultOrigin): void
+  expireSession(session: string | undefined, by: FaultOrigin): void
   /** Returns true when a fault or the upstream has ended the session. */
-  hasSessionEnded(): boolean
+  hasSessionEnded(session: string | undefined): boolean
   /** Returns the `outputSchema` of the tool of a call, if it is known. */
   outputSchemaOf(call: Call | undefined): unknown
   /** Returns the effects beyond the call; `endsIn` are the milliseconds until the rule expires. */
@@ -40,12 +40,8 @@ export interface FaultedExchange {
   readonly weight?: number
   /** By `performance.now()`; delays are counted from then. */
   readonly receivedAt?: number
-  /** Returns the records of a call, or of all open calls, that faults may disturb. */
-  readonly sideFaultsOf?: (call: Call | undefined) => readonly SideFaults[]
-  /** Returns the task of a call; undefined where tasks are not watched. */
-  readonly taskOf?: (call: Call | undefined) => object | undefined
-  /** Called when the upstream's response to a call is complete; undefined stands for all calls. */
-  readonly onResponded?: (call: Call | undefined) => void
+  /** The records of its calls. */
+  readonly entries: readonly OpenCall[]
 }
 
 /** The parts of the listener that all exchanges with faults share. */
@@ -61,6 +57,7 @@ export interface InjectionParts {
   readonly closing: AbortSignal
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  readonly control: ExchangeControl
 }
 
 /** Facts that all faults of one exchange share. */
@@ -68,7 +65,6 @@ export interface ExchangeContext {
   readonly facts: ExchangeFacts
   readonly exchange: FaultedExchange
   readonly parts: InjectionParts
-  readonly control: ExchangeControl
   readonly listener: FaultListener
   /** The call, or else the stream, to which a message of the server belongs. */
   readonly group?: object | undefined

@@ -12,9 +12,9 @@ import {
   closeInjection,
   leave,
   openInjection,
+  ownOf,
   restart,
 } from './call-injection.ts'
-import { ownOf } from './call-outcome.ts'
 import { hasEnded, takeMarkers } from './call-state.ts'
 import { Stop } from './chain/stop.ts'
 import type { ExchangeContext, InjectionParts, NotApplicableReason } from './exchange-context.ts'

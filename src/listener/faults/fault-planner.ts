@@ -26,7 +26,6 @@ import {
   keysOf,
   type FaultPlannerOptions,
   type PlannerContext,
-  type PlannerLimits,
   type PlannedRequest,
   requestFacts,
   type RequestFacts,
@@ -34,9 +33,9 @@ import {
   withTools,
 } from './planner-options.ts'
 import { unfollowed } from './call-outcome.ts'
-import { ExpiredSessions, SessionControl } from './session-control.ts'
+import { SessionControl } from './session-control.ts'
 import { FaultedTransfer, type Services } from './source/faulted-upstream.ts'
-import type { MessagePlanner, MessageSource, ServerMessage } from './source/server-messages.ts'
+import type { MessagePlanner, ServerMessage } from './source/server-messages.ts'
 import type { ByteBudget } from '../../base/byte-budget.ts'
 import { isRecord } from '../../base/values.ts'
 import { sideFaultsOf, type SideFaults, type OpenCall } from '../side-faults.ts'
@@ -49,22 +48,15 @@ export interface FaultParts extends RuleParts {
 }
 
 /** Creates the planner of one listener. */
-export function createPlanner(
-  parts: RuleParts,
-  limits: PlannerLimits,
-  context: PlannerContext,
-): FaultPlanner {
-  const expired = new ExpiredSessions(limits.maxSessions)
+export function createPlanner(parts: RuleParts, context: PlannerContext): FaultPlanner {
   parts.falseValues.bound(context.memory)
   return new FaultPlanner({
-    ...limits,
     ...parts,
     ...context,
     now: parts.rules.clock,
-    expired,
-    controlOf: (session) => new SessionControl(session, expired, parts, context),
+    control: new SessionControl(context.maxSessions, parts, context),
     onError: (error) => {
-      if (limits.strict) throw error
+      if (context.strict) throw error
       context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
     },
   })
@@ -85,12 +77,14 @@ const NO_HTTP = { hasHttp: false, hasHttpResponse: false } as const
 
 /** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
+  readonly control: SessionControl
   readonly #parts: FaultPlannerOptions
   readonly #asked = new AskedRequests()
   readonly #isStdio: boolean
 
   constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
+    this.control = parts.control
     this.#isStdio = parts.streamTransport === 'stdio'
   }
 
@@ -123,11 +117,6 @@ export class FaultPlanner {
     return false
   }
 
-  /** Returns the fault that ended a session, if any. */
-  expiredBy(session: string): FaultOrigin | undefined {
-    return this.#parts.expired.of(session)
-  }
-
   /** True while calls are searched for false values, or for what may become one. */
   get #follows(): boolean {
     return this.#parts.falseValues.areOut || this.#parts.rules.ruleSet.index.falsifies
@@ -146,14 +135,10 @@ export class FaultPlanner {
     return { ref: { ...by, call: undefined }, marked: by.marked, retired: NEVER }
   }
 
-  /** True when messages may repeat a word of a poisoned result. */
-  get watchesCanaries(): boolean {
-    return this.#parts.canaries.isWatching
-  }
-
   /** Reports the messages of a decoded request body that repeat a word of a poisoned result. */
   reportCanaries(body: Uint8Array, session: string, posted: PostedMessages, trace?: string): void {
     const { canaries, listenerOf } = this.#parts
+    if (!canaries.isWatching) return
     const others = this.#asked.named(posted, session).map(({ call }) => call)
     for (const call of canaries.in(body, { ...posted, others }))
       listenerOf(session, trace).canaryReturned(call)
@@ -174,14 +159,14 @@ export class FaultPlanner {
   }
 
   /** Plans the faults of a request; undefined when no rule matches. */
-  forCalls(exchange: PlannedRequest, unread = false): ExchangeFaults | undefined {
-    const uses = this.#usesIn(exchange)
+  forCalls(exchange: PlannedRequest): ExchangeFaults | undefined {
     const { posted, repeats } = exchange
     const isFollowed = posted !== undefined && repeats === undefined && this.#follows
+    const uses = isFollowed ? this.#usesIn(exchange) : NO_USES
     if (isFollowed && uses.length === 0 && !this.#rulesMayMatch(exchange.head, posted))
       return undefined
     try {
-      return this.#plan(exchange, unread, uses)
+      return this.#plan(exchange, uses)
     } catch (error) {
       // A call that must not be sent passes under no circumstances.
       if (uses.length > 0) throw error
@@ -192,11 +177,15 @@ export class FaultPlanner {
   }
 
   /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
-  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
+  forExchange(
+    head: RequestHead,
+    requestBytes: number,
+    isUnread = false,
+  ): ExchangeFaults | undefined {
     const { hasHttp, hasHttpResponse } = this.#isStdio ? NO_HTTP : this.#parts.rules.ruleSet.index
     if (!hasHttp && !hasHttpResponse) return undefined
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    return this.forCalls({ head, requestBytes, session }, unread)
+    return this.forCalls({ head, requestBytes, session, isUnread, entries: [] })
   }
 
   /** Sends a request under its faults; relay and observers need not know them. */
@@ -206,18 +195,14 @@ export class FaultPlanner {
     request: Outgoing,
     sink: ResponseSink,
   ): Transfer {
-    const transfer = new FaultedTransfer(services, faults, request, sink)
-    transfer.begin()
-    return transfer
+    return new FaultedTransfer(services, faults, request, sink)
   }
 
   /** Looks for false values in the calls of a request. */
-  #usesIn({ posted, repeats, entryOf, session }: PlannedRequest): readonly BlockedCall[] {
-    if (posted === undefined || repeats !== undefined || !this.#follows) return NO_USES
+  #usesIn({ entries, session }: PlannedRequest): readonly BlockedCall[] {
     const { rules, falseValues, listenerOf } = this.#parts
-    return posted.calls.flatMap((call) => {
-      const entry = entryOf?.(call)
-      if (entry === undefined) return []
+    return entries.flatMap((entry) => {
+      const { call } = entry
       const use = falseValues.asked(call, askerOf(entry), rules.ruleSet.index.falsifies)
       if (use === undefined) return []
       listenerOf(session, entry.trace).falseValueUsed(call, use)
@@ -225,14 +210,11 @@ export class FaultPlanner {
     })
   }
 
-  #plan(
-    exchange: PlannedRequest,
-    unread: boolean,
-    uses: readonly BlockedCall[],
-  ): ExchangeFaults | undefined {
-    const { head, posted = NOTHING_POSTED, session, receivedAt = 0, repeats } = exchange
+  #plan(exchange: PlannedRequest, uses: readonly BlockedCall[]): ExchangeFaults | undefined {
+    const { head, posted = NOTHING_POSTED, session, entries, repeats } = exchange
+    const { receivedAt = 0, isUnread = false } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const isDenied = isUntouchable(states, posted.calls, unread)
+    const isDenied = isUntouchable(states, posted.calls, isUnread)
     const facts = requestFacts(this.#parts, head, session, posted.client, isDenied)
     const seen =
       repeats && requestFacts(this.#parts, repeats.head, session, posted.client, isDenied)
@@ -246,9 +228,9 @@ export class FaultPlanner {
         ? this.#planCall(facts, { call, blockedBy: uses.find((each) => each.call === call)?.use })
         : { call, plan: undefined },
     )
-    const messages = (isNew ? this.#asked.named(posted, session) : []).map((each) =>
-      this.#planCall(facts, each),
-    )
+    const mayAct = isNew && posted.others.length > 0
+    const named = mayAct ? this.#asked.named(posted, session) : []
+    const messages = named.map((each) => this.#planCall(facts, each))
     const planResponse: PlanResponse | undefined = hasHttpResponse
       ? (status) =>
           acting(planHttpResponse(ruleSet, withTools(facts, posted), status, states, clock))
@@ -261,16 +243,15 @@ export class FaultPlanner {
     const readsServer = posted.calls.some(mayReadServer) || ruleSet.index.readsServer
     const messagePlanner =
       first && readsServer
-        ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, facts)
+        ? new StreamPlanner(this.#parts, this.#asked, head, first.transport, { facts, entries })
         : undefined
     const others = messages.some(isPlanned) ? messages : undefined
     const isFound = calls.some(isPlanned) || others !== undefined
     if (!isFound && (exchangePlan ?? planResponse ?? messagePlanner) === undefined) return undefined
     const parts = this.#parts
-    const control = parts.controlOf(session)
     const listener = parts.listenerOf(session, factsOf(head).trace)
     const plans = { calls, messages: others, messagePlanner, exchangePlan, planResponse }
-    return new ExchangeFaults({ facts, exchange, parts, control, listener }, plans)
+    return new ExchangeFaults({ facts, exchange, parts, listener }, plans)
   }
 
   #planCall(facts: RequestFacts, known: Omit<PlannedCall, 'plan'>): PlannedCall {
@@ -349,20 +330,26 @@ class AskedRequests {
 /** A message beside the calls of a POST, and the calls that it may disturb. */
 type AskedMessage = Pick<PlannedCall, 'sideFaults'> & { readonly call: OtherMessage }
 
+/** A request with calls. */
+interface KnownRequest {
+  readonly facts: RequestFacts
+  readonly entries: readonly OpenCall[]
+}
+
 /** Plans the messages that a server sends in the response to one request. */
 class StreamPlanner implements MessagePlanner {
   readonly #parts: FaultPlannerOptions
   readonly #asked: AskedRequests
   readonly #head: RequestHead
   readonly #transport: Transport
-  readonly #known: RequestFacts | undefined
+  readonly #known: KnownRequest | undefined
 
   constructor(
     parts: FaultPlannerOptions,
     asked: AskedRequests,
     head: RequestHead,
     transport: Transport,
-    known?: RequestFacts,
+    known?: KnownRequest,
   ) {
     this.#parts = parts
     this.#asked = asked
@@ -380,28 +367,30 @@ class StreamPlanner implements MessagePlanner {
     return { take: (bytes) => memory.add(bytes), give: (bytes) => memory.give(bytes) }
   }
 
-  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined {
+  plan(
+    message: ServerMessage,
+    of: Call | undefined,
+    key = factsOf(this.#head).session ?? '',
+  ): CallInjection | undefined {
     if (!this.isActive) return undefined
-    const { session: key = factsOf(this.#head).session ?? '' } = source
     const { tasks } = this.#parts
-    const facts = this.#known ?? requestFacts(this.#parts, this.#head, key)
+    const { facts = requestFacts(this.#parts, this.#head, key), entries = [] } = this.#known ?? {}
     const session = facts.session ?? ''
-    const open = source.sideFaults === undefined ? this.#openOf(session, message) : []
+    const open = this.#known === undefined ? this.#openOf(session, message) : []
     const isCertain = open.length === 1 && progressTokenOf(message) !== undefined
-    const owner = source.call ?? (isCertain ? open[0]!.call : undefined)
+    const owner = of ?? (isCertain ? open[0]!.call : undefined)
     const tool = tasks.toolOf(session, message.method, message.params) ?? toolOf(owner)
-    const version = facts.protocolVersion ?? source.call?.protocolVersion
+    const version = facts.protocolVersion ?? of?.protocolVersion
     const call = callOf(message, this.#transport, version, tool)
-    const sideFaults = (): readonly SideFaults[] => source.sideFaults?.() ?? sideFaultsOf(open)
+    const sideFaults = (): readonly SideFaults[] => sideFaultsOf(this.#known?.entries ?? open, of)
     if (message.kind === 'request') this.#asked.add(session, call, sideFaults)
     try {
       const plan = this.#planOf(call, facts, tool, open)
       if (plan === undefined) return undefined
       const context = {
         facts,
-        exchange: { head: this.#head, requestBytes: 0 },
+        exchange: { head: this.#head, requestBytes: 0, entries },
         parts: this.#parts,
-        control: this.#parts.controlOf(session),
         listener: this.#parts.listenerOf(session, factsOf(this.#head).trace),
         group: owner ?? this,
       }

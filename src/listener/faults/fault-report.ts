@@ -42,13 +42,14 @@ const MAX_EFFECTS = 200
  */
 export class FaultReport {
   readonly parts: FaultReportOptions
-  readonly sample: LineSample
+  /** Undefined where all lines are written. */
+  readonly sample: LineSample | undefined
   readonly ids: ShownIds
 
   constructor(parts: FaultReportOptions) {
     this.parts = parts
     this.ids = new ShownIds(parts.ids)
-    this.sample = new LineSample(parts)
+    if (parts.injections === 'sample') this.sample = new LineSample(parts.logger)
   }
 
   /** Creates the listener of one exchange; the session's id is only logged as a hash. */
@@ -62,14 +63,12 @@ const LINES_PER_SECOND = 10
 
 /** Bounds lines in each second. */
 class LineSample {
-  readonly #limit: number
   readonly #logger: Logger
   #second = 0
   #lines = 0
   #leftOut = 0
 
-  constructor({ injections, logger }: FaultReportOptions) {
-    this.#limit = injections === 'sample' ? LINES_PER_SECOND : Infinity
+  constructor(logger: Logger) {
     this.#logger = logger
   }
 
@@ -80,7 +79,7 @@ class LineSample {
       this.#second = second
       this.#lines = 0
     }
-    if (++this.#lines <= this.#limit) return true
+    if (++this.#lines <= LINES_PER_SECOND) return true
     if (this.#leftOut++ === 0) setTimeout(() => this.#report(), 1000).unref()
     return false
   }
@@ -140,7 +139,7 @@ class ExchangeReport implements FaultListener {
     }
     const at = now()
     recent.add({ at, entry })
-    if (injections === 'off' || !this.#report.sample.admits(at)) return
+    if (injections === 'off' || this.#report.sample?.admits(at) === false) return
     logger.info(entry, isLater ? 'injected fault continues' : 'fault injected')
   }
 

@@ -4,13 +4,7 @@ import { callerKey } from '../../agents/task-key.ts'
 import { traceId } from '../../http/traceparent.ts'
 import type { Caller } from '../../http/caller.ts'
 import { targetPath, type RequestHead } from '../../http/headers.ts'
-import {
-  toolOf,
-  type Call,
-  type ClientInfo,
-  type RequestCall,
-  type Transport,
-} from '../../mcp/call.ts'
+import { toolOf, type Call, type ClientInfo, type Transport } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import type { TaskTools } from '../../mcp/task-tools.ts'
@@ -23,13 +17,8 @@ import type { CallEntry } from '../call-entry.ts'
 import type { OpenCall } from '../side-faults.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { ConnectionFaults } from '../outbound/connection-faults.ts'
-import type {
-  ExchangeControl,
-  FaultedExchange,
-  FaultListener,
-  InjectionParts,
-} from './exchange-context.ts'
-import type { ExpiredSessions, SessionEffects, WatchedResults } from './session-control.ts'
+import type { FaultedExchange, FaultListener, InjectionParts } from './exchange-context.ts'
+import type { SessionControl, SessionEffects, WatchedResults } from './session-control.ts'
 
 /** The rules of a sidecar, and what their faults report to. */
 export interface RuleParts extends WatchedResults {
@@ -42,14 +31,12 @@ export interface RuleParts extends WatchedResults {
   readonly headerFaults?: HeaderFaults | undefined
 }
 
-/** Bounds of a planner; `strict` rethrows planning errors. */
-export interface PlannerLimits extends Pick<InjectionParts, 'maxBody' | 'holdTimeout'> {
+/** The parts of the listener on which faults act, and its bounds. */
+export interface PlannerContext
+  extends SessionEffects, Omit<InjectionParts, 'now' | 'control' | 'push'> {
   readonly maxSessions: number
+  /** True to rethrow planning errors. */
   readonly strict: boolean
-}
-
-/** The parts of the listener on which faults act. */
-export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'memory' | 'closing'> {
   readonly logger: Logger
   /** The transport of sessions whose responses come on their stream; on stdio HTTP rules are off. */
   readonly streamTransport: Transport
@@ -60,11 +47,10 @@ export interface PlannerContext extends SessionEffects, Pick<InjectionParts, 'me
 }
 
 /** Configures a planner. */
-export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerContext {
+export interface FaultPlannerOptions extends RuleParts, PlannerContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly expired: ExpiredSessions
-  readonly controlOf: (session: string) => ExchangeControl
+  readonly control: SessionControl
   /** Receives planning errors; the exchange continues unless this throws. */
   readonly onError: (error: unknown) => void
 }
@@ -73,8 +59,9 @@ export interface FaultPlannerOptions extends RuleParts, PlannerLimits, PlannerCo
 export interface PlannedRequest extends FaultedExchange {
   /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
-  /** Returns the record of one of its calls. */
-  readonly entryOf?: ((call: RequestCall) => CallEntry | undefined) | undefined
+  readonly entries: readonly CallEntry[]
+  /** True for a body that may contain calls which nobody observes. */
+  readonly isUnread?: boolean
   /** The redirected request that this one repeats: its calls are planned already. */
   readonly repeats?: RedirectedPost | undefined
 }

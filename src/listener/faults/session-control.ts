@@ -11,47 +11,18 @@ import type { Sessions } from '../../mcp/sessions.ts'
 import type { ExchangeControl, FaultOrigin } from './exchange-context.ts'
 import type { PushStreams } from './source/push-streams.ts'
 
-/**
- * Holds digests of the sessions that a fault has ended: the upstream still knows them, but their
- * requests are rejected. Clients choose the ids, which may be long.
- */
-export class ExpiredSessions {
-  readonly #sessions: LruMap<FaultOrigin>
-
-  constructor(limit: number) {
-    this.#sessions = new LruMap(limit)
-  }
-
-  /** Ends a session while the rule stays active. */
-  add(session: string, by: FaultOrigin): void {
-    this.#sessions.set(digest(session), by)
-  }
-
-  /** Returns the fault that ended a session, if any. */
-  of(session: string): FaultOrigin | undefined {
-    if (session === '' || this.#sessions.size === 0) return undefined
-    const key = digest(session)
-    const by = this.#sessions.get(key)
-    if (by?.retired.aborted !== true) return by
-    this.#sessions.delete(key)
-    return undefined
-  }
-}
-
 /** Older canaries are forgotten when there are twice as many. */
 const MAX_CANARIES = 100
 
 /** Words that faults put into results, to find the messages that repeat them. */
 export class Canaries {
+  /** True when there is a word to look for. */
+  isWatching = false
   readonly #kept = new Set<string>()
   #words = new WatchedValues<true>()
 
-  /** True when there is a word to look for. */
-  get isWatching(): boolean {
-    return this.#kept.size > 0
-  }
-
   add(word: string): void {
+    this.isWatching = true
     this.#kept.add(word)
     this.#words.addText(word, true)
     if (this.#kept.size < 2 * MAX_CANARIES) return
@@ -105,39 +76,44 @@ export interface SessionEffects {
   readonly outputSchemaOf?: (tool: string | undefined) => unknown
 }
 
-/** Offers the faults of one session effects beyond their exchange. */
+/** Offers faults effects beyond their exchange. */
 export class SessionControl implements ExchangeControl {
-  readonly #session: string
-  readonly #expired: ExpiredSessions
+  /**
+   * The sessions that a fault has ended, by digest: the upstream still knows them, but their
+   * requests are rejected while the rule stays active. Clients choose the ids, which may be long.
+   */
+  readonly #expired: LruMap<FaultOrigin>
   readonly #watched: WatchedResults
   readonly #context: SessionEffects
 
-  constructor(
-    session: string,
-    expired: ExpiredSessions,
-    watched: WatchedResults,
-    context: SessionEffects,
-  ) {
-    this.#session = session
-    this.#expired = expired
+  constructor(maxSessions: number, watched: WatchedResults, context: SessionEffects) {
+    this.#expired = new LruMap(maxSessions)
     this.#watched = watched
     this.#context = context
   }
 
-  expireSession(by: FaultOrigin): void {
-    const session = this.#session
+  /** Returns the fault that ended a session, if any. */
+  expiredBy(session: string): FaultOrigin | undefined {
+    if (session === '' || this.#expired.size === 0) return undefined
+    const key = digest(session)
+    const by = this.#expired.get(key)
+    if (by?.retired.aborted !== true) return by
+    this.#expired.delete(key)
+    return undefined
+  }
+
+  expireSession(session: string | undefined, by: FaultOrigin): void {
     const { endpoints, push } = this.#context
-    if (session === '') return
+    if (session === undefined) return
     const isEndpoint = endpoints.lookup(session) === session
-    this.#expired.add(session, by)
+    this.#expired.set(digest(session), by)
     push.end(session, 'fin')
     // The endpoint ended with its stream; later POSTs to it belong to the ended session.
     if (isEndpoint) endpoints.announce('/', session)
   }
 
-  hasSessionEnded(): boolean {
-    const session = this.#session
-    return this.#expired.of(session) !== undefined || this.#context.sessions.hasEnded(session)
+  hasSessionEnded(session = ''): boolean {
+    return this.expiredBy(session) !== undefined || this.#context.sessions.hasEnded(session)
   }
 
   outputSchemaOf(call: Call | undefined): unknown {

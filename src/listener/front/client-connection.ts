@@ -95,45 +95,6 @@ export class ClientConnection extends Chain<OpenExchange> {
   }
 }
 
-/** The memory that one exchange holds until its end. */
-export class HeldMemory {
-  readonly #budget: MemoryBudget
-  #bytes = 0
-  #hasEnded = false
-
-  constructor(budget: MemoryBudget) {
-    this.#budget = budget
-  }
-
-  /** Counts bytes that are kept until the end; returns false when there is no room. */
-  hold(bytes: number): boolean {
-    if (this.#hasEnded || !this.#budget.take(bytes)) return false
-    this.#bytes += bytes
-    return true
-  }
-
-  /** Holds bytes like `hold`, but waits for room. Does not call `done` after the end. */
-  holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
-    if (this.hold(bytes)) {
-      done(true)
-      return
-    }
-    this.#budget.wait(bytes, (isGranted) => {
-      if (this.#hasEnded) {
-        if (isGranted) this.#budget.give(bytes)
-        return
-      }
-      if (isGranted) this.#bytes += bytes
-      done(isGranted)
-    })
-  }
-
-  end(): void {
-    this.#hasEnded = true
-    this.#budget.give(this.#bytes)
-  }
-}
-
 /** Implements what exchanges of both engines share: membership in a connection, and their end. */
 export abstract class ClientExchange implements ResponseOwner, OpenExchange {
   abstract readonly response: ClientResponse & { ended: boolean }

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { afterReads } from '../../base/after-reads.ts'
-import type { RejectionReason, Telemetry } from '../../telemetry/telemetry.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { findAmbiguity } from '../../http/ambiguity.ts'
 import { cutSocket } from './cut-socket.ts'
 import { rejectBadRequest } from './bad-request.ts'
@@ -14,6 +14,7 @@ import { ClientConnection } from './client-connection.ts'
 import { pacedParser } from './paced-input.ts'
 import { type ParserError, WRONG_VERSION, unreadableRequest } from './unreadable-request.ts'
 import { MemoryBudget } from '../memory-budget.ts'
+import type { Rejection } from '../rejection.ts'
 import { canContinue, mayBeIgnored, relayDeclined, withoutUpgrade } from './upgrade-offer.ts'
 import type { Received } from '../layers/received.ts'
 import { ResponseTexts } from './fast/fast-response.ts'
@@ -24,7 +25,17 @@ export interface FrontTarget extends Received {
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
-const TOO_MANY = 'too many client connections'
+const TOO_MANY: Rejection = {
+  status: 503,
+  reason: 'overload',
+  message: 'too many client connections',
+}
+const SHUTTING_DOWN: Rejection = { status: 503, reason: 'overload', message: 'shutting down' }
+const NO_CONNECT: Rejection = {
+  status: 405,
+  reason: 'bad_request',
+  message: 'CONNECT is not supported on this port',
+}
 
 /** Accepts connections and turns their requests into exchanges. */
 export class HttpFront {
@@ -71,7 +82,7 @@ export class HttpFront {
       this.#upgrade(req, socket, head),
     )
     server.on('connect', (_req: IncomingMessage, socket: Socket) =>
-      this.#rejectSocket(socket, 405, 'bad_request', 'CONNECT is not supported on this port'),
+      this.#rejectSocket(socket, NO_CONNECT),
     )
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#expired(socket, error)
@@ -190,8 +201,7 @@ export class HttpFront {
         connection.fast = undefined
         this.#parse(socket, connection, bytes)
       },
-      reject: (socket, status, reason, message) =>
-        this.#rejectSocket(socket, status, reason, message),
+      reject: (socket, rejection) => this.#rejectSocket(socket, rejection),
     }
   }
 
@@ -220,11 +230,10 @@ export class HttpFront {
       relayDeclined(declined, this.#target.relay(exchange))
     } else if (req.httpVersionMajor !== 1) {
       exchange.response.closeAfter()
-      const { status, reason, message } = WRONG_VERSION
-      this.#target.reject(exchange, status, reason, message)
+      this.#target.reject(exchange, WRONG_VERSION)
     } else if (this.#isOverload(connection)) {
       exchange.response.closeAfter()
-      this.#target.reject(exchange, 503, 'overload', TOO_MANY)
+      this.#target.reject(exchange, TOO_MANY)
     } else {
       this.#target.handle(exchange)
     }
@@ -242,12 +251,11 @@ export class HttpFront {
     if (connection !== undefined) connection.input = undefined
     const head = behind === undefined ? first : Buffer.concat([first, behind])
     if (this.#draining) {
-      this.#rejectSocket(socket, 503, 'overload', 'shutting down')
+      this.#rejectSocket(socket, SHUTTING_DOWN)
     } else if (this.#isOverload(connection)) {
-      this.#rejectSocket(socket, 503, 'overload', TOO_MANY)
+      this.#rejectSocket(socket, TOO_MANY)
     } else if (req.httpVersionMajor !== 1) {
-      const { status, reason, message } = WRONG_VERSION
-      this.#rejectSocket(socket, status, reason, message)
+      this.#rejectSocket(socket, WRONG_VERSION)
     } else if (mayBeIgnored(req)) {
       const open = connection?.oldest
       if (open !== undefined) {
@@ -261,7 +269,7 @@ export class HttpFront {
     } else {
       const ambiguity = findAmbiguity(requestHead(req))
       if (ambiguity !== undefined) {
-        this.#rejectSocket(socket, ambiguity.status, 'ambiguous_request', ambiguity.message)
+        this.#rejectSocket(socket, { ...ambiguity, reason: 'ambiguous_request' })
         return
       }
       this.#upgraded.add(socket)
@@ -295,16 +303,15 @@ export class HttpFront {
       this.#telemetry.rejected(late ? 'slow_client' : 'bad_request')
       socket.destroy()
     } else {
-      const { status, reason, message } = unreadableRequest(error)
-      this.#rejectSocket(socket, status, reason, message)
+      this.#rejectSocket(socket, unreadableRequest(error))
     }
   }
 
-  #rejectSocket(socket: Socket, status: number, reason: RejectionReason, message: string): void {
-    this.#telemetry.rejected(reason)
+  #rejectSocket(socket: Socket, rejection: Rejection): void {
+    this.#telemetry.rejected(rejection.reason)
     // Later bytes are not read, so that they are not rejected again.
     const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true
-    rejectBadRequest(socket, { status, reason, message })
+    rejectBadRequest(socket, rejection)
   }
 }

@@ -6,12 +6,13 @@ import {
   headerValue,
   linesWithout,
 } from '../../http/headers.ts'
-import { type ClientConnection, ClientExchange, HeldMemory } from './client-connection.ts'
+import { type ClientConnection, ClientExchange } from './client-connection.ts'
 import type { Exchange, IncomingBody, UnreadReason } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
 import { ByteList } from '../../base/byte-list.ts'
-import { HoldWatch } from '../hold-watch.ts'
+import { BodyWatch } from '../hold-watch.ts'
+import { HeldMemory } from '../memory-budget.ts'
 
 /** Adapts a request and response of node:http to an exchange. */
 export class NodeExchange extends ClientExchange implements Exchange {
@@ -108,10 +109,8 @@ class NodeBody implements IncomingBody {
   readonly #beforeRead: () => void
   readonly #held: HeldMemory
   readonly #pieces = new ByteList()
-  #seenBytes = -1
-  #seenAt = 0
+  #watch: BodyWatch | undefined
   #collecting = false
-  #hold: HoldWatch | undefined
   whole: boolean
 
   constructor(
@@ -159,19 +158,15 @@ class NodeBody implements IncomingBody {
     const req = this.#req
     // A complete body may not have been read yet.
     if (req.complete || req.destroyed) return 0
-    const bytes = req.socket.bytesRead
     // Unread bytes in the buffer are not the client's delay.
-    if (bytes !== this.#seenBytes || req.readableLength > 0 || req.socket.isPaused()) {
-      this.#seenBytes = bytes
-      this.#seenAt = now
-    }
-    return now - this.#seenAt
+    this.#watch ??= new BodyWatch()
+    return this.#watch.stalledFor(req.socket, now, req.readableLength > 0)
   }
 
   heldTooLong(now: number, timeout: number): boolean {
     if (!this.#collecting) return false
-    this.#hold ??= new HoldWatch()
-    return this.#hold.tooLong(this.#req.socket, now, timeout)
+    this.#watch ??= new BodyWatch()
+    return this.#watch.tooLong(this.#req.socket, now, timeout)
   }
 
   destroy(): void {

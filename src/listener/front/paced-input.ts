@@ -57,7 +57,12 @@ export class PacedInput {
     this.#connection = connection
     this.#taker = taker
     // Instead of the stream, which would schedule a tick for each piece and keep what it cannot pass.
-    socket.push = (chunk: Buffer | null) => (chunk === null ? this.#end() : this.#arrived(chunk))
+    socket.push = (chunk: Buffer | null) => {
+      if (chunk === null) return this.#end()
+      this.push(chunk)
+      this.#isStopped = this.#waiting.size > MOST_WAITING
+      return !this.#isStopped
+    }
   }
 
   /** Passes bytes on, at once or later. */
@@ -83,12 +88,6 @@ export class PacedInput {
     this.#behind = undefined
     this.#waiting.clear()
     return rest.length === 1 ? asBuffer(rest[0]!) : Buffer.concat(rest)
-  }
-
-  #arrived(chunk: Buffer): boolean {
-    this.push(chunk)
-    this.#isStopped = this.#waiting.size > MOST_WAITING
-    return !this.#isStopped
   }
 
   /** A client that ends its side has left, unless its last bytes only wait for their turn. */

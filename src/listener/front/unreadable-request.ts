@@ -7,15 +7,18 @@ export interface ParserError extends Error {
   readonly reason?: string
 }
 
-const ANY = 'the request is not valid HTTP/1.1'
 const BOTH_LENGTHS = 'both Content-Length and Transfer-Encoding; send only one of them'
 const LINE_END = 'a line ends in something other than CR LF; end each line with CR LF'
 const VERSION = 'only HTTP/1.0 and HTTP/1.1 are supported; send HTTP/1.1'
 
+/** Rejects a request for any other reason. */
+export const INVALID = badRequest('the request is not valid HTTP/1.1')
+
 /** Rejects other versions of HTTP. */
 export const WRONG_VERSION: Rejection = { status: 505, reason: 'bad_request', message: VERSION }
 
-const TOO_LATE: Rejection = {
+/** Rejects a request whose headers are late. */
+export const TOO_LATE: Rejection = {
   status: 408,
   reason: 'slow_client',
   message: 'the request headers did not arrive in time',
@@ -70,7 +73,7 @@ const BY_WORDS: Readonly<Record<string, Rejection>> = {
 
 /** Maps a parser error to the rejection for the client. */
 export function unreadableRequest({ code, reason }: ParserError): Rejection {
-  return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? badRequest(ANY)
+  return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? INVALID
 }
 
 function badRequest(message: string): Rejection {

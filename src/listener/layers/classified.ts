@@ -36,7 +36,6 @@ export interface Classified {
 export function classified(
   p: StackParts,
 ): Layer<Service<Exchange, Relay>, Service<Classified, Relay>> {
-  const reader = new BodyReader(p)
   // Counts clients that leave before their request is read.
   const leaving = new ExchangeObserver(p, 'mcp')
   return (inner) => {
@@ -55,12 +54,24 @@ export function classified(
           return pass({ exchange, facts, ...known }, relay)
         }
         relay.settlement.observe(leaving)
-        reader.collect(exchange, facts, (bytes) => {
+        const read = (bytes: Uint8Array | null): void => {
           try {
-            pass(reader.read(exchange, facts, bytes), relay)
+            pass(readPost(p, exchange, facts, bytes), relay)
           } catch (error) {
             relay.settlement.failInside(error)
           }
+        }
+        exchange.body.collect(p.maxBody, (bytes, reason = 'too_large') => {
+          if (bytes === null) {
+            unclassified(p, exchange.head, reason)
+            read(null)
+            return
+          }
+          const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
+          heavyWork.run(work, () => {
+            // The client may have left meanwhile.
+            if (work < HEAVY || !exchange.response.ended) read(bytes)
+          })
         })
         return NO_TRANSFER
       },
@@ -68,91 +79,77 @@ export function classified(
   }
 }
 
-/** Reads posted bodies, and counts those that looked like MCP and could not be read. */
-class BodyReader {
-  readonly #parts: StackParts
-
-  constructor(parts: StackParts) {
-    this.#parts = parts
+/** Reads the collected body of a POST; null stands for one that was not collected. */
+function readPost(
+  p: StackParts,
+  exchange: Exchange,
+  facts: HeadFacts,
+  bytes: Uint8Array | null,
+): Classified {
+  const { inFlight, now, planner, sessions } = p
+  const receivedAt = now()
+  const size = bytes?.length ?? 0
+  const repeats = bytes === null ? undefined : inFlight.redirects.take(exchange, bytes)
+  if (repeats !== undefined) {
+    const { entries, posted } = repeats
+    const session = entries[0]?.session ?? posted.session ?? ''
+    const known = { receivedAt, size, posted, session, isUnread: false, repeats }
+    return { exchange, facts, class: 'mcp', ...known }
   }
-
-  /** Collects a body; passes null when it is not read. */
-  collect(exchange: Exchange, facts: HeadFacts, done: (bytes: Uint8Array | null) => void): void {
-    const { maxBody } = this.#parts
-    exchange.body.collect(maxBody, (bytes, reason = 'too_large') => {
-      if (bytes === null) {
-        unclassified(this.#parts, exchange.head, reason)
-        done(null)
-        return
-      }
-      const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
-      heavyWork.run(work, () => {
-        // The client may have left meanwhile.
-        if (work < HEAVY || !exchange.response.ended) done(bytes)
-      })
-    })
+  const endpoint = sessions.endpoints.lookup(exchange.head.target)
+  const plain = bytes === null ? undefined : decoded(p, exchange.head, facts, bytes)
+  const read = plain && messagesIn(p, exchange.head, facts, plain, endpoint !== undefined)
+  if (plain === undefined || read === undefined) {
+    const session = facts.session ?? ''
+    return { exchange, facts, class: 'http', receivedAt, size, session, isUnread: true }
   }
+  const session = endpoint ?? read.session ?? ''
+  const posted = inFlight.tasks.named(read, session)
+  planner?.reportCanaries(plain, session, posted, facts.trace)
+  return { exchange, facts, class: 'mcp', receivedAt, size, posted, session, isUnread: false }
+}
 
-  /** Reads a collected body; null stands for one that was not collected. */
-  read(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): Classified {
-    const { inFlight, now, planner, sessions } = this.#parts
-    const receivedAt = now()
-    const size = bytes?.length ?? 0
-    const repeats = bytes === null ? undefined : inFlight.redirects.take(exchange, bytes)
-    if (repeats !== undefined) {
-      const { entries, posted } = repeats
-      const session = entries[0]?.session ?? posted.session ?? ''
-      const known = { receivedAt, size, posted, session, isUnread: false, repeats }
-      return { exchange, facts, class: 'mcp', ...known }
-    }
-    const endpoint = sessions.endpoints.lookup(exchange.head.target)
-    const plain = bytes === null ? undefined : this.#decode(exchange.head, facts, bytes)
-    const read = plain && this.#messages(exchange.head, facts, plain, endpoint !== undefined)
-    if (plain === undefined || read === undefined) {
-      const session = facts.session ?? ''
-      return { exchange, facts, class: 'http', receivedAt, size, session, isUnread: true }
-    }
-    const session = endpoint ?? read.session ?? ''
-    const posted = inFlight.tasks.named(read, session)
-    if (planner?.watchesCanaries) planner.reportCanaries(plain, session, posted, facts.trace)
-    return { exchange, facts, class: 'mcp', receivedAt, size, posted, session, isUnread: false }
-  }
-
-  /** Returns the decoded bytes; undefined when they cannot be read. */
-  #decode(head: RequestHead, { coding }: HeadFacts, bytes: Uint8Array): Uint8Array | undefined {
-    const { memory, maxBody } = this.#parts
-    const isCoded = coding !== undefined
-    const cost = readingCost(isCoded ? decodedLimit(bytes.length, maxBody) : bytes.length)
-    // Reading is synchronous: the memory is only checked, not held.
-    if (!memory.take(cost)) {
-      unclassified(this.#parts, head, 'memory')
-      return undefined
-    }
-    memory.give(cost)
-    const plain = decodeWhole(codingOf(coding), bytes, maxBody)
-    if (plain === undefined) unclassified(this.#parts, head, 'encoding')
-    return plain
-  }
-
-  /** Reads the messages of a body; returns undefined when it is not MCP. */
-  #messages(
-    head: RequestHead,
-    facts: HeadFacts,
-    plain: Uint8Array,
-    isSsePost: boolean,
-  ): PostedMessages | undefined {
-    const { telemetry, logger, strict, streamTransport, classify = classifyBody } = this.#parts
-    try {
-      const read = classify(facts, plain, isSsePost ? streamTransport : 'streamable-http')
-      if (read.kind === 'messages') return read
-      unclassified(this.#parts, head, read.reason)
-    } catch (error) {
-      telemetry.unclassified('internal_error')
-      if (strict) throw error
-      logger.error({ err: error }, 'a request could not be parsed; it is forwarded unchanged')
-    }
+/** Returns the decoded bytes of a body; undefined when they cannot be read. */
+function decoded(
+  p: StackParts,
+  head: RequestHead,
+  { coding }: HeadFacts,
+  bytes: Uint8Array,
+): Uint8Array | undefined {
+  const { memory, maxBody } = p
+  const cost = readingCost(
+    coding === undefined ? bytes.length : decodedLimit(bytes.length, maxBody),
+  )
+  // Reading is synchronous: the memory is only checked, not held.
+  if (!memory.take(cost)) {
+    unclassified(p, head, 'memory')
     return undefined
   }
+  memory.give(cost)
+  const plain = decodeWhole(codingOf(coding), bytes, maxBody)
+  if (plain === undefined) unclassified(p, head, 'encoding')
+  return plain
+}
+
+/** Reads the messages of a body; returns undefined when it is not MCP. */
+function messagesIn(
+  p: StackParts,
+  head: RequestHead,
+  facts: HeadFacts,
+  plain: Uint8Array,
+  isSsePost: boolean,
+): PostedMessages | undefined {
+  const { telemetry, logger, strict, streamTransport, classify = classifyBody } = p
+  try {
+    const read = classify(facts, plain, isSsePost ? streamTransport : 'streamable-http')
+    if (read.kind === 'messages') return read
+    unclassified(p, head, read.reason)
+  } catch (error) {
+    telemetry.unclassified('internal_error')
+    if (strict) throw error
+    logger.error({ err: error }, 'a request could not be parsed; it is forwarded unchanged')
+  }
+  return undefined
 }
 
 /** Counts an unread request, except on paths for login and probes. */

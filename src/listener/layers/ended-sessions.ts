@@ -1,10 +1,7 @@
 import type { Relay } from '../relay.ts'
 import type { Transfer } from '../../http/transfer.ts'
-import {
-  expiredResponse,
-  type InjectedResponse,
-  unreadResponse,
-} from '../faults/emit/injected-response.ts'
+import { expiredResponse, unreadResponse } from '../faults/emit/injected-response.ts'
+import type { WholeResponse } from '../rejection.ts'
 import type { FaultOrigin } from '../faults/exchange-context.ts'
 import type { Layer, Service } from './service.ts'
 import type { StackParts } from './stack-parts.ts'
@@ -25,7 +22,7 @@ export function endedSessions(p: StackParts): Layer<Service<Opened, Relay>> {
       }
       const isEnd = facts.kind === 'session-end'
       if (posted !== undefined || isEnd || facts.kind === 'stream') {
-        const by = p.planner?.expiredBy(session)
+        const by = p.planner?.control.expiredBy(session)
         // A new `initialize` is accepted, even with the id of an ended session.
         if (by !== undefined && posted?.calls[0]?.method !== 'initialize') {
           if (isEnd) p.sessions.end(session, 'abandoned', 'injected')
@@ -53,7 +50,7 @@ function reject(
   { weight }: Opened,
   { ref }: FaultOrigin,
   relay: Relay,
-  response: InjectedResponse,
+  response: WholeResponse,
 ): Transfer {
   p.memory.give(weight)
   return relay.settlement.respond(response, 'injected', { status: response.head.status, by: ref })

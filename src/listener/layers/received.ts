@@ -1,6 +1,6 @@
-import type { RejectionReason } from '../../telemetry/telemetry.ts'
 import type { Exchange } from '../exchange.ts'
 import { ExchangeObserver } from '../exchange-observer.ts'
+import type { Rejection } from '../rejection.ts'
 import { Relay } from '../relay.ts'
 import type { Layer, Service } from './service.ts'
 import type { StackParts } from './stack-parts.ts'
@@ -9,7 +9,7 @@ import type { StackParts } from './stack-parts.ts'
 export interface Received {
   handle(exchange: Exchange): void
   /** Rejects an exchange that the listener cannot accept. */
-  reject(exchange: Exchange, status: number, reason: RejectionReason, message: string): void
+  reject(exchange: Exchange, rejection: Rejection): void
   /** Returns a relay for an exchange that something else counts. */
   relay(exchange: Exchange): Relay
 }
@@ -27,8 +27,8 @@ export function received(p: StackParts): Layer<Received, Service<Exchange, Relay
         relay.settlement.failInside(error)
       }
     },
-    reject(exchange, status, reason, message) {
-      new Relay(exchange, unclassified, p).settlement.reject({ status, reason, message })
+    reject(exchange, rejection) {
+      new Relay(exchange, unclassified, p).settlement.reject(rejection)
     },
     relay: (exchange) => new Relay(exchange, undefined, p),
   })

@@ -20,13 +20,14 @@ export function streams(
     send(opened, relay) {
       const { exchange, facts } = opened.request
       if (facts.kind !== 'stream') return inner.send(opened, relay)
-      const stream = p.push?.open(p.planner?.messagesOf(exchange.head))
-      const observer = new PushObserver(p, exchange.head, opened.account!, stream)
-      relay.settlement.observe(observer, opened)
-      if (stream === undefined) return inner.send(opened, relay)
+      const { head } = exchange
+      const position = new PushObserver(p, head, opened.account!)
+      relay.settlement.observe(position, opened)
+      if (p.push === undefined) return inner.send(opened, relay)
       const post = (text: string, target: string | undefined): void =>
-        sendAlone(postOf(exchange.head, text, target), { upstream, closing: undefined })
-      stream.connect({ sink: relay, position: observer, post })
+        sendAlone(postOf(head, text, target), upstream)
+      const stream = p.push.open(p.planner?.messagesOf(head), { sink: relay, position, post })
+      position.stream = stream
       stream.attach(inner.send(opened, stream))
       return stream
     },

@@ -12,8 +12,7 @@ export function unambiguous(): Layer<Service<Exchange, Relay>> {
       // The fast reader accepts no ambiguous request.
       const found = head instanceof FastRequestHead ? undefined : findAmbiguity(head)
       if (found === undefined) return inner.send(exchange, relay)
-      const { status, message } = found
-      return relay.settlement.reject({ status, reason: 'ambiguous_request', message })
+      return relay.settlement.reject({ ...found, reason: 'ambiguous_request' })
     },
   })
 }

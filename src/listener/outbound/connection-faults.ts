@@ -22,20 +22,20 @@ import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { ConnectionOrigin, ConnectionOutcome } from '../../telemetry/outbound-counts.ts'
 import type { FaultListener } from '../faults/exchange-context.ts'
 
-/** Receives the end of each connection. */
 type ConnectionEnded = (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
 
 /** Errors of calls follow a fault of a connection by at most this, in milliseconds. */
 const AFTERMATH = 5_000
 /** Selects the faults of outgoing connections by the active rules. */
 export class ConnectionFaults {
+  /** Receives the end of each connection. */
+  readonly ended: ConnectionEnded
   readonly #rules: ActiveRules
   readonly #listener: FaultListener
-  readonly #onEnd: ConnectionEnded
   #actedAt = -Infinity
 
-  constructor(rules: ActiveRules, listener: FaultListener, onEnd: ConnectionEnded) {
-    this.#onEnd = onEnd
+  constructor(rules: ActiveRules, listener: FaultListener, ended: ConnectionEnded) {
+    this.ended = ended
     this.#rules = rules
     this.#listener = listener
   }
@@ -43,16 +43,6 @@ export class ConnectionFaults {
   /** Returns true while failed calls may be effects of a fault, by `performance.now()`. */
   isAtWork(now: number): boolean {
     return now - this.#actedAt < AFTERMATH
-  }
-
-  /** Reports the end of a connection. */
-  ended(outcome: ConnectionOutcome, origin: ConnectionOrigin): void {
-    this.#onEnd(outcome, origin)
-  }
-
-  /** Creates the faults of one connection. */
-  open(): FaultsOfConnection {
-    return new FaultsOfConnection(this)
   }
 
   /** Returns the rules that may act now, in order. */

@@ -14,7 +14,7 @@ import type { MemoryBudget } from '../memory-budget.ts'
 import { MAX_HELLO, serverNameIn } from './client-hello.ts'
 import { type Effects, NO_EFFECTS, sameEffects } from '../../filters/connection.ts'
 import type { RareLog } from '../rare-log.ts'
-import type { ConnectionFaults, FaultsOfConnection } from './connection-faults.ts'
+import { type ConnectionFaults, FaultsOfConnection } from './connection-faults.ts'
 import { Pump } from './pump.ts'
 import type { Target } from './target.ts'
 
@@ -37,8 +37,6 @@ export interface OutboundParts {
   readonly serve: (target: Target, client: Socket) => void
   readonly connectTimeout: number
   readonly maxConnections: number
-  /** Receives the end of each connection. */
-  readonly onEnd: (outcome: ConnectionOutcome, origin: ConnectionOrigin) => void
 }
 
 /** Says where a connection of the pod leads. */
@@ -83,7 +81,7 @@ export class OutboundConnection {
     this.#carried = carried
     this.#onEnd = onEnd
     this.#destination = carried.destination
-    this.#faults = parts.faults?.open()
+    this.#faults = parts.faults && new FaultsOfConnection(parts.faults)
     const { memory } = parts
     carried.counts.open++
     const effects = (): Effects => this.#effects
@@ -245,7 +243,7 @@ export class OutboundConnection {
     const [outcome, origin] = this.#result ?? held ?? ['ok', 'real']
     counts.end(outcome, origin)
     this.#onEnd(this)
-    this.#parts.onEnd(outcome, origin)
+    this.#parts.faults?.ended(outcome, origin)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { RequestHead } from '../../http/headers.ts'
 import type { ClientResponse, Exchange, ExchangeListener, IncomingBody } from '../exchange.ts'
-import type { MemoryBudget } from '../memory-budget.ts'
+import { HeldMemory, type MemoryBudget } from '../memory-budget.ts'
 import { EventLines } from './event-lines.ts'
 
 /** The target of all requests, and so the key of the only session. */
@@ -27,24 +27,22 @@ export class LineExchange implements Exchange {
   readonly body: IncomingBody
   readonly response: ClientResponse
   listener: ExchangeListener | undefined
-  readonly #memory: MemoryBudget
-  #held = 0
   #hasEnded = false
 
   /** `onRead` is called when later lines may follow, `onEnd` when nothing holds the line. */
   constructor(line: Buffer, memory: MemoryBudget, onRead: () => void, onEnd: () => void) {
-    this.#memory = memory
+    const held = new HeldMemory(memory)
     const end = (): void => {
       if (this.#hasEnded) return
       this.#hasEnded = true
-      memory.give(this.#held)
+      held.end()
       onRead()
       onEnd()
     }
     this.body = {
       kept: line,
       collect: (_limit, done) => {
-        if (this.#hold(line.length)) done(line)
+        if (held.hold(line.length)) done(line)
         else done(null, 'memory')
       },
       forSending: () => {
@@ -54,12 +52,6 @@ export class LineExchange implements Exchange {
       },
     }
     this.response = new Accepted(end)
-  }
-
-  #hold(bytes: number): boolean {
-    if (this.#hasEnded || !this.#memory.take(bytes)) return false
-    this.#held += bytes
-    return true
   }
 
   stall(): void {
@@ -74,14 +66,14 @@ export class LineExchange implements Exchange {
   }
 }
 
-/** The response to a posted line: the client does not see it. */
+/** The response to a posted line, which the client does not see. */
 class Accepted implements ClientResponse {
   ended = false
   started = false
-  readonly #end: () => void
+  readonly #onEnd: () => void
 
-  constructor(end: () => void) {
-    this.#end = end
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd
   }
 
   info(): void {
@@ -92,17 +84,18 @@ class Accepted implements ClientResponse {
     this.started = true
   }
 
-  data(): boolean {
+  data(_chunk: Uint8Array): boolean {
     return true
   }
 
-  chunks(): boolean {
-    return true
+  chunks(run: ChunkRun): boolean {
+    return run.each((chunk) => this.data(chunk))
   }
 
   end(): void {
+    if (this.ended) return
     this.ended = true
-    this.#end()
+    this.#onEnd()
   }
 
   cut(): void {
@@ -136,47 +129,18 @@ export class StreamExchange implements Exchange {
 }
 
 /** Writes the events of a stream as lines. */
-class LineResponse implements ClientResponse {
-  ended = false
-  started = false
+class LineResponse extends Accepted {
   readonly #lines = new EventLines()
   readonly #write: (bytes: Uint8Array) => boolean
-  readonly #onEnd: () => void
 
   constructor(write: (bytes: Uint8Array) => boolean, onEnd: () => void) {
+    super(onEnd)
     this.#write = write
-    this.#onEnd = onEnd
   }
 
-  info(): void {
-    // There is no head.
-  }
-
-  head(): void {
-    this.started = true
-  }
-
-  data(chunk: Uint8Array): boolean {
+  override data(chunk: Uint8Array): boolean {
     let more = true
     for (const bytes of this.#lines.read(chunk)) more = this.#write(bytes)
     return more
-  }
-
-  chunks(run: ChunkRun): boolean {
-    return run.each((chunk) => this.data(chunk))
-  }
-
-  end(): void {
-    if (this.ended) return
-    this.ended = true
-    this.#onEnd()
-  }
-
-  cut(): void {
-    this.end()
-  }
-
-  closeAfter(): void {
-    // There is no connection.
   }
 }

@@ -52,8 +52,6 @@ export interface OutputFlow {
 /** Configures a layer. */
 export interface LayerOptions {
   readonly active: ActiveFault
-  /** The bound on bytes that the transform took and did not emit. */
-  readonly limit: number
   /**
    * The milliseconds for which the transform may hold them while it waits for more; bytes that
    * arrive at the least rate may take longer. Undefined for a body that has arrived.
@@ -164,7 +162,8 @@ class OutputLayer implements AsyncIterableIterator<Uint8Array> {
       this.#size += length
       this.#came += length
       this.#memory.take(length)
-      if (this.#size > this.#options.limit) {
+      // The bound on bytes that the transform took and did not emit.
+      if (this.#size > this.#options.active.owner.context.parts.maxBody) {
         this.#isLost = true
         this.#clear()
       }

@@ -1,5 +1,10 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
-import { type HeaderLines, type ResponseHead, headerValues } from '../../../http/headers.ts'
+import {
+  type HeaderLines,
+  type RequestHead,
+  type ResponseHead,
+  headerValues,
+} from '../../../http/headers.ts'
 import { sharesStream } from '../../../mcp/call.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
@@ -65,7 +70,7 @@ export class OutputStage extends Valve {
     this.#sink = sink
     this.#done = done
     this.#queue = new PieceQueue(HIGH_WATER, onDrain)
-    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.exchange.head, status))
+    this.#exit = new FramedSink(sink, faults.options.exchange.head)
   }
 
   head(head: ResponseHead, whole = false): void {
@@ -114,7 +119,7 @@ export class OutputStage extends Valve {
 
   /** Never rejects. */
   async #start(head: ResponseHead, whole: boolean): Promise<void> {
-    const { maxBody: limit, holdTimeout } = this.#faults.options.parts
+    const { holdTimeout } = this.#faults.options.parts
     const isExcused = (): boolean => this.#faults.all.some(waits)
     let isFirst = true
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
@@ -124,7 +129,7 @@ export class OutputStage extends Valve {
         const endsByStatus = this.#endsByStatus(flow.head.status, active.owner)
         // The first fault waits for nothing of a whole response.
         const timeout = whole && isFirst ? undefined : holdTimeout
-        const options = { active, limit, timeout, isExcused, changed, endsByStatus }
+        const options = { active, timeout, isExcused, changed, endsByStatus }
         flow = await outputLayer(options, flow)
         isFirst = false
         if (this.#ended) return
@@ -217,16 +222,16 @@ const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of
  */
 export class FramedSink {
   readonly #sink: ResponseSink
-  readonly #bodyless: (status: number) => boolean
+  readonly #request: RequestHead
   /** The declared bytes that were not sent; undefined without a declared length. */
   #owed: number | undefined
   #broken = false
   #full = false
   #empty = false
 
-  constructor(sink: ResponseSink, bodyless: (status: number) => boolean) {
+  constructor(sink: ResponseSink, request: RequestHead) {
     this.#sink = sink
-    this.#bodyless = bodyless
+    this.#request = request
   }
 
   /** True when the body exceeded the declared length. */
@@ -235,7 +240,7 @@ export class FramedSink {
   }
 
   head(head: ResponseHead): void {
-    this.#empty = this.#bodyless(head.status)
+    this.#empty = hasNoBody(this.#request, head.status)
     const lengths = headerValues(head.headers, 'content-length')
     const [length] = lengths
     if (length !== undefined && !this.#empty) {

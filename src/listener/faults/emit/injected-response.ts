@@ -22,6 +22,7 @@ import {
 } from '../../../mcp/reply.ts'
 import { NO_FIELDS, parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { InjectedReply } from '../../../filters/fault.ts'
+import type { WholeResponse } from '../../rejection.ts'
 import type { FaultOrigin } from '../exchange-context.ts'
 
 /** The header that names the rules and faults that acted on a response. */
@@ -54,12 +55,6 @@ export function markerComments(markers: readonly string[]): Buffer {
 function token(name: string): string {
   const safe = name.slice(0, MAX_TOKEN).replace(/[^A-Za-z0-9._~-]/g, '_')
   return safe === '' ? '_' : safe
-}
-
-/** A complete response of a fault. */
-export interface InjectedResponse {
-  readonly head: ResponseHead
-  readonly bytes: Uint8Array
 }
 
 /** A reply as an HTTP status. */
@@ -101,7 +96,7 @@ export function httpResponse(
   request: RequestHead,
   marked: boolean,
   upstreamLines?: HeaderLines,
-): InjectedResponse {
+): WholeResponse {
   const { status } = reply
   const reason = STATUS_CODES[status] ?? ''
   const own = Object.entries(reply.headers).flat()
@@ -131,7 +126,7 @@ export function messageResponse(
   batch: boolean,
   request: RequestHead,
   marked: boolean,
-): InjectedResponse {
+): WholeResponse {
   const sse = wantsSse(request)
   const bytes = sse
     ? Buffer.concat(replies.map((reply) => asSseEvent(reply).bytes))
@@ -164,7 +159,7 @@ export function emptyResponse(
   call: Call | undefined,
   request: RequestHead,
   marked: boolean,
-): InjectedResponse {
+): WholeResponse {
   const isAccepted = call === undefined || sharesStream(call.transport) || !acceptsSse(request)
   const text = call !== undefined && isAccepted ? 'Accepted' : ''
   const type = isAccepted ? 'text/plain' : 'text/event-stream'
@@ -185,7 +180,7 @@ export function changedResponse(
   bytes: Uint8Array,
   areReplies: boolean,
   request: RequestHead,
-): InjectedResponse {
+): WholeResponse {
   const { status } = head
   const headers = headersForChangedBody(head.headers, bytes.length)
   if (areReplies && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
@@ -205,7 +200,7 @@ export function expiredResponse(
   request: RequestHead,
   calls: readonly Call[],
   { ref, marked }: FaultOrigin,
-): InjectedResponse {
+): WholeResponse {
   const id = calls.length === 1 ? (calls[0]!.id ?? null) : null
   return errorResponse(request, 404, { id, ...SESSION_NOT_FOUND }, { ref, marked })
 }
@@ -218,7 +213,7 @@ const UNREAD = {
 } as const
 
 /** Creates the response to a request that was not read while false values are out. */
-export function unreadResponse(request: RequestHead, by: FaultOrigin): InjectedResponse {
+export function unreadResponse(request: RequestHead, by: FaultOrigin): WholeResponse {
   return errorResponse(request, 503, UNREAD, by)
 }
 
@@ -227,7 +222,7 @@ function errorResponse(
   status: number,
   error: ErrorReply,
   { ref, marked }: Pick<FaultOrigin, 'ref' | 'marked'>,
-): InjectedResponse {
+): WholeResponse {
   const body = asJson(errorReply(error))
   const { head, bytes } = httpResponse(
     {

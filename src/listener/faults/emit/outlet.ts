@@ -1,7 +1,8 @@
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import { type ExchangeFaults, takeAllMarkers } from '../exchange-faults.ts'
-import { withMarkers, type InjectedResponse } from './injected-response.ts'
+import type { WholeResponse } from '../../rejection.ts'
+import { withMarkers } from './injected-response.ts'
 import { OutputStage } from '../chain/output-stage.ts'
 import { Valve } from './valve.ts'
 
@@ -74,7 +75,7 @@ export class Outlet extends Valve {
   }
 
   /** Sends a complete response. Its memory is held until the client has taken most of it. */
-  whole({ head, bytes }: InjectedResponse): void {
+  whole({ head, bytes }: WholeResponse): void {
     this.head(head, bytes.length <= AT_ONCE)
     this.data(bytes)
     const ready = this.ready()

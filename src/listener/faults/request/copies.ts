@@ -61,16 +61,15 @@ export async function readCopied(
   return copied
 }
 
-/** Writes the requests of copies, and receives them. */
-interface CopyTarget {
-  readonly upstream: Upstream
-  readonly texts: CallTexts
-}
-
 /** Sends the ordered copies of a call, in the text that was sent to the upstream. */
-export function sendCopies(own: CallInjection, text: string, to: CopyTarget): void {
+export function sendCopies(
+  own: CallInjection,
+  text: string,
+  upstream: Upstream,
+  texts: CallTexts,
+): void {
   if (own.context.facts.session !== undefined) own.responded = new AbortController()
-  for (const order of takeCopies(own)) void sendOrder(own, order, text, to)
+  for (const order of takeCopies(own)) void sendOrder(own, order, text, upstream, texts)
 }
 
 /**
@@ -81,7 +80,8 @@ async function sendOrder(
   own: CallInjection,
   { active, copies, spacing }: CopyOrder,
   text: string,
-  to: CopyTarget,
+  upstream: Upstream,
+  texts: CallTexts,
 ): Promise<void> {
   const { responded, context } = own
   const { closing, memory } = context.parts
@@ -102,7 +102,8 @@ async function sendOrder(
       // Many copies at once would keep other calls waiting.
       const isNext = made % AT_ONCE === AT_ONCE - 1
       await (heavyWork.wait(text.length) ?? (isNext ? nextLoop() : undefined))
-      const hasEnded = own.sessionEnded || context.control.hasSessionEnded()
+      const hasEnded =
+        own.sessionEnded || context.parts.control.hasSessionEnded(context.facts.session)
       if (hasEnded) active.revoke('session_over')
       if (active.withdrawn.aborted || hasEnded) return
       // The fault takes effect with its first copy.
@@ -110,8 +111,7 @@ async function sendOrder(
       const copy = around?.join(JSON.stringify(`${PREFIX}-${++made}`))
       if (copy === undefined) continue
       const more = active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
-      const request = to.texts.alone(copy, more)
-      sendAlone(request, { upstream: to.upstream, memory, closing })
+      sendAlone(texts.alone(copy, more), upstream, closing, memory)
     }
   } catch (error) {
     if (!closing.aborted) context.listener.failed(NO_FAULT, error)
@@ -120,17 +120,12 @@ async function sendOrder(
   }
 }
 
-/** The receiver of a request, what counts its memory, and what ends the wait for its response. */
-interface Alone {
-  readonly upstream: Upstream
-  readonly memory?: ByteBudget
-  readonly closing: AbortSignal | undefined
-}
-
 /** Sends a request whose response nobody awaits; skipped without memory for it. */
 export function sendAlone(
   { head, body }: SentRequest,
-  { upstream, memory = ENDLESS, closing = NEVER }: Alone,
+  upstream: Upstream,
+  closing: AbortSignal = NEVER,
+  memory: ByteBudget = ENDLESS,
 ): void {
   const size = (body as Uint8Array).length
   if (!memory.take(size)) return

@@ -1,7 +1,12 @@
 import type { Call } from '../../../mcp/call.ts'
 import type { Reply } from '../../../mcp/reply.ts'
-import { type CallInjection, type InjectedExchange, waits } from '../call-injection.ts'
-import { isAnyInjected, ownOf } from '../call-outcome.ts'
+import {
+  type CallInjection,
+  type InjectedExchange,
+  isAnyInjected,
+  ownOf,
+  waits,
+} from '../call-injection.ts'
 import type { CallTexts } from './call-texts.ts'
 import { pipeMessages } from './single-messages.ts'
 import {

@@ -6,7 +6,7 @@ import type { NotApplicableReason } from '../exchange-context.ts'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { checkStreamVerdict, checkVerdict } from '../../../rules/select/verdict-checks.ts'
 import type { ActiveFault, Inapplicable } from '../active-fault.ts'
-import type { CallInjection } from '../call-injection.ts'
+import type { CallInjection, InjectedExchange } from '../call-injection.ts'
 import { addMarker, move, repliedBy } from '../call-state.ts'
 import type { CallTexts } from './call-texts.ts'
 import {
@@ -23,13 +23,6 @@ export function checkPushedVerdict(call: Call, verdict: Verdict): NotApplicableR
   return reason ?? (verdict.kind === 'reset' ? 'shared_stream' : undefined)
 }
 
-/** The calls and other messages of a request, by the indexes of `CallTexts`. */
-export interface PostedCalls {
-  readonly posted: readonly CallInjection[]
-  /** True when several calls share the exchange: one call's fault must not affect the others. */
-  readonly shared: boolean
-}
-
 /**
  * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
  * starts immediate effects.
@@ -38,7 +31,7 @@ export function admitVerdict(
   own: CallInjection,
   verdict: Verdict,
   active: ActiveFault,
-  { posted, shared }: PostedCalls,
+  { posted, shared }: InjectedExchange,
   texts: CallTexts,
 ): Inapplicable {
   const { call } = own

@@ -6,6 +6,7 @@ import { jsonArray, jsonElements, withElementsInFront } from '../../../base/json
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { decodeWhole, decodedLimit } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { pipeInputRequests } from './input-requests.ts'
@@ -75,7 +76,7 @@ export class BodyResponse implements ResponsePart {
 
   end(trailers: HeaderLines): void {
     this.#timer?.stop()
-    this.#context.faults.options.exchange.onResponded?.(undefined)
+    noteResponse(this.#context.faults.options.exchange.entries)
     this.#trailers = trailers
     if (this.#state === 'passing') this.#context.outlet.end(trailers)
     else if (this.#state === 'held') void this.#pipeResponse().catch(this.#failed)

@@ -3,6 +3,7 @@ import type { HeaderLines, RequestHead, ResponseHead } from '../../../http/heade
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
 import { internalFailure } from '../../rejection.ts'
 import type { Outgoing, Service } from '../../layers/service.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { copiesRespond, readCopied, sendAlone, sendCopies } from '../request/copies.ts'
 import { heavyWork } from '../../../base/event-loop.ts'
 import { CallTexts, type SentRequest, postOf } from '../request/call-texts.ts'
@@ -58,17 +59,14 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     this.#request = request
     this.#sink = sink
     this.#outlet = new Outlet(sink, faults, this)
-  }
-
-  begin(): void {
-    if (this.#faults.request.isActedOn) {
+    if (faults.request.isActedOn) {
       void this.#decide().catch((error: unknown) => this.#outlet.fail(internalFailure(error)))
       return
     }
     try {
-      this.#forward(this.#request.head, this.#request.body)
+      this.#forward(request.head, request.body)
     } catch (error) {
-      this.#faults.finish()
+      faults.finish()
       throw error
     }
   }
@@ -106,7 +104,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     if (this.#outlet.ended) return
     // The time of the HTTP faults is not the upstream's.
     if (this.#part === undefined && this.#isStaged)
-      this.#faults.options.exchange.onResponded?.(undefined)
+      noteResponse(this.#faults.options.exchange.entries)
     const to = this.#part ?? this.#outlet
     to.end(trailers)
   }
@@ -136,11 +134,10 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     const texts = new CallTexts(this.#request.head, this.#request.body, parts.maxBody)
     const outcome = await this.#faults.request.ask(texts)
     if (this.#outlet.ended) return
-    const marked = hasMarkers(this.#faults)
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http')
-      this.#outlet.whole(httpResponse(outcome.reply, request, marked))
-    else {
+    else if (outcome.kind === 'http') {
+      this.#outlet.whole(httpResponse(outcome.reply, request, hasMarkers(this.#faults)))
+    } else {
       const { responded, replies, repeated } = outcome
       // A single message that has a reply, or did not change, needs not be read again.
       const unread = responded.length === 0 ? texts.unread : undefined
@@ -150,6 +147,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       const copied = isCopied ? await readCopied(this.#faults.posted, texts, responded) : []
       if (this.#outlet.ended) return
       if (sent === 'empty') {
+        const marked = hasMarkers(this.#faults)
         this.#outlet.whole(
           replies.length === 0
             ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
@@ -159,7 +157,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         this.#replies = replies
         this.#forward(sent.head, sent.body)
         const upstream = this.#services.alone
-        for (const [own, text] of copied) sendCopies(own, text, { upstream, texts })
+        for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
       }
     }
@@ -226,6 +224,6 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   /** Sends a request of Squall itself. */
   #sendAlone(request: SentRequest): void {
     const { closing, memory } = this.#faults.options.parts
-    sendAlone(request, { upstream: this.#services.alone, closing, memory })
+    sendAlone(request, this.#services.alone, closing, memory)
   }
 }

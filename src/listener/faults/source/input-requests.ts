@@ -32,10 +32,8 @@ export function pipeInputRequests(
   if (owner === undefined || !mayAskForInput(faults)) return undefined
   const message = frame.last === true ? frame.message : undefined
   const { messagePlanner } = faults.planned
-  const { call } = owner
-  const sideFaults = () => faults.options.exchange.sideFaultsOf?.(call) ?? []
   const requests = requestsIn(message).flatMap(([key, request]) => {
-    const own = messagePlanner?.plan(request, { call, sideFaults })
+    const own = messagePlanner?.plan(request, owner.call)
     return own === undefined ? [] : [{ key, faults: own }]
   })
   return requests.length === 0 ? undefined : pipeAll(owner, requests, frame as UpstreamFrame)

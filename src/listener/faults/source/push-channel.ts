@@ -2,8 +2,9 @@ import type { Verdict } from '../../../filters/fault.ts'
 import { isResponse, readEvent } from '../../../mcp/event-message.ts'
 import { type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
-import type { Failure, ResponseSink } from '../../../http/transfer.ts'
+import type { ResponseSink } from '../../../http/transfer.ts'
 import type { Cut } from '../../exchange.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { FrameChain } from '../chain/fault-chain.ts'
 import { type ChainFrame, upstreamFrame } from '../chain/frame.ts'
 import { type CallInjection, leave } from '../call-injection.ts'
@@ -57,14 +58,11 @@ export interface PushSessions {
 }
 
 /** The client of a stream, and the way back to the upstream. */
-export interface PushEnds {
+export interface PushClient {
   readonly sink: ResponseSink
   readonly position: PushPosition
   /** Posts to the upstream, by default at the request's own target. */
   readonly post: (text: string, target: string | undefined) => void
-  readonly resume: () => void
-  /** Ends the stream for a fault. */
-  readonly cut: (failure: Failure) => void
 }
 
 /** A call whose events go through its faults. */
@@ -82,13 +80,14 @@ interface Carried {
  * events. Only while faults await an event the stream is read event by event: events of calls with
  * faults go through their chains, all others pass when they are complete.
  */
-export class PushChannel extends EventChannel {
+export abstract class PushChannel extends EventChannel {
   /** True for the stream of HTTP+SSE, which announced its endpoint. */
   announced = false
   /** False when the events cannot be read. */
-  readonly readable: boolean
+  readable = false
+  protected readonly client: PushClient
+  protected hasEnded = false
   readonly #sessions: PushSessions
-  readonly #ends: PushEnds
   readonly #messages: MessagePlanner | undefined
   readonly #outlet: PushOutlet
   #session: PushSession | undefined
@@ -101,33 +100,31 @@ export class PushChannel extends EventChannel {
   #busy = false
   #paused = false
   #ending = false
-  #ended = false
 
-  constructor(
-    sessions: PushSessions,
-    ends: PushEnds,
-    readable: boolean,
-    messages: MessagePlanner | undefined,
-  ) {
+  constructor(sessions: PushSessions, messages: MessagePlanner | undefined, client: PushClient) {
     super()
     this.#sessions = sessions
-    this.#ends = ends
-    this.readable = readable
     this.#messages = messages
-    this.#outlet = new PushOutlet(ends.sink, ends.position)
+    this.client = client
+    this.#outlet = new PushOutlet(client.sink, client.position)
   }
+
+  /** Ends the stream for a fault. */
+  abstract cut(how: Cut): void
+
+  protected abstract resumeUpstream(): void
 
   /** Assigns the stream to its session. */
   join(key: string, announced: boolean): void {
-    if (this.#ended || key === '') return
+    if (this.hasEnded || key === '') return
     if (this.#session !== undefined) this.#sessions.leave(this.#session, this)
     this.announced = announced
     this.#session = this.#sessions.join(key, this)
     this.update()
   }
 
-  data(chunk: Uint8Array): boolean {
-    if (this.#ended) return true
+  /** Takes bytes of the upstream; false asks for a pause. */
+  protected takeBytes(chunk: Uint8Array): boolean {
     // A reload may have brought a rule about messages of the server.
     if (this.#messages?.isActive === true) this.update()
     this.#busy = true
@@ -140,24 +137,17 @@ export class PushChannel extends EventChannel {
     return !this.#paused
   }
 
-  resume(): void {
+  /** Continues when the client accepts data. */
+  protected drained(): void {
     this.#outlet.open()
     this.continued()
   }
 
   /** Sends whole events between two of the upstream's; returns false when that is impossible. */
   send(bytes: Uint8Array, begin: () => void): boolean {
-    if (this.#ended || !this.readable || !this.#outlet.offer(bytes, begin)) return false
+    if (this.hasEnded || !this.readable || !this.#outlet.offer(bytes, begin)) return false
     this.update()
     return true
-  }
-
-  /** Cuts the stream for a fault. */
-  cut(how: Cut): void {
-    if (this.#ended) return
-    this.close()
-    const kind = how === 'rst' ? 'reset' : 'closed'
-    this.#ends.cut({ kind, message: 'a fault ended the session' })
   }
 
   /** Ends the chain of a settled call, whose last event may be being sent; false without one. */
@@ -178,7 +168,7 @@ export class PushChannel extends EventChannel {
 
   /** Starts or stops reading the stream event by event, as needed. */
   update(): void {
-    if (this.#busy || this.#ended || !this.readable) return
+    if (this.#busy || this.hasEnded || !this.readable) return
     const wanted =
       (this.#session?.calls.length ?? 0) > 0 ||
       this.#isActive ||
@@ -187,18 +177,18 @@ export class PushChannel extends EventChannel {
       this.#outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
-      const { position } = this.#ends
+      const { position } = this.client
       const isBehind = (): boolean => this.#paused
       this.#framer = new TimedFramer(position.fork(), this.#sessions.holdTimeout, isBehind)
     } else this.#endFramer()
   }
 
   /** Ends the stream with the upstream's. With `wake` held events are sent at once. */
-  finish(wake: boolean, last: () => void): void {
-    if (this.#ended || this.#ending) return
+  protected finish(wake: boolean, last: () => void): void {
+    if (this.hasEnded || this.#ending) return
     this.#ending = true
     const { gate } = this
-    const isWhole = (): boolean => this.#ends.position.between
+    const isWhole = (): boolean => this.client.position.between
     const finishChains = (): void => {
       // No event can follow an incomplete one.
       if (!isWhole()) this.#drop()
@@ -213,9 +203,9 @@ export class PushChannel extends EventChannel {
   }
 
   /** Drops what is held after the client has left. */
-  close(): void {
-    if (this.#ended) return
-    this.#ended = true
+  protected close(): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
     this.#framer?.end()
     this.#framer = undefined
     this.gate?.drop()
@@ -227,7 +217,7 @@ export class PushChannel extends EventChannel {
   protected override readonly continued = (): void => {
     if (!this.#paused || this.#outlet.blocked || this.gate?.behind === true) return
     this.#paused = false
-    this.#ends.resume()
+    this.resumeUpstream()
   }
 
   protected override readonly batch = {
@@ -236,7 +226,7 @@ export class PushChannel extends EventChannel {
   }
 
   protected override passed(frame: ChainFrame): Promise<void> | undefined {
-    if (this.#ended) return undefined
+    if (this.hasEnded) return undefined
     if (frame.kind === 'sealed') {
       this.#pass(frame)
       this.#outlet.flush()
@@ -257,12 +247,12 @@ export class PushChannel extends EventChannel {
 
   #openGate(messages: MessagePlanner): void {
     this.openGate({
-      plan: (message) => messages.plan(message, { session: this.#session?.key }),
+      plan: (message) => messages.plan(message, undefined, this.#session?.key),
       onIdle: () => this.update(),
       // Other messages and responses come on the stream.
       uncut: 'shared_stream',
       cut: (how) => this.cut(how),
-      post: (text) => this.#ends.post(text, this.announced ? this.#session?.key : undefined),
+      post: (text) => this.client.post(text, this.announced ? this.#session?.key : undefined),
       memory: messages.memory,
     })
   }
@@ -275,7 +265,7 @@ export class PushChannel extends EventChannel {
   }
 
   #leave(last: () => void): void {
-    if (this.#ended) return
+    if (this.hasEnded) return
     this.#endFramer()
     this.#outlet.flush(true)
     this.close()
@@ -296,7 +286,7 @@ export class PushChannel extends EventChannel {
     const last = isResponse(message)
     if (last) {
       own.upstreamResponse = message
-      own.context.exchange.onResponded?.(own.call)
+      noteResponse(own.context.exchange.entries, own.call)
       // Events behind the response are not for the call's faults.
       this.#session!.remove(own)
     }

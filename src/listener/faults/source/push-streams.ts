@@ -6,101 +6,70 @@ import { sharesStream } from '../../../mcp/call.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { isStream } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import { PushChannel, type PushEnds, PushSession, type PushSessions } from './push-channel.ts'
+import { PushChannel, type PushClient, PushSession, type PushSessions } from './push-channel.ts'
 import type { MessagePlanner } from './server-messages.ts'
 
 /** Carries a stream that a client opened by GET, and its events through faults. */
-export class PushStream implements ResponseSink, Transfer {
+export class PushStream extends PushChannel implements ResponseSink, Transfer {
   /** True when a fault has cut the stream. */
   cutByFault = false
-  readonly #sessions: PushSessions
-  readonly #messages: MessagePlanner | undefined
-  #client: Pick<PushEnds, 'sink' | 'position' | 'post'> | undefined
   #upstream: Transfer | undefined
-  /** Undefined for a response without events. */
-  #channel: PushChannel | undefined
-  #ended = false
-
-  constructor(sessions: PushSessions, messages: MessagePlanner | undefined) {
-    this.#sessions = sessions
-    this.#messages = messages
-  }
-
-  /** Sets the client and its position in the stream, and the way back to the upstream. */
-  connect(client: Pick<PushEnds, 'sink' | 'position' | 'post'>): void {
-    this.#client = client
-  }
+  /** False for a response without events. */
+  #isStream = false
 
   /** Sets the upstream's transfer. */
   attach(upstream: Transfer): void {
     this.#upstream = upstream
-    if (this.#ended) upstream.abort()
-  }
-
-  /** Assigns the stream to its session. */
-  setSession(key: string, announced: boolean): void {
-    this.#channel?.join(key, announced)
+    if (this.hasEnded) upstream.abort()
   }
 
   info(head: ResponseHead): void {
-    this.#client?.sink.info(head)
+    this.client.sink.info(head)
   }
 
   head(head: ResponseHead): void {
-    if (this.#ended) return
-    const client = this.#client!
-    if (isStream(head)) {
-      const ends: PushEnds = {
-        ...client,
-        resume: () => this.#upstream?.resume(),
-        cut: (failure) => this.#cut(failure),
-      }
-      const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-      const isReadable = coding === 'identity'
-      this.#channel = new PushChannel(this.#sessions, ends, isReadable, this.#messages)
-    }
-    client.sink.head(head)
+    if (this.hasEnded) return
+    this.#isStream = isStream(head)
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    this.readable = this.#isStream && coding === 'identity'
+    this.client.sink.head(head)
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#ended) return true
-    return (this.#channel ?? this.#client!.sink).data(chunk)
+    if (this.hasEnded) return true
+    return this.#isStream ? this.takeBytes(chunk) : this.client.sink.data(chunk)
   }
 
   end(trailers: HeaderLines): void {
     // A session of HTTP+SSE ends with its stream: nobody waits for held events.
-    const wake = this.#channel?.announced === true
-    this.#finish(wake, () => this.#client!.sink.end(trailers))
+    this.finish(this.announced, () => this.client.sink.end(trailers))
   }
 
   fail(failure: Failure): void {
-    this.#finish(true, () => this.#client!.sink.fail(failure))
+    this.finish(true, () => this.client.sink.fail(failure))
   }
 
   resume(): void {
-    if (this.#channel === undefined) this.#upstream?.resume()
-    else this.#channel.resume()
+    if (this.#isStream) this.drained()
+    else this.resumeUpstream()
   }
 
   abort(): void {
-    this.#ended = true
     this.#upstream?.abort()
-    this.#channel?.close()
+    this.close()
   }
 
-  #finish(wake: boolean, last: () => void): void {
-    const end = (): void => {
-      this.#ended = true
-      last()
-    }
-    if (this.#channel !== undefined) this.#channel.finish(wake, end)
-    else if (!this.#ended) end()
-  }
-
-  #cut(failure: Failure): void {
+  override cut(how: Cut): void {
+    if (this.hasEnded) return
+    this.close()
     this.cutByFault = true
     this.abort()
-    this.#client!.sink.fail(failure)
+    const kind = how === 'rst' ? 'reset' : 'closed'
+    this.client.sink.fail({ kind, message: 'a fault ended the session' })
+  }
+
+  protected override resumeUpstream(): void {
+    this.#upstream?.resume()
   }
 }
 
@@ -116,8 +85,8 @@ export class PushStreams implements PushSessions {
   }
 
   /** Creates a stream before its request is sent. */
-  open(messages: MessagePlanner | undefined): PushStream {
-    return new PushStream(this, messages)
+  open(messages: MessagePlanner | undefined, client: PushClient): PushStream {
+    return new PushStream(this, messages, client)
   }
 
   /** The number of sessions with a stream or a call. */

@@ -5,7 +5,6 @@ import type { ByteBudget } from '../../../base/byte-budget.ts'
 import type { Call } from '../../../mcp/call.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Cut } from '../../exchange.ts'
-import type { SideFaults } from '../../side-faults.ts'
 import { type CallInjection, closeInjection, leave } from '../call-injection.ts'
 import { type StreamPosition, takeMarkers } from '../call-state.ts'
 import type { OnFrame } from '../chain/fault-chain.ts'
@@ -27,22 +26,11 @@ export interface MessagePlanner {
   readonly isActive: boolean
   /** Counts held messages. */
   readonly memory: ByteBudget
-  /** Plans the faults of a message; undefined when no rule matches. */
-  plan(message: ServerMessage, source: MessageSource): CallInjection | undefined
-}
-
-/** Describes where a message of the server comes from. */
-export interface MessageSource {
   /**
-   * The key of the session of a stream that a client opened by GET; that of the request by default.
+   * Plans the faults of a message; undefined when no rule matches. `of` is the call to which it
+   * belongs, if known, and `session` the key of the stream's session, by default that of the request.
    */
-  readonly session?: string | undefined
-  /** The call to which the message belongs, if known. */
-  readonly call?: Call | undefined
-  /**
-   * Returns the records of the calls that the message may disturb; by default all of the session.
-   */
-  readonly sideFaults?: (() => readonly SideFaults[]) | undefined
+  plan(message: ServerMessage, of: Call | undefined, session?: string): CallInjection | undefined
 }
 
 /** Connects the gate with its stream. */

@@ -6,6 +6,7 @@ import type { Failure } from '../../../http/transfer.ts'
 import { isResponse, readEvent } from '../../../mcp/event-message.ts'
 import { MAX_MESSAGES, type Message, progressTokenOf } from '../../../mcp/json-rpc.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
+import { noteResponse } from '../../side-faults.ts'
 import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import type { ResponsePart, ResponseContext } from './response-part.ts'
@@ -167,11 +168,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     this.openGate({
       cut: (how) => this.#failed(new CutResponse(how)),
       asked: (frame) => pipeInputRequests(faults, frame),
-      plan: (message) => {
-        const call = ownerOf(faults.calls, message)?.call
-        const sideFaults = () => faults.options.exchange.sideFaultsOf?.(call) ?? []
-        return planner.plan(message, { call, sideFaults })
-      },
+      plan: (message) => planner.plan(message, ownerOf(faults.calls, message)?.call),
       uncut: faults.shared ? 'shared_exchange' : undefined,
       post: (text) => upstream.post(text),
       memory: faults.exchange.memory,
@@ -198,7 +195,7 @@ export class SseResponse extends EventChannel implements ResponsePart {
     }
     for (const message of messages) {
       const ended = this.#endedBy(message)
-      if (ended !== undefined) faults.options.exchange.onResponded?.(ended.call)
+      if (ended !== undefined) noteResponse(faults.options.exchange.entries, ended.call)
     }
     if (messages.length > MAX_MESSAGES) leaveResponse(faults, 'too_complex')
     this.push(eventFrame(frame, read, this.batch))

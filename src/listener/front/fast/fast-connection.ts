@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net'
 import { factsOf } from '../../../mcp/request-facts.ts'
 import { RequestReader } from '../../../http/fast/request-reader.ts'
-import type { RejectionReason } from '../../../telemetry/telemetry.ts'
+import type { Rejection } from '../../rejection.ts'
 import { type ClientConnection, MOST_OPEN } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
 import type { FastResponse, ResponseOutput, ResponseTexts } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
 import { type InputTaker, PacedInput } from '../paced-input.ts'
 import { cutSocket } from '../cut-socket.ts'
+import { INVALID, TOO_LATE } from '../unreadable-request.ts'
 
 /** Bounds of the fast path; larger requests take the standard path. */
 export interface FastLimits {
@@ -24,12 +25,11 @@ export interface FastConnectionOwner {
   begin(exchange: FastExchange): void
   /** Continues on the standard path with these bytes. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
-  reject(socket: Socket, status: number, reason: RejectionReason, message: string): void
+  reject(socket: Socket, rejection: Rejection): void
 }
 
 /** Reads plain requests from one client connection, until a request is not plain. */
-export class FastClientConnection implements ResponseOutput, InputTaker {
-  readonly texts: ResponseTexts
+export class FastClientConnection implements InputTaker {
   readonly #socket: Socket
   readonly #connection: ClientConnection
   readonly #owner: FastConnectionOwner
@@ -57,9 +57,8 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     this.#socket = socket
     this.#connection = connection
     this.#owner = owner
-    this.texts = owner.texts
     this.#requests = new RequestReader(owner.limits.maxHeaderSize)
-    this.#queue = new ResponseQueue(socket)
+    this.#queue = new ResponseQueue(socket, owner.texts)
     connection.input = new PacedInput(socket, connection, this)
     socket.on('data', this.#onData).on('end', this.#onEnd)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
@@ -76,31 +75,10 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     const idle = now - this.#idleSince
     const { headerTimeout, clientKeepalive } = this.#owner.limits
     if (this.#fresh && idle > headerTimeout) {
-      this.#owner.reject(
-        this.#socket,
-        408,
-        'slow_client',
-        'the request headers did not arrive in time',
-      )
+      this.#owner.reject(this.#socket, TOO_LATE)
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
     }
-  }
-
-  write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
-    return this.#queue.write(response, text, piece)
-  }
-
-  done(response: FastResponse, last: boolean): void {
-    this.#queue.done(response, last ? 'fin' : undefined)
-  }
-
-  cut(response: FastResponse, how: Cut): void {
-    this.#queue.done(response, how)
-  }
-
-  endBehind(response: FastResponse): void {
-    this.#queue.endBehind(response)
   }
 
   mayTake(): boolean {
@@ -128,7 +106,7 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
       return
     }
     if (this.#queue.writing) this.#socket.destroy()
-    else this.#owner.reject(this.#socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
+    else this.#owner.reject(this.#socket, INVALID)
   }
 
   readonly #onError = (): void => {
@@ -152,7 +130,7 @@ export class FastClientConnection implements ResponseOutput, InputTaker {
     // The standard path waits for memory.
     if (!this.#connection.memory.take(length)) return this.#handOver(bytes)
     const body = bytes.subarray(size, end)
-    const exchange = new FastExchange(requests, body, this.#socket, this.#connection, this)
+    const exchange = new FastExchange(requests, body, this.#socket, this.#connection, this.#queue)
     if (!whole) this.#arriving = exchange
     this.#queue.add(exchange.response)
     this.#owner.begin(exchange)
@@ -194,21 +172,19 @@ interface Waiting {
 const ENOUGH = 16 * 1024
 
 /** Writes the responses of one connection in the order of their requests. */
-class ResponseQueue {
+class ResponseQueue implements ResponseOutput {
+  readonly texts: ResponseTexts
+  /** The number of open responses. */
+  size = 0
   readonly #socket: Socket
   /** The response that is being written; later ones are linked to it. */
   #current: FastResponse | undefined
   #newest: FastResponse | undefined
-  #size = 0
   #waiting: Map<FastResponse, Waiting> | undefined
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, texts: ResponseTexts) {
     this.#socket = socket
-  }
-
-  /** The number of open responses. */
-  get size(): number {
-    return this.#size
+    this.texts = texts
   }
 
   get empty(): boolean {
@@ -222,13 +198,12 @@ class ResponseQueue {
 
   /** Adds the next response. */
   add(response: FastResponse): void {
-    this.#size++
+    this.size++
     if (this.#current === undefined) this.#current = response
     else this.#newest!.next = response
     this.#newest = response
   }
 
-  /** Writes or queues a text and a piece; false asks for a pause until `drained` of the response. */
   write(response: FastResponse, text: string, piece?: Uint8Array): boolean {
     if (response === this.#current) return this.#send(text, piece)
     const waiting = this.#waitingFor(response)
@@ -237,7 +212,6 @@ class ResponseQueue {
     return waiting.size < ENOUGH
   }
 
-  /** Completes a response; with `ending` the connection ends after it. */
   done(response: FastResponse, ending: Cut | undefined): void {
     if (response === this.#current) {
       this.#finish(response, ending)
@@ -248,7 +222,6 @@ class ResponseQueue {
     waiting.ending = ending
   }
 
-  /** Ends the connection after the last response, which is complete. */
   endBehind(response: FastResponse): void {
     const waiting = this.#waiting?.get(response)
     if (waiting === undefined) cutSocket(this.#socket, 'fin')
@@ -261,7 +234,7 @@ class ResponseQueue {
   }
 
   #finish(response: FastResponse, ending: Cut | undefined): void {
-    this.#size--
+    this.size--
     const { next } = response
     response.next = undefined
     this.#current = next

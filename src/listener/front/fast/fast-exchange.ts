@@ -6,7 +6,7 @@ import type { Body } from '../../../http/transfer.ts'
 import { type ClientConnection, ClientExchange, type OpenBody } from '../client-connection.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
 import type { MemoryBudget } from '../../memory-budget.ts'
-import { HoldWatch } from '../../hold-watch.ts'
+import { BodyWatch } from '../../hold-watch.ts'
 import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -26,9 +26,7 @@ export class FastBody implements IncomingBody, OpenBody {
   #pieces: ByteList | undefined
   #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
-  #seenBytes = -1
-  #seenAt = 0
-  #hold: HoldWatch | undefined
+  #watch: BodyWatch | undefined
 
   constructor(first: Buffer, length: number, socket: Socket) {
     this.#socket = socket
@@ -83,18 +81,14 @@ export class FastBody implements IncomingBody, OpenBody {
 
   stalledFor(now: number): number {
     if (this.#missing === 0) return 0
-    const bytes = this.#socket.bytesRead
-    if (bytes !== this.#seenBytes || this.#socket.isPaused()) {
-      this.#seenBytes = bytes
-      this.#seenAt = now
-    }
-    return now - this.#seenAt
+    this.#watch ??= new BodyWatch()
+    return this.#watch.stalledFor(this.#socket, now)
   }
 
   heldTooLong(now: number, timeout: number): boolean {
     if (this.#missing === 0) return false
-    this.#hold ??= new HoldWatch()
-    return this.#hold.tooLong(this.#socket, now, timeout)
+    this.#watch ??= new BodyWatch()
+    return this.#watch.tooLong(this.#socket, now, timeout)
   }
 
   destroy(): void {

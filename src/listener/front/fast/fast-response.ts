@@ -18,11 +18,10 @@ const ONE_WRITE = 16 * 1024
 /** Writes responses in the order of their requests. */
 export interface ResponseOutput {
   readonly texts: ResponseTexts
-  /** False asks for a pause. */
+  /** Writes or queues a text and a piece; false asks for a pause until `drained` of the response. */
   write(response: FastResponse, text: string, piece?: Uint8Array): boolean
-  /** Completes the response; with `last` the connection ends after it. */
-  done(response: FastResponse, last: boolean): void
-  cut(response: FastResponse, how: Cut): void
+  /** Completes the response; with `ending` the connection ends after it. */
+  done(response: FastResponse, ending: Cut | undefined): void
   /** Ends the connection after the newest response, which is complete and may still be queued. */
   endBehind(response: FastResponse): void
 }
@@ -96,7 +95,7 @@ export class FastResponse implements ClientResponse {
     const text = this.#taken() + ending
     if (text !== '') this.#output.write(this, text)
     this.#owner.ended()
-    this.#output.done(this, this.#last)
+    this.#output.done(this, this.#last ? 'fin' : undefined)
   }
 
   cut(how: Cut): void {
@@ -106,7 +105,7 @@ export class FastResponse implements ClientResponse {
     this.#flushAsked = false
     this.#release()
     this.#owner.ended()
-    this.#output.cut(this, how)
+    this.#output.done(this, how)
   }
 
   closeAfter(): void {
