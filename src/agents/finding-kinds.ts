@@ -52,8 +52,8 @@ export const FINDING_KINDS = {
   },
   session_loop: {
     severity: 'high',
-    says: 'A new session was begun {times} after errors without a successful call between, up to {most} in a row.',
-    advice: 'Begin a new session only when the old one is lost, once, and then give up.',
+    says: 'The agent started a new session {times} after errors without a successful call in between, up to {most} in a row.',
+    advice: 'Start a new session only when the old session is lost; try once, then give up.',
     cure: 'session',
   },
   parallel_storm: {

@@ -145,14 +145,14 @@ export const historySchema = Type.Object({
 })
 
 const pattern = (what: string): TUnsafe<string> =>
-  text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`)
+  text(512, `${what}; \`*\` and \`?\` are wildcards. Repeatable.`)
 
 /** The filters of /api/tap: a call passes that fits all of them. */
 export const tapQuery = Type.Object({
   tool: maybe(pattern('Calls of this tool')),
   method: maybe(pattern('Calls of this method')),
-  outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeat it for more.')),
-  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
+  outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeatable.')),
+  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeatable.')),
   rule: maybe(pattern('Calls with a fault of this rule')),
   session: maybe(pattern('Calls of this session: the start of its hash')),
   errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),

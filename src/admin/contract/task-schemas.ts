@@ -136,14 +136,14 @@ export const tasksSchema = Type.Object({
 })
 
 const glob = (what: string) =>
-  maybe(text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`))
+  maybe(text(512, `${what}; \`*\` and \`?\` are wildcards. Repeatable.`))
 
 /** The filters of /api/tasks and /api/verdicts: a verdict passes that fits all of them. */
 export const verdictQuery = Type.Object({
   task: glob('Verdicts of this task'),
   tool: glob('Verdicts about calls of this tool'),
   fault: glob('Verdicts after this fault, or `real`'),
-  verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
+  verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeatable.')),
 })
 
 /** One kind of behaviour, and how often it was seen. */

@@ -1,6 +1,6 @@
 /** Why a fault could not act, by the word for it in logs, and in a sentence. */
 export const NOT_APPLICABLE = {
-  nothing_to_act_on: 'there is nothing for the fault to act on',
+  nothing_to_act_on: 'nothing for the fault to act on',
   no_response: 'a notification has no response',
   inexact_id: "a response could not repeat the call's id exactly",
   shared_exchange: 'it would also affect the other calls of the batch',

@@ -231,7 +231,7 @@ test('a stored result that is damaged is rejected, and one of an earlier build i
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is not the result of an experiment')
   }
   await rename(file, join(directory, 'other.json'))
-  expect((await experiment('show', id)).stderr).toContain('there is no such file')
+  expect((await experiment('show', id)).stderr).toContain('no such file')
   const { gates: _, facts: __, server: ___, alerts: ____, ...old } = passed
   await writeFile(file, JSON.stringify(old))
   expect((await experiment('show', id)).stdout).toContain('Passed the stage 20 %')

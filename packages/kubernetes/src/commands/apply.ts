@@ -34,7 +34,7 @@ export const APPLY = defineCommand({
     'apply a rules file to the sidecars in a namespace, and wait until each has loaded it',
   flags: {
     ...group('The rules:', {
-      filename: one('file', 'rules file to apply; - is standard input', asText, {
+      filename: one('file', 'rules file to apply; use - for standard input', asText, {
         short: 'f',
         required: NEEDS_RULES,
       }),

@@ -26,7 +26,7 @@ export const TOP = defineCommand({
     ...group('Changes:', {
       adminTokenFile: one(
         'path',
-        'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
+        'file with the token for arming and disarming (or set SQUALL_ADMIN_TOKEN)',
         asText,
       ),
     }),

@@ -81,9 +81,9 @@ it('says how to turn tasks on where they are off', async () => {
 })
 
 it.each([
-  [['--follow', '--client', 'a'], '--follow and --client exclude each other'],
+  [['--follow', '--client', 'a'], '--follow and --client are mutually exclusive'],
   [['--verdict', 'runaway'], 'add --follow'],
-  [['--json', '--html'], 'exclude each other'],
+  [['--json', '--html'], 'are mutually exclusive'],
   [['--since', 'soon'], 'neither a duration'],
   [['--against', 'package.json'], 'holds no findings'],
 ])('rejects %s with the reason', async (args, reason) => {

@@ -28,7 +28,7 @@ export function runningRejection(claim: Claim): Rejection {
   return {
     code: 'EXPERIMENT_RUNNING',
     wrong: claimText(claim),
-    fix: 'wait until it has ended; squall experiment restore --force ends it',
+    fix: 'wait until it has finished; squall experiment restore --force ends it',
   }
 }
 
