@@ -13,9 +13,7 @@ export function byCommand(name, variable, summary) {
     name,
     summary,
     missing: () =>
-      words().length > 0
-        ? undefined
-        : `${variable} does not say how to start it (see bench/README.md)`,
+      words().length > 0 ? undefined : `${variable} is not set (see bench/README.md)`,
     command: ({ port, upstreamPort, directory }) => {
       const known = { port: String(port), upstreamPort: String(upstreamPort), directory }
       const [file = '', ...args] = words().map((word) =>

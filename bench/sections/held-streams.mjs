@@ -31,7 +31,7 @@ export function held2000(peers) {
   const work = workload('small')
   return {
     name: 'held2000',
-    title: 'Held streams',
+    title: 'Open streams',
     peers,
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
@@ -49,7 +49,7 @@ export function held2000(peers) {
       }
       return {
         rows,
-        about: `${session.streams} SSE streams are opened and stay open; then small calls go on beside them for ${plan.seconds} s, and again once they are gone. Upstream: ${upstream.kind}.`,
+        about: `${session.streams} SSE streams are opened and stay open; then small calls run for ${plan.seconds} s, and again once they are gone. Upstream: ${upstream.kind}.`,
         tables: [heldTable(rows)],
       }
     },

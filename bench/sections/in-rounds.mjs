@@ -88,7 +88,7 @@ export function atFixedRate({ delayMs, ...section }) {
           : [lateTable(rows), ratioTable(rows, ['squall', 'envoy'], false)]
       return {
         rows,
-        about: `${rate} small calls a second, sent on time whatever becomes of those before. ${plan.rounds} rounds of ${plan.seconds} s; medians. Load: bare sockets of Node, upstream: ${upstream}.`,
+        about: `${rate} small calls per second, sent on schedule regardless of earlier responses (open loop). ${plan.rounds} rounds of ${plan.seconds} s; medians. Load: bare sockets of Node, upstream: ${upstream}.`,
         tables,
       }
     },

@@ -33,7 +33,7 @@ const SENDER_STARTS_MS = 600
 export function reload() {
   return {
     name: 'reload',
-    title: 'Edits of the rules',
+    title: 'Rules reload latency',
     peers: ['squall'],
     seconds: LEAST_SECONDS,
     run: async (session, plan) => {
@@ -49,7 +49,7 @@ export function reload() {
       }
       return {
         rows,
-        about: `A rule among ${RULES} comes and goes for ${seconds} s, each time by a new file renamed over the old one, beside ${RATE} small calls a second. The figures are the time from the rename until a call meets the rule, or no longer does.`,
+        about: `A rule among ${RULES} is added and removed for ${seconds} s, each time with a new file that replaces the old file by rename, during ${RATE} small calls per second. Latency is the time from the rename until the rule affects a call, or no longer does.`,
         tables: [reloadTable(rows)],
       }
     },
