@@ -71,14 +71,14 @@ const OWN_FLAGS = {
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('time for which a call without a response is tracked', TIME, '10m'),
+    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
     connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
-      'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
+      'idle timeout of upstream connections; keep it below the keep-alive timeout of the upstream',
       TIME,
       '3s',
     ),
-    clientKeepalive: duration('time after which an idle client connection is closed', TIME, '10m'),
+    clientKeepalive: duration('idle timeout of client connections', TIME, '10m'),
     drainTimeout: duration(
       'drain timeout for in-flight exchanges after SIGTERM; 0s for no wait',
       { ...TIME, min: 0 },

@@ -49,7 +49,7 @@ export const TARGET_FLAGS = {
     ),
     adminTokenFile: one(
       'path',
-      'file with the token that changes through the admin port require (or set SQUALL_ADMIN_TOKEN); without a token, the port is read-only',
+      'file with the token that is required for changes through the admin port (or set SQUALL_ADMIN_TOKEN); without a token, the port is read-only',
       asText,
     ),
   }),

@@ -27,7 +27,7 @@ const { taskHeader: ___, ...OWN_TASKS } = TASK_FLAGS
 
 const FLAGS = {
   admin: changed(RUN_FLAGS.admin, {
-    help: 'address of metrics, live page and the rules API, such as 127.0.0.1:15390; off for none',
+    help: 'address of the admin port (metrics, live page, admin API), such as 127.0.0.1:15390; off disables it',
     default: 'off',
   }),
   adminTokenFile: RUN_FLAGS.adminTokenFile,
@@ -37,7 +37,7 @@ const FLAGS = {
   maxBody: {
     ...RUN_FLAGS.maxBody,
     ...size(
-      'maximum length of a line that is read; longer lines pass unread',
+      'maximum length of a line to parse; longer lines pass unread',
       { min: 1024, max: 256 * MIB },
       '16MiB',
     ),

@@ -109,7 +109,7 @@ export function adminAccessFlags(title: string) {
     ),
     adminReadTokenFile: one(
       'path',
-      'file with the token that reads of the admin port require (or set SQUALL_ADMIN_READ_TOKEN), except /livez and /readyz',
+      'file with the token that is required to read from the admin port, except /livez and /readyz (or set SQUALL_ADMIN_READ_TOKEN)',
       asText,
     ),
   })

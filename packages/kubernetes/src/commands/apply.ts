@@ -52,7 +52,7 @@ export const APPLY = defineCommand({
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'replace rules claimed by an experiment, and time-limited rules with unlimited ones',
+        'also replace rules that an experiment has claimed, and time-limited rules with unlimited rules',
       ),
       dryRun: toggle('only print what would be written, and the affected pods'),
     }),

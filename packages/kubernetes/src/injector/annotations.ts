@@ -151,7 +151,7 @@ const TABLE = {
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum concurrent faults over all rules',
+    meaning: 'maximum concurrent faults across all rules',
     check: maxActive,
   },
   'allow-faults': {

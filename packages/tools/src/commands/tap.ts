@@ -36,7 +36,7 @@ export const TAP = defineCommand({
   name: 'tap',
   examples: ['tap', 'tap --errors --tool "search_*"', 'tap --slower-than 500ms --json --limit 100'],
   page: 'docs/guides/tap.md',
-  description: 'watch single calls as they end, with client, latency and outcome',
+  description: 'watch calls live as they complete, with client, latency and outcome',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...FILTERS,
