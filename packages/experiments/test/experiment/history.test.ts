@@ -161,7 +161,7 @@ test('a run is shown by the beginning of its id, and the last one by name', asyn
 
 test.each([
   ['20990101', 'has no run "20990101"'],
-  ['2', '2 runs begin with "2"'],
+  ['2', '2 runs have the id prefix "2"'],
   ['../../etc', 'has no run "../../etc"'],
 ])('the run %s is rejected', async (id, message) => {
   for (const command of ['show', 'again']) {

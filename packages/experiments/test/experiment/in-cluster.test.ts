@@ -120,7 +120,7 @@ test.each([
     () => undefined,
     {},
     ['--header', 'authorization=secret'],
-    '--in-cluster passes no headers and no token',
+    '--in-cluster cannot pass headers or tokens',
   ],
 ])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
   await prepare()

@@ -98,7 +98,7 @@ describe('an agent', () => {
     const prometheus = 'http://169.254.169.254/latest'
     expect(await agent.call('suggest_slo', { prometheus })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('does not open this Prometheus, only http://127.0.0.1:9'),
+      text: expect.stringContaining('may not read this Prometheus, only http://127.0.0.1:9'),
     })
     for (const name of ['observe', 'suggest_slo']) {
       expect(await agent.call(name, { sidecar: 'http://127.0.0.1:1' })).toMatchObject({

@@ -112,7 +112,9 @@ it('a server whose port is in use is started on another one', async () => {
   onTestFinished(() => other.close())
   const command = ['--', ...HTTP_SERVER]
   const { code, stderr } = await squallTry(command, { PORT: other.url.port }).finished()
-  expect(stderr).toContain('another program has its port: end that, or choose a port with --port')
+  expect(stderr).toContain(
+    'its port is in use: stop the other program, or choose a port with --port',
+  )
   expect(code).toBe(1)
   const program = squallTry(['--json', '--port', `${await freePort()}`, ...command])
   expect(await shown(program)).toMatchObject({ transport: 'http', tool: 'search_docs' })

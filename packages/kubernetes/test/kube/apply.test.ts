@@ -236,7 +236,7 @@ test('status of a sidecar that cannot be asked says why, and ends with 1', async
   shop.addPaper('shop-1', { sidecar: { running: {} } })
   const { code, out } = await shop.status()
   expect(code).toBe(1)
-  expect(out).toMatch(/shop\/shop-1: cannot ask the sidecar .*connection refused/)
+  expect(out).toMatch(/shop\/shop-1: cannot query the sidecar .*connection refused/)
   const empty = await shop.status('-n', 'empty')
   expect(empty).toMatchObject({ code: 0, out: expect.stringContaining('squall.dev/inject') })
 })

@@ -159,5 +159,5 @@ test('Ctrl-C ends a wait at once and says how things stand', async () => {
   await asked
   program.signal('SIGINT')
   expect(await program.ended).toEqual({ code: 1, signal: null })
-  expect(program.stdout()).toContain('stopped; the configmap stays changed')
+  expect(program.stdout()).toContain('interrupted; the configmap stays changed')
 })
