@@ -114,7 +114,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: (agent, tool) => Promise.all(Array.from({ length: 14 }, (_, i) => call(agent, tool, i))),
     kind: 'parallel_storm',
     sentence:
-      /^[3-5] calls of slow storm started while 9 or more others .*, up to 1[2-4] at once\.$/,
+      /^[3-5] calls of slow storm started while 9 or more other calls .*, up to 1[2-4] at once\.$/,
   },
   'has no time limit': {
     tool: 'hung wait',

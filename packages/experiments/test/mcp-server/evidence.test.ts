@@ -184,7 +184,7 @@ describe('what an agent reads', () => {
     expect(all.data.faults.length).toBeGreaterThanOrEqual(15)
     const one = await agent.call('describe_faults', { name: 'delay' })
     expect(one.data.faults[0].example).toContain('delay')
-    expect((await agent.call('describe_faults', { name: 'dealy' })).text).toContain('no such fault')
+    expect((await agent.call('describe_faults', { name: 'dealy' })).text).toContain('unknown fault')
     const wrong = await agent.call('validate_rules', {
       rules: 'rules:\n  - name: a\n    tool: b\n',
     })
