@@ -65,15 +65,14 @@ export async function metricsPage(built) {
     const heads = ['Name', 'Type', 'Labels', 'Meaning']
     return `## ${topic.title}\n\n${topic.text}\n\n${table(heads, rows)}`
   })
-  const buckets = METRICS.filter(({ buckets }) => buckets !== undefined).map(
-    ({ name, buckets, basic = [] }) => {
-      const show = name.endsWith('_bytes') ? sizeText : seconds
-      const bounds = buckets.map((bound) =>
-        basic.includes(bound) ? `**${show(bound)}**` : show(bound),
-      )
-      return [`\`${name}\``, bounds.join(', ')]
-    },
-  )
+  const bounded = METRICS.filter(({ buckets }) => buckets !== undefined)
+  const histograms = bounded.map(({ name, buckets, basic = [] }) => {
+    const show = name.endsWith('_bytes') ? sizeText : seconds
+    const bounds = buckets.map((bound) =>
+      basic.includes(bound) ? `**${show(bound)}**` : show(bound),
+    )
+    return [`\`${name}\``, bounds.join(', ')]
+  })
   const labels = Object.entries(LABELS).map(([label, values]) => [`\`${label}\``, cell(values)])
   return `${GENERATED}
 
@@ -95,7 +94,7 @@ ${table(['Label', 'Values'], labels)}
 
 Upper bounds of the histograms. With \`--metrics-detail basic\`, only the bounds in bold are served.
 
-${table(['Name', 'Buckets'], buckets)}
+${table(['Name', 'Buckets'], histograms)}
 
 ## Detail
 
