@@ -19,7 +19,8 @@ const RESULTS = Object.entries({ ok: 'good', recovered: 'app', failed: 'client' 
 export const agents = [
   series({
     title: 'Verdicts after faults',
-    description: 'Rate of what agents did after calls with an injected fault.',
+    description:
+      'Agent verdicts per second after calls with an injected fault: retries, switches to another tool, giving up and others.',
     unit: 'ops',
     stack: true,
     queries: [
@@ -59,7 +60,7 @@ export const agents = [
   }),
   series({
     title: 'Tasks by result',
-    description: 'Rate of ended agent tasks, and number of open ones.',
+    description: 'Completed agent tasks per second, by result, and number of open tasks.',
     unit: 'short',
     queries: [
       ...RESULTS,
@@ -87,7 +88,7 @@ export const agents = [
   table({
     title: 'Verdicts by tool and fault',
     description:
-      'Agent behaviour after each fault in the selected time range. `real` and `squall` are errors that no fault caused.',
+      'Agent verdicts after each fault in the selected time range. `real` and `squall` are errors that no fault caused.',
     unit: 'short',
     by: ['tool', 'fault', 'verdict'],
     sortBy: { column: 'Count', desc: true },
@@ -103,7 +104,7 @@ export const agents = [
   table({
     title: 'Verdicts after false values',
     description:
-      'Results with a false value from the fault falsify, by verdict on the agent, in the selected time range.',
+      'Results with a false value from the fault falsify, by agent verdict, in the selected time range.',
     unit: 'short',
     size: [12, 8],
     by: ['rule', 'tool', 'verdict'],

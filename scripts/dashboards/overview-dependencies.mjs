@@ -10,7 +10,7 @@ export const dependencies = [
   series({
     title: 'Failed connections: injected and real',
     description:
-      'Rate of failed connections to dependencies: ended or held by a fault (injected), or failed without a fault (real).',
+      'Rate of failed connections to dependencies: closed or blocked by a fault (injected), or failed without a fault (real).',
     unit: 'ops',
     stack: true,
     queries: [
@@ -30,7 +30,8 @@ export const dependencies = [
   }),
   series({
     title: 'Open connections by dependency',
-    description: 'Open TCP connections by dependency. A leaking connection pool grows here.',
+    description:
+      'Open TCP connections by dependency. A steady increase suggests a connection leak.',
     unit: 'short',
     queries: [
       {
@@ -43,7 +44,7 @@ export const dependencies = [
   }),
   series({
     title: 'Time to connect by dependency (p95)',
-    description: 'p95 connect time, by dependency.',
+    description: '95th percentile of the TCP connect time, by dependency.',
     unit: 's',
     queries: [
       {

@@ -115,7 +115,7 @@ export const tools = [
   series({
     title: 'Result size by tool (p95)',
     description:
-      "p95 size of tool results that clients receive. Large results fill the agents' context.",
+      '95th percentile of the size of tool results that clients receive. Large results fill the context window of agents.',
     unit: 'bytes',
     size: [24, 8],
     queries: [
@@ -151,7 +151,7 @@ export const tools = [
 export const armed = [
   states({
     title: 'Armed',
-    description: 'Armed state of each sidecar. An armed sidecar without rules injects nothing.',
+    description: 'Whether each sidecar is armed. An armed sidecar without rules injects no faults.',
     unit: 'short',
     thresholds: ARMED_COLOURS,
     mappings: ARMED,
@@ -165,7 +165,7 @@ export const armed = [
   table({
     title: 'Disarm reasons',
     description:
-      'Why each sidecar is disarmed (1 while active): environment, operator, guard, shutdown, rules file.',
+      'Active disarm reasons of each sidecar: environment, operator, guard, shutdown or rules file.',
     unit: 'short',
     size: [12, 7],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],

@@ -38,7 +38,7 @@ const now = [
   }),
   stat({
     title: 'Injected errors',
-    description: 'Injected error rate in the selected time range.',
+    description: 'Share of calls that failed because of a fault, in the selected time range.',
     unit: 'percentunit',
     decimals: 2,
     role: 'injected',
@@ -48,7 +48,7 @@ const now = [
   stat({
     title: 'Real errors',
     description:
-      'Real error rate in the selected time range, by the upstream or Squall itself, among calls that no fault ended.',
+      'Share of calls that failed with a real error, from the upstream or Squall itself, in the selected time range. Calls that a fault ended are excluded.',
     unit: 'percentunit',
     decimals: 2,
     role: 'real',
@@ -58,7 +58,7 @@ const now = [
   stat({
     title: 'Faults injected',
     description:
-      'Number of injected faults in the selected time range, counted once per fault, rule and call.',
+      'Injected faults in the selected time range, counted once per fault, rule and call.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -67,8 +67,7 @@ const now = [
   }),
   stat({
     title: 'Armed sidecars with rules',
-    description:
-      'Number of sidecars that can inject faults now: armed, with at least one active rule.',
+    description: 'Sidecars that can inject faults now: armed, with at least one active rule.',
     unit: 'short',
     decimals: 0,
     thresholds: ARMED_COLOURS,
@@ -84,7 +83,7 @@ const now = [
   }),
   stat({
     title: 'Tool calls',
-    description: 'Rate of ended tool calls, except cancelled ones.',
+    description: 'Completed tool calls per second, excluding cancelled calls.',
     unit: 'reqps',
     queries: [{ expr: orZero(rate(ALL, CALLS)), legend: 'calls' }],
   }),
@@ -113,7 +112,7 @@ const errors = [
   series({
     title: 'Errors by tool: injected and real',
     description:
-      'Rate of failed calls by tool and origin, with different shades for injected and real errors.',
+      'Rate of failed calls by tool and origin, with a different shade for injected and real errors.',
     unit: 'reqps',
     stack: true,
     queries: [

@@ -46,7 +46,7 @@ export const activity = [
   }),
   series({
     title: 'Injected delay by rule (p50, p95)',
-    description: 'Intended delays, by rule.',
+    description: 'Delays that faults were configured to add, by rule.',
     unit: 's',
     thresholds: lessIsBetter(10, 30),
     queries: [
@@ -108,7 +108,8 @@ export const reloads = [
   }),
   table({
     title: 'Active rules',
-    description: 'Active rules version of each sidecar. Equal digests mean equal files.',
+    description:
+      'Active rules version of each sidecar. Sidecars with the same digest have the same rules file.',
     unit: 'short',
     size: [12, 7],
     hideValue: true,
@@ -123,7 +124,7 @@ export const reloads = [
   series({
     title: 'Rules timed from pod start',
     description:
-      'Active rules with for, ramp, stages or --max-duration but without appliedAt, by sidecar. Each new pod restarts their time; squall apply sets appliedAt.',
+      'Active rules with for, ramp, stages or --max-duration but without appliedAt, by sidecar. Each new pod restarts their timing; squall apply sets appliedAt.',
     unit: 'short',
     decimals: 0,
     queries: [
@@ -136,7 +137,8 @@ export const reloads = [
   }),
   series({
     title: 'Reloads and guard trips',
-    description: 'Rules reloads by result, and times that the guard disarmed all rules.',
+    description:
+      'Reloads of the rules by result, and how often the guard or --rollback-on disarmed all rules.',
     unit: 'short',
     bars: true,
     queries: [
@@ -151,7 +153,7 @@ export const reloads = [
   }),
   series({
     title: 'Invalid fault headers',
-    description: 'Rate of fault header values that could not be parsed.',
+    description: 'Fault header values per second that could not be parsed and were ignored.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

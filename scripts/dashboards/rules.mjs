@@ -36,7 +36,7 @@ const OUTDATED = `max by (cluster, namespace, pod, instance) (squall_rules_info{
 const now = [
   stat({
     title: 'Active rules',
-    description: 'Number of different rules active in the selected pods.',
+    description: 'Distinct rules that are active in the selected pods.',
     unit: 'short',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -55,7 +55,7 @@ const now = [
   }),
   stat({
     title: 'Faults in progress',
-    description: 'Number of calls with a fault in progress.',
+    description: 'Calls that a fault is affecting now, such as delayed or hanging calls.',
     unit: 'short',
     decimals: 0,
     role: 'injected',
@@ -64,7 +64,7 @@ const now = [
   stat({
     title: 'Last reload rejected',
     description:
-      'Number of sidecars that rejected the last rules file; their previous rules stay active.',
+      'Sidecars that rejected the latest rules file; their previous rules stay active. squall status shows the error.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
@@ -76,7 +76,7 @@ const now = [
   stat({
     title: 'Active versions',
     description:
-      'Number of different active rules files in the selected pods. More than one within a workload means that replicas differ, as for a minute after an edit.',
+      'Distinct rules files that are active in the selected pods. More than one in a workload means that replicas differ, as in the first minute after an edit.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(2, 4),
@@ -88,7 +88,7 @@ const now = [
   stat({
     title: 'Outdated sidecars',
     description:
-      "Number of sidecars whose digest differs from the workload's sidecar that loaded the ConfigMap last.",
+      'Sidecars whose rules digest differs from the sidecar of the workload that loaded the ConfigMap last.',
     unit: 'short',
     thresholds: NONE_IS_GOOD,
     queries: [{ expr: orZero(`count(${OUTDATED})`), legend: 'outdated' }],

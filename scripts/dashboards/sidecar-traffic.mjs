@@ -20,7 +20,7 @@ export const traffic = [
   series({
     title: 'Open streams and sessions',
     description:
-      'Event streams that respond to a request, streams of server-initiated messages, and sessions in the table.',
+      'Open event streams for responses, open streams of server-initiated messages, and tracked sessions.',
     unit: 'short',
     queries: [
       {
@@ -53,7 +53,7 @@ export const traffic = [
   series({
     title: 'Exchanges without a call',
     description:
-      'Rate of streams, notifications, plain HTTP requests and upgrades, by class and status.',
+      'Rate of streams, notifications, plain HTTP requests and upgrades, by class and HTTP status.',
     unit: 'reqps',
     queries: [
       {
@@ -106,7 +106,7 @@ export const bounds = [
   series({
     title: 'Passed without parsing',
     description:
-      'Rate of requests that looked like MCP but were passed unread, by reason. Rules for calls do not match these. server: lines of a stdio server that violate the protocol, counted by squall stdio --fail-on-violation.',
+      'Rate of requests that looked like MCP but were forwarded unparsed, by reason. Rules for calls do not match them. server: lines of a stdio server that violate the protocol, counted by squall stdio --fail-on-violation.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -127,7 +127,7 @@ export const bounds = [
   series({
     title: 'Dropped entries',
     description:
-      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and measures against the memory limit. A limit is too low for this traffic, or a collector is too slow for the spans.',
+      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and actions to stay below the memory limit. Above zero, a limit is too low for this traffic, or a collector is too slow for the spans.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

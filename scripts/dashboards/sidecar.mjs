@@ -18,7 +18,7 @@ function each(metric) {
 const now = [
   stat({
     title: 'Sidecars',
-    description: 'Number of sidecars that Prometheus scrapes.',
+    description: 'Sidecars that Prometheus scrapes.',
     unit: 'short',
     decimals: 0,
     thresholds: ANY_IS_GOOD,
@@ -65,7 +65,7 @@ const now = [
   }),
   stat({
     title: 'Calls in progress',
-    description: 'Number of calls that have not ended yet.',
+    description: 'Calls that are in flight now.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1000, 5000),
@@ -105,7 +105,7 @@ const overhead = [
   }),
   heatmap({
     title: 'Overhead distribution',
-    description: "Rate of exchanges by Squall's own time.",
+    description: "Distribution of Squall's own time per exchange, as a rate of exchanges.",
     unit: 's',
     queries: [{ expr: rate(`${OVERHEAD}_bucket`, POD, 'le'), legend: '{{le}}' }],
   }),
@@ -115,7 +115,7 @@ const processes = [
   series({
     title: 'Clock',
     description:
-      'Clock skew between each sidecar and Prometheus. More than 10 s shifts the times of rules.',
+      'Clock skew between each sidecar and Prometheus. Above 10 s, rules start and end at the wrong time.',
     unit: 's',
     signed: true,
     queries: [
@@ -210,7 +210,8 @@ const processes = [
   }),
   series({
     title: 'Garbage collection',
-    description: 'Time spent on garbage collection, in seconds per second, by kind.',
+    description:
+      'Seconds per second spent in garbage collection, by kind. High values suggest a memory limit that is too low.',
     unit: 'percentunit',
     thresholds: lessIsBetter(0.05, 0.2),
     queries: [

@@ -18,7 +18,7 @@ function reviews(metric, by) {
 export const webhook = [
   stat({
     title: 'Webhook replicas',
-    description: 'Number of scraped webhook replicas, in the selected clusters.',
+    description: 'Webhook replicas that Prometheus scrapes, in the selected clusters.',
     unit: 'short',
     decimals: 0,
     size: [4, 8],
@@ -68,7 +68,7 @@ export const webhook = [
   }),
   series({
     title: 'Certificates',
-    description: 'Rate of certificates that replicas swapped in, or rejected as unusable.',
+    description: 'Serving certificates per second that replicas loaded, or rejected as unusable.',
     unit: 'ops',
     size: [8, 8],
     queries: [

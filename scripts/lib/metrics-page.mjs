@@ -1,33 +1,100 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
+/** Topics of the page: the first whose pattern matches the name of a metric has it. */
+const TOPICS = [
+  {
+    title: 'Calls and latency',
+    names: /^squall_(?:calls|errors|call_duration|upstream_duration|result_bytes)/,
+    text: 'MCP calls of clients, by outcome and by origin of an error.',
+  },
+  {
+    title: 'Rules and faults',
+    names:
+      /^squall_(?:faults|injected|active|rule|canary|armed|disarmed|guard|invalid|header|fault)/,
+    text: 'What rules match, sample and inject, whether they are armed, and whether the rules file is valid.',
+  },
+  {
+    title: 'Agent behaviour',
+    names: /^squall_(?:after_fault|task|falsif)/,
+    text: 'What agents do after faults and errors; requires `--tasks`, which is on by default.',
+  },
+  {
+    title: 'Dependencies',
+    names: /^squall_outbound/,
+    text: 'Outgoing TCP connections, with `--outbound` and `--captured`.',
+  },
+  {
+    title: 'Requests without a call, rejections and violations',
+    names: /^squall_(?:http_requests|unclassified|rejected|admin_rejected|stdio)/,
+    text: 'Traffic to which rules for calls do not apply, and requests that Squall rejected.',
+  },
+  {
+    title: 'Sidecar health and limits',
+    names: /^squall_/,
+    text: 'Overhead, memory, connections, dropped records and versions of the sidecar.',
+  },
+]
+
+const START = [
+  ['How many calls fail, injected or real?', '`squall_calls_total`, by `outcome` and `origin`'],
+  ['Which rules inject faults?', '`squall_faults_injected_total`'],
+  ['Why does a rule inject nothing?', '`squall_rule_evaluations_total`, by `result`'],
+  ['May faults be injected now?', '`squall_armed`, and `squall_disarmed_reason`'],
+  ['Was the last rules file rejected?', '`squall_rules_last_reload_success`'],
+  [
+    'How slow are calls, and who is slow?',
+    '`squall_call_duration_seconds`, `squall_upstream_duration_seconds`',
+  ],
+  ['How much latency does Squall add?', '`squall_overhead_seconds`'],
+  ['How do agents react to faults?', '`squall_after_fault_total`, by `verdict`'],
+]
+
 /** The reference of all metrics, from their table in the code. */
 export async function metricsPage(built) {
   const { LABELS } = await built('src/telemetry/metric-labels.js')
   const { METRICS } = await built('src/telemetry/metric-table.js')
   const { sizeText } = await built('src/base/units.js')
-  const metrics = METRICS.map(({ name, type, labels, help, buckets, basic = [] }) => {
+  const topicOf = ({ name }) => TOPICS.find(({ names }) => names.test(name))
+  const sections = TOPICS.map((topic) => {
+    const rows = METRICS.filter((metric) => topicOf(metric) === topic).map(
+      ({ name, type, labels, help }) => {
+        const names = labels.map((label) => `\`${label}\``).join(', ') || '–'
+        return [`\`${name}\``, type, names, cell(help)]
+      },
+    )
+    const heads = ['Name', 'Type', 'Labels', 'Meaning']
+    return `## ${topic.title}\n\n${topic.text}\n\n${table(heads, rows)}`
+  })
+  const bounded = METRICS.filter(({ buckets }) => buckets !== undefined)
+  const histograms = bounded.map(({ name, buckets, basic = [] }) => {
     const show = name.endsWith('_bytes') ? sizeText : seconds
-    const bounds = (buckets ?? []).map((bound) =>
+    const bounds = buckets.map((bound) =>
       basic.includes(bound) ? `**${show(bound)}**` : show(bound),
     )
-    const range = buckets === undefined ? '' : ` Buckets: ${bounds.join(', ')}.`
-    const names = labels.map((label) => `\`${label}\``).join(', ') || '–'
-    return [`\`${name}\``, type, names, `${cell(help)}${range}`]
+    return [`\`${name}\``, bounds.join(', ')]
   })
   const labels = Object.entries(LABELS).map(([label, values]) => [`\`${label}\``, cell(values)])
   return `${GENERATED}
 
 # Metrics
 
-Look up a metric that the sidecar serves at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms. See also [labels](#labels), and [which series are served](#detail).
+Find the metric that answers your question. The sidecar serves these metrics at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms; see also [labels](#labels), [buckets](#buckets) and [which series are served](#detail).
 
-${table(['Name', 'Type', 'Labels', 'Meaning'], metrics)}
+${table(['Question', 'Metric'], START)}
+
+${sections.join('\n\n')}
+
+Squall also serves most default Node.js metrics, \`process_*\` and \`nodejs_*\`.
 
 ## Labels
 
 ${table(['Label', 'Values'], labels)}
 
-Squall also serves most default Node.js metrics, \`process_*\` and \`nodejs_*\`.
+## Buckets
+
+Upper bounds of the histograms. With \`--metrics-detail basic\`, only the bounds in bold are served.
+
+${table(['Name', 'Buckets'], histograms)}
 
 ## Detail
 

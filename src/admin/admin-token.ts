@@ -73,7 +73,7 @@ function checked(text: string, source: string): string {
     )
   }
   if (!VISIBLE.test(token)) {
-    throw new AdminTokenError(`${source} may hold visible ASCII characters only, and no spaces`)
+    throw new AdminTokenError(`${source} may contain only visible ASCII characters, without spaces`)
   }
   return token
 }

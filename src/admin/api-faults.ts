@@ -72,7 +72,7 @@ function removeTemporary(parts: FaultParts, { body, from }: ChangeRequest): Admi
   }
   if (typeof name !== 'string' || all !== undefined) return rejection(400, { error: WHICH })
   if (!temporary.remove(name)) {
-    const error = `there is no temporary fault ${quoted(name)}`
+    const error = `no temporary fault named ${quoted(name)}`
     return rejection(404, { error }, {}, 'no such fault')
   }
   logger.info({ name, from }, 'a temporary fault was removed on the admin port')

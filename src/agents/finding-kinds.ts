@@ -37,8 +37,8 @@ const WRITE = {
 export const FINDING_KINDS = {
   used_false_value: {
     severity: 'high',
-    says: 'In {share} tasks the agent used a wrong value that {tool} had returned; in {again} it looked again first.',
-    advice: 'Look again by id before you pay; compare two sources; ask a person above an amount.',
+    says: 'In {share} tasks the agent used a wrong value that {tool} had returned; in {again} it looked it up again first.',
+    advice: 'Look it up by id before you pay; compare two sources; ask a person above an amount.',
     least: 1,
   },
   double_write: {
@@ -52,13 +52,13 @@ export const FINDING_KINDS = {
   },
   session_loop: {
     severity: 'high',
-    says: 'A new session was begun {times} after errors without a successful call between, up to {most} in a row.',
-    advice: 'Begin a new session only when the old one is lost, once, and then give up.',
+    says: 'The agent started a new session {times} after errors without a successful call in between, up to {most} in a row.',
+    advice: 'Start a new session only when the old session is lost; try once, then give up.',
     cure: 'session',
   },
   parallel_storm: {
     severity: 'high',
-    says: '{calls} of {tool} began while 9 or more others of the task were open, up to {most} at once.',
+    says: '{calls} of {tool} started while 9 or more other calls of the task were in flight, up to {most} at once.',
     advice: 'Limit concurrent calls.',
   },
   runaway: {
@@ -75,37 +75,37 @@ export const FINDING_KINDS = {
   },
   no_back_off: {
     severity: 'medium',
-    says: '{all} retries of {tool} went out within 0.2 s, without a pause.',
-    advice: 'Back off, with jitter.',
+    says: '{all} retries of {tool} were sent within 0.2 s, without back-off.',
+    advice: 'Use exponential back-off with jitter.',
     cure: 'back-off',
     share: 0.5,
   },
   no_time_limit: {
     severity: 'medium',
-    says: 'The client waited to the end in {share} cases in which {tool} hung, up to {waited}.',
-    advice: 'Set a time limit for each call.',
+    says: 'The client waited without a timeout in {share} cases in which {tool} hung, up to {waited}.',
+    advice: 'Set a timeout for each call.',
     cure: 'time-limit',
   },
   used_changed_result: {
     severity: 'medium',
-    says: 'The agent went on with {share} results of {tool} that a fault had changed.',
+    says: 'The agent continued with {share} results of {tool} that a fault had changed.',
     advice: 'Check results against the output schema of the tool and for plausible values.',
   },
   gave_up: {
     severity: 'medium',
-    says: 'The agent gave up at once after {share} errors of {tool} that a retry may cure.',
+    says: 'The agent gave up at once after {share} errors of {tool} that a retry may fix.',
     advice: 'Retry a few times after 429, 5xx and lost connections, with a pause.',
     cure: 'back-off',
   },
   switched_tool: {
     severity: 'low',
-    says: 'The agent switched to another tool after {share} errors of {tool} that a retry may cure.',
+    says: 'The agent switched to another tool after {share} errors of {tool} that a retry may fix.',
     advice: 'Retry the same tool before you choose another.',
     cure: 'back-off',
   },
   changed_arguments: {
     severity: 'low',
-    says: '{tool} was called again with other arguments after {share} errors that a retry may cure.',
+    says: '{tool} was called again with other arguments after {share} errors that a retry may fix.',
     advice: 'Repeat the call as it was: its arguments were not the cause.',
     cure: 'back-off',
   },

@@ -19,7 +19,7 @@ export const VERDICTS = {
   relisted: 'the agent asked for a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
   continued: 'the call succeeded despite the fault, and was not repeated',
-  gave_up: 'nothing followed within `--task-window`',
+  gave_up: 'no further call within `--task-window`',
 } as const satisfies Readonly<Record<string, string>>
 
 export type Verdict = keyof typeof VERDICTS

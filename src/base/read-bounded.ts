@@ -64,7 +64,7 @@ function readAvailable(fd: number, most: number, into: Buffer[]): boolean {
     for (let size = 0; size <= most;) {
       const bytes = Buffer.alloc(4096)
       const length = readSync(fd, bytes)
-      if (length === 0 && size === 0) throw new Error('it is a pipe without a writer')
+      if (length === 0 && size === 0) throw new Error('the pipe has no writer')
       if (length === 0) return true
       into.push(bytes.subarray(0, length))
       size += length

@@ -29,7 +29,7 @@ export const PROGRAM: Family = {
 
 export const FAMILIES: Readonly<Record<string, Family>> = {
   fault: {
-    description: 'inject faults for a while with one command, and list and end them',
+    description: 'inject, list and remove temporary faults',
     examples: [
       'fault add --tool search_docs --delay 2s --percent 30 --for 30s',
       'fault list',

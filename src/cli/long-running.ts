@@ -22,7 +22,7 @@ const LOOK_MS = 500
  */
 export function drainSignal(logger: Logger): AbortSignal {
   const { signal } = interruption(1, ['SIGTERM', 'SIGINT'], (name) => {
-    logger.info({ signal: name }, 'draining; a second signal ends at once')
+    logger.info({ signal: name }, 'draining; a second signal exits at once')
   })
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env
   if (event !== 'npx' || !script.includes('squall')) return signal

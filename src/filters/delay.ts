@@ -53,9 +53,9 @@ export const delay = defineFault({
   outlook(config, { response }) {
     const late = `${durationsText(config)} late`
     if (config.at === 'request') return { by: 'request', does: `the upstream receives it ${late}` }
-    if (config.at === 'response') return { by: 'response', does: `its response comes ${late}` }
+    if (config.at === 'response') return { by: 'response', does: `its response arrives ${late}` }
     if (response === 'body') return NOTHING
-    return { by: 'response', any: true, does: `each event of its response comes ${late}` }
+    return { by: 'response', any: true, does: `each event of its response arrives ${late}` }
   },
   create(config): Fault {
     const wait = async (ctx: FaultContext): Promise<Verdict> => {

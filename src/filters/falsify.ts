@@ -89,7 +89,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result with one wrong value, which nothing gives away. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call gets a false result; later ones get the true one (counted as `within_limit`), so an agent can check. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
+    'A valid result with one wrong value, without any sign of it. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call gets a false result; later ones get the true one (counted as `within_limit`), so an agent can check. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

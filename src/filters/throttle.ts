@@ -45,7 +45,7 @@ export const throttle = defineFault({
     return problems
   },
   outlook({ rate, direction }, { call }) {
-    const slow = `at ${sizeText(rate)} a second`
+    const slow = `at ${sizeText(rate)} per second`
     if (direction === 'response') return { by: 'output', does: `its response is sent ${slow}` }
     if (call?.from === 'server') return NOTHING
     const does = `the upstream receives it ${slow}`

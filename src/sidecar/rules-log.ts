@@ -131,7 +131,7 @@ export class RulesLog {
   unchecked(condition: string): void {
     this.#logger.warn(
       { condition },
-      'too few calls before the rules: this condition of --rollback-on is not checked',
+      'too few calls before the rules became active: this --rollback-on condition is not checked',
     )
   }
 

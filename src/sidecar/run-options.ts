@@ -48,9 +48,9 @@ const OWN_FLAGS = {
     ),
   }),
   ...group('Limits:', {
-    maxHeaderSize: size('size limit of a header block', { min: KIB, max: MIB }, '64KiB'),
+    maxHeaderSize: size('maximum size of a header block', { min: KIB, max: MIB }, '64KiB'),
     maxBody: size(
-      'size limit of a request body that is parsed; larger bodies pass unread',
+      'maximum request size body to parse; larger bodies pass unread',
       { min: KIB, max: 256 * MIB },
       '4MiB',
     ),
@@ -58,10 +58,10 @@ const OWN_FLAGS = {
       "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
-    maxConnections: count('limit of client connections', COUNT, '10000'),
-    maxUpstreamConnections: count('limit of upstream connections', COUNT, '10000'),
-    maxInFlight: count('limit of tracked in-flight calls', COUNT, '20000'),
-    maxSessions: count('limit of tracked sessions', COUNT, '10000'),
+    maxConnections: count('maximum client connections', COUNT, '10000'),
+    maxUpstreamConnections: count('maximum upstream connections', COUNT, '10000'),
+    maxInFlight: count('maximum tracked in-flight calls', COUNT, '20000'),
+    maxSessions: count('maximum tracked sessions', COUNT, '10000'),
   }),
   ...group('Timeouts:', {
     headerTimeout: duration('timeout for request headers', TIME, '60s'),
@@ -71,16 +71,16 @@ const OWN_FLAGS = {
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('time for which a call without a response is tracked', TIME, '10m'),
+    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
     connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
-      'time after which an idle connection to the upstream is closed; keep it below the keep-alive timeout of the upstream',
+      'idle timeout of upstream connections; keep it below the keep-alive timeout of the upstream',
       TIME,
       '3s',
     ),
-    clientKeepalive: duration('time after which an idle client connection is closed', TIME, '10m'),
+    clientKeepalive: duration('idle timeout of client connections', TIME, '10m'),
     drainTimeout: duration(
-      'time for in-flight exchanges to end after SIGTERM; 0s for none',
+      'drain timeout for in-flight exchanges after SIGTERM; 0s for no wait',
       { ...TIME, min: 0 },
       '30s',
     ),
@@ -88,7 +88,7 @@ const OWN_FLAGS = {
   ...group('Metrics:', {
     metricsDetail: one(
       'how much',
-      'series of /metrics: basic aggregates latency across tools, with fewer buckets; full has latencies by tool, and an error metric',
+      'series on /metrics: basic aggregates latency across tools, with fewer buckets; full adds latencies by tool and an error metric',
       oneOf(METRICS_DETAILS),
       { default: 'basic' },
     ),

@@ -49,7 +49,7 @@ export const TARGET_FLAGS = {
     ),
     adminTokenFile: one(
       'path',
-      'file with the token that changes through the admin port require (or SQUALL_ADMIN_TOKEN itself); without a token, the port is read-only',
+      'file with the token that is required for changes through the admin port (or set SQUALL_ADMIN_TOKEN); without a token, the port is read-only',
       asText,
     ),
   }),
@@ -154,7 +154,7 @@ export function compatOf(
     throw invalidCombination('--compat-target needs --compat-api', 'add it, or remove both')
   }
   if (admin === undefined) {
-    throw invalidCombination('--compat-api needs the admin port', 'give --admin an address')
+    throw invalidCombination('--compat-api needs the admin port', 'set --admin to an address')
   }
   const isProduction = env['NODE_ENV']?.toLowerCase() === 'production'
   return { tools, never: isProduction ? 'NODE_ENV is production' : undefined }
@@ -179,7 +179,7 @@ function rejectOverlaps(bound: readonly Named[]): void {
     const before = bound.slice(0, i).find((other) => overlaps(other.address, address))
     if (before === undefined) return
     throw invalidCombination(
-      `${source}: ${formatListen(address)} is taken by ${before.source} ${formatListen(before.address)}`,
+      `${source}: ${formatListen(address)} is already used by ${before.source} ${formatListen(before.address)}`,
       'use another port or path',
     )
   })
@@ -203,7 +203,7 @@ function rejectLoops(bound: readonly Named[], dialled: readonly Dialled[]): void
 function uneven(listens: number, upstreams: number): UsageError {
   return invalidCombination(
     `--listen has ${listens} ${listens === 1 ? 'address' : 'addresses'} and --upstream ${upstreams}`,
-    'give one --upstream for each --listen, in the same order',
+    'pass one --upstream for each --listen, in the same order',
   )
 }
 
@@ -216,7 +216,7 @@ export function appProbesOf({ appProbes: given, upstreamHost, admin }: TargetVal
   if (admin === undefined) {
     throw invalidCombination(
       `${given.source}: the admin port, which performs the probes, is off`,
-      'give --admin an address',
+      'set --admin to an address',
     )
   }
   try {

@@ -37,7 +37,7 @@ export function tapeOf(flags: Values<typeof TAPE_FLAGS>): TapeOptions | undefine
   const { tape: path, tapeForce: force, tapeSize: maxBytes, tapeKeepSecrets: keepSecrets } = flags
   if (path !== undefined) return { path, force, maxBytes, keepSecrets, redact: flags.tapeRedact }
   if (!force && !keepSecrets && flags.tapeRedact.length === 0) return undefined
-  throw invalidCombination('options of the tape without a tape', 'add --tape, or remove them')
+  throw invalidCombination('options of --tape without --tape', 'add --tape, or remove them')
 }
 
 /** Opens the tape. Throws a `UsageError`. */

@@ -19,7 +19,7 @@ export const TASK_FLAGS = group('Agent tasks:', {
   ),
   taskBy: many(
     'kinds',
-    `keys that name the task of a call, separated by commas, of ${KEY_KINDS.join(', ')}; the first key that a call has is used (default: all)`,
+    `keys that identify the task of a call, separated by commas, from ${KEY_KINDS.join(', ')}; the first key present in a call is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),

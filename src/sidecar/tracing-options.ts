@@ -10,7 +10,7 @@ export const TRACING_FLAGS = group('Tracing:', {
   traceSessionIds: toggle('export session ids in spans unhashed'),
   traceUrl: one(
     'url',
-    'page of a trace in your tracing tool, for links: https://…/trace/{trace}, where {trace} is the trace id',
+    'URL template for links to traces in your tracing tool: https://…/trace/{trace}, where {trace} is the trace id',
     traceUrlOf,
   ),
 })

@@ -55,7 +55,7 @@ const histogram = <Label extends string = never>(
 const TABLE = {
   squall_calls_total: counter(
     ['method', 'tool', 'outcome', 'origin'],
-    'MCP calls that ended, by outcome and origin.',
+    'Completed MCP calls, by outcome and origin.',
   ),
   squall_errors_total: counter(
     ['tool', 'kind', 'origin'],
@@ -63,7 +63,7 @@ const TABLE = {
   ),
   squall_calls_changed_total: counter(
     ['tool'],
-    'MCP calls that ended ok although a fault changed their request or response, without delays. A subset of squall_calls_total.',
+    'MCP calls that completed ok although a fault changed their request or response, without delays. A subset of squall_calls_total.',
   ),
   squall_call_duration_seconds: histogram(
     ['tool', 'origin'],
@@ -87,7 +87,7 @@ const TABLE = {
   ),
   squall_http_requests_total: counter(
     ['class', 'code', 'origin'],
-    'HTTP exchanges without a call.',
+    'HTTP exchanges without an MCP call.',
   ),
   squall_unclassified_total: counter(
     ['reason'],
@@ -136,7 +136,7 @@ const TABLE = {
   ),
   squall_tasks_total: counter(
     ['result'],
-    'Agent tasks that ended: failed if their last call failed, else recovered after a fault or an error, else ok.',
+    'Completed agent tasks: failed if their last call failed, else recovered after a fault or an error, else ok.',
   ),
   squall_tasks_open: gauge([], 'Open agent tasks.'),
   squall_task_calls_total: counter(
@@ -165,7 +165,7 @@ const TABLE = {
   ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
-    'TCP connections to dependencies that ended, by outcome and origin: injected if a fault ended or held the connection.',
+    'Closed TCP connections to dependencies, by outcome and origin: injected if a fault ended or held the connection.',
   ),
   squall_outbound_open_connections: gauge(['destination'], 'Open TCP connections to dependencies.'),
   squall_outbound_bytes_total: counter(
@@ -237,14 +237,14 @@ const TABLE = {
   squall_memory_limit_bytes: gauge([], 'Memory limit of in-flight messages: --max-memory.'),
   squall_memory_pressure_total: counter(
     ['reason'],
-    'Measures against the memory limit of in-flight messages: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
+    'Actions to stay below the memory limit of in-flight messages: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
   ),
   squall_sessions: gauge([], 'MCP sessions in the session table.'),
   squall_in_flight_requests: gauge([], 'In-flight calls.'),
   squall_table_evictions_total: counter(['table'], 'Entries evicted from a full table.'),
   squall_tool_names_dropped_total: counter(
     [],
-    'Calls whose tool is counted as "other" because of the limit of tool names.',
+    'Calls counted under the tool "other", because the limit of tool names is reached.',
   ),
   squall_clock_seconds: gauge([], "The sidecar's clock, by which rules start and end."),
   squall_build_info: gauge(['version', 'node'], 'Always 1; the labels have the versions.'),

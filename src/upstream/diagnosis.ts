@@ -89,7 +89,7 @@ export class UpstreamDiagnosis {
     if (!isOwnAddress(host) || !(await listensOnLoopbackAlone(port))) return undefined
     return {
       kind: 'loopback_only',
-      message: `the upstream listens on port ${port} of loopback only, but is reached at ${host}: let it listen on all addresses, or use --upstream-host 127.0.0.1; in a pod, set the annotation squall.dev/upstream-host: 127.0.0.1`,
+      message: `the upstream listens on port ${port} of loopback only, but is reached at ${host}: make it listen on all addresses, or use --upstream-host 127.0.0.1; in a pod, set the annotation squall.dev/upstream-host: 127.0.0.1`,
     }
   }
 }

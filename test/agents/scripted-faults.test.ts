@@ -51,7 +51,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: (agent, tool) => repeat(4, () => call(agent, tool)),
     kind: 'no_back_off',
     sentence:
-      /^(All \d|\d of 9) retries of failed hasty went out within 0\.2 s, without a pause\.$/,
+      /^(All \d|\d of 9) retries of failed hasty were sent within 0\.2 s, without back-off\.$/,
   },
   'ignores Retry-After': {
     tool: 'busy deaf',
@@ -73,7 +73,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: call,
     kind: 'gave_up',
     sentence:
-      /^The agent gave up at once after 3 of 3 errors of failed timid that a retry may cure\.$/,
+      /^The agent gave up at once after 3 of 3 errors of failed timid that a retry may fix\.$/,
   },
   loops: {
     tool: 'failed loop',
@@ -105,21 +105,23 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     tool: 'changed value',
     does: call,
     kind: 'used_changed_result',
-    sentence: /^The agent went on with 3 of 3 results of changed value that a fault had changed\.$/,
+    sentence:
+      /^The agent continued with 3 of 3 results of changed value that a fault had changed\.$/,
   },
   'calls in a parallel storm': {
     tool: 'slow storm',
     tasks: 1,
     does: (agent, tool) => Promise.all(Array.from({ length: 14 }, (_, i) => call(agent, tool, i))),
     kind: 'parallel_storm',
-    sentence: /^[3-5] calls of slow storm began while 9 or more others .*, up to 1[2-4] at once\.$/,
+    sentence:
+      /^[3-5] calls of slow storm started while 9 or more other calls .*, up to 1[2-4] at once\.$/,
   },
   'has no time limit': {
     tool: 'hung wait',
     does: call,
     kind: 'no_time_limit',
     sentence:
-      /^The client waited to the end in 3 of 3 cases in which hung wait hung, up to \d(\.\d)? s\.$/,
+      /^The client waited without a timeout in 3 of 3 cases in which hung wait hung, up to \d(\.\d)? s\.$/,
   },
   'begins sessions for ever': {
     tool: 'initialize',
@@ -131,7 +133,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
         await agent.ask('tools/list', {})
       }),
     kind: 'session_loop',
-    sentence: /^A new session was begun 6 times after errors .*, up to 6 in a row\.$/,
+    sentence: /^The agent started a new session 6 times after errors .*, up to 6 in a row\.$/,
   },
 }
 

@@ -32,12 +32,14 @@ test('the reference shows the help of each flag as the terminal does', () => {
 test('the reference has a row for each metric and label, with buckets in their unit', () => {
   const page = rows(reference('metrics'))
   for (const { name, labels } of METRICS) {
-    for (const each of [name, ...labels]) {
+    const meanings = page.filter(([cell, ...more]) => cell === `\`${name}\`` && more.length === 3)
+    expect(meanings).toHaveLength(1)
+    for (const each of labels) {
       expect(page.filter(([cell]) => cell === `\`${each}\``)).toHaveLength(1)
     }
   }
-  const size = page.find(([cell]) => cell === '`squall_result_bytes`')
-  expect(size?.at(-1)).toMatch(/ Buckets: 256B, \*\*1KiB\*\*, .*, \*\*16MiB\*\*\.$/)
+  const size = page.findLast(([cell]) => cell === '`squall_result_bytes`')
+  expect(size?.at(-1)).toMatch(/^Markdown: 256B, \*\*1KiB\*\*, .*, \*\*16MiB\*\*$/)
 })
 
 /** The row of a flag that its command only names, where the page explains the flag for several. */

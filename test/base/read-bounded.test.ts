@@ -24,7 +24,7 @@ it('reads a file, and no more of it than shows that it is too large', async () =
 })
 
 it('refuses a pipe that nobody writes to, where it would have waited for good', async () => {
-  await expect(readBounded(at('pipe'), 10)).rejects.toThrow('a pipe without a writer')
+  await expect(readBounded(at('pipe'), 10)).rejects.toThrow('the pipe has no writer')
 })
 
 it('reads a pipe to its end, as shells pass one instead of a file', async () => {

@@ -11,10 +11,10 @@ async function errorOf(act: () => Promise<unknown>): Promise<unknown> {
 }
 
 test.each([
-  ['a missing file', () => readFile('/nowhere/x'), 'there is no such file or directory'],
+  ['a missing file', () => readFile('/nowhere/x'), 'no such file or directory'],
   ['a directory', () => readFile('/etc'), 'it is a directory'],
   ['a path through a file', () => readdir('package.json/x'), 'is not a directory'],
-  ['a file in the place of a directory', () => mkdir('package.json'), 'there is a file'],
+  ['a file in the place of a directory', () => mkdir('package.json'), 'the file already exists'],
 ])('%s has a reason in words', async (_, act, reason) => {
   const error = await errorOf(act)
   expect(systemReason(error)).toContain(reason)
@@ -23,7 +23,7 @@ test.each([
 
 test('an error that no command expects names its path and what to do', async () => {
   expect(rawTrouble(await errorOf(() => readFile('/nowhere/x')))).toMatch(
-    /^"\/nowhere\/x" cannot be used: there is no such file or directory; check the path/,
+    /^"\/nowhere\/x" cannot be used: no such file or directory; check the path/,
   )
   expect(rawTrouble(new Error('no reason of the system'))).toBeUndefined()
 })

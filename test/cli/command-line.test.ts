@@ -240,7 +240,7 @@ describe('squall run', () => {
     [
       '--listen :1 --listen :2',
       'INVALID_COMBINATION',
-      '--listen has 2 addresses and --upstream 1; give one --upstream for each --listen, in the same order',
+      '--listen has 2 addresses and --upstream 1; pass one --upstream for each --listen, in the same order',
     ],
     [
       '--listen :3000',
@@ -255,7 +255,7 @@ describe('squall run', () => {
     [
       '--admin :15300',
       'INVALID_COMBINATION',
-      '--admin: [::]:15300 is taken by --listen 127.0.0.1:15300; use another port or path',
+      '--admin: [::]:15300 is already used by --listen 127.0.0.1:15300; use another port or path',
     ],
     ['--tls-cert c', 'INVALID_COMBINATION', '--tls-cert has no effect alone; add --tls-key'],
     [

@@ -66,7 +66,7 @@ async function client({ port }: Stand): Promise<RawClient> {
 
 async function sigterm({ program }: Stand): Promise<void> {
   program.signal('SIGTERM')
-  await program.logged('draining; a second signal ends at once')
+  await program.logged('draining; a second signal exits at once')
 }
 
 async function accepted({ metric }: Stand, count: number): Promise<void> {

@@ -78,7 +78,7 @@ function streamOf({ requests }: RawApp): AppConnection {
 
 async function signalled(program: Program, signal: NodeJS.Signals): Promise<void> {
   program.signal(signal)
-  await program.logged('draining; a second signal ends at once')
+  await program.logged('draining; a second signal exits at once')
 }
 
 describe('a drain', () => {
@@ -207,7 +207,7 @@ describe('a drain', () => {
     const stream = await openStream(port)
     program.signal('SIGINT')
     program.signal('SIGINT')
-    await program.logged('draining; a second signal ends at once')
+    await program.logged('draining; a second signal exits at once')
     streamOf(app).socket.write('0\r\n\r\n')
     await stream.gone
     expect(await program.ended).toEqual({ code: 0, signal: null })

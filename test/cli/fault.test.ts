@@ -117,7 +117,7 @@ it('names the option that a sidecar without rules and without a token lacks', as
 })
 
 it('is rejected with the reason of a sidecar that takes no temporary faults, by each API', async () => {
-  const why = 'no new chaos in shop, by the ConfigMap squall-budget: set by sre'
+  const why = 'the ConfigMap squall-budget denies new chaos in shop: set by sre'
   const env = { SQUALL_ADMIN_TOKEN, SQUALL_DENY_TEMPORARY_FAULTS: why }
   const flags = ['--upstream', upstream.url, '--compat-api', 'chaos-monkey']
   const frozen = await startSquall({ flags, env })

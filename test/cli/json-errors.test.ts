@@ -16,8 +16,8 @@ test.each([
   [['agents', '127.0.0.1:9'], 1, 'bad port; pass the admin port of a running sidecar'],
   [['tap', '127.0.0.1:9'], 1, 'pass the admin port of a running sidecar'],
   [['experiment', 'next', ...NOWHERE, '--sidecar', '127.0.0.1:9'], 1, 'cannot be read'],
-  [['experiment', 'run', '/nowhere/plan.yaml'], 2, 'there is no such file'],
-  [['tape', 'show', '/nowhere/a.tape'], 2, 'there is no such file'],
+  [['experiment', 'run', '/nowhere/plan.yaml'], 2, 'no such file'],
+  [['tape', 'show', '/nowhere/a.tape'], 2, 'no such file'],
   [['load', '--frobnicate'], 2, 'unknown option'],
 ])('%j --json prints its error as JSON', async (args, code, text) => {
   const came = await startProgram([...args, '--json'], {}, { here: true })
@@ -73,7 +73,10 @@ test('without --json, or with that of another program, standard output stays emp
 })
 
 test.each([
-  [['experiment', 'list', '--experiments', 'package.json'], 'a file that is not a directory'],
+  [
+    ['experiment', 'list', '--experiments', 'package.json'],
+    'a part of its path is not a directory',
+  ],
   [['experiment', 'show', 'last', '--experiments', 'package.json'], 'is not a directory'],
 ])('%j says that a path leads through a file', async (args, text) => {
   const { code, stderr } = await startProgram(args, {}, { here: true })

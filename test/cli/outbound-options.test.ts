@@ -53,7 +53,7 @@ test.each([
   ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'is not a dependency'],
   ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL contains a user name or password'],
   ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
-  ['--outbound :15390=db:1', 'is taken by --admin'],
+  ['--outbound :15390=db:1', 'is already used by --admin'],
   ['--captured 15301=http://10.0.0.0/8:80', 'is not a dependency'],
   ['--captured 15301=https://a:443', 'is not a dependency'],
   ['--captured x=db:5432', '"x" is not a port'],

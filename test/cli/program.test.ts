@@ -60,7 +60,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'a TLS file that cannot be read',
     ['run', '--tls-cert', '/nowhere/cert.pem', '--tls-key', fixture('first.key')],
-    /--tls-cert: "\/nowhere\/cert\.pem" cannot be read \(there is no such file or directory\); check the path/,
+    /--tls-cert: "\/nowhere\/cert\.pem" cannot be read \(no such file or directory\); check the path/,
   ],
   [
     'the key of another certificate',
@@ -265,7 +265,7 @@ describe('a start', () => {
     }
     await logged('admin listening')
     expect(program.stdout()).toMatch(/WARN {2}no rules; nothing is injected digest=[0-9a-f]{8} /)
-    expect(program.stdout()).toContain(` path=${file} reason="there is no such file"\n`)
+    expect(program.stdout()).toContain(` path=${file} reason="no such file"\n`)
     writeFileSync(file, 'rules:\n  - name: slow\n    faults: [delay: 2s]\n')
     await logged('^\n')
     expect(program.stdout()).toMatch(

@@ -90,12 +90,12 @@ it.each([
   [['-n', 'shop'], '--namespace'],
   [['-A'], '--all-namespaces'],
   [['--dry-run'], '--dry-run'],
-])('a sidecar and %j contradict each other', async (flags, name) => {
+])('a sidecar and %j are mutually exclusive', async (flags, name) => {
   for (const command of ['stop', 'resume']) {
     const args = [command, '-t', address, ...flags]
     const { code, stderr } = await startProgram(args, {}, { here: true })
     expect(code).toBe(2)
-    expect(stderr).toBe(`squall: --sidecar and ${name} contradict each other; ${EITHER}`)
+    expect(stderr).toBe(`squall: --sidecar and ${name} are mutually exclusive; ${EITHER}`)
   }
   expect(await isArmed()).toBe(true)
 })

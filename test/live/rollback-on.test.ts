@@ -152,7 +152,7 @@ describe('a retry storm', () => {
   it('is not checked for rules that act from the beginning, which is logged', async () => {
     const pod = await start('calls>3x for 300ms', failing('one'))
     const line = await pod.squall.logged(
-      'too few calls before the rules: this condition of --rollback-on is not checked',
+      'too few calls before the rules became active: this --rollback-on condition is not checked',
     )
     expect(line).toMatchObject({ level: 'warn', condition: 'calls>3x for 300ms' })
     await callFor(800, pod, 'probe')

@@ -1,13 +1,13 @@
 import type { ByHand } from './variant.ts'
 
 const PLAIN_ERROR = 'The SDKs throw a plain `Error` here, with the status in its text.'
-const RESUMED = 'The client resumes the stream and gets the response.'
+const RESUMED = 'The client resumes the stream and receives the response.'
 const NO_REASON =
   'Clients of this protocol version give up by closing the stream, which gives no reason.'
-const TEXT_ID = 'The SDKs take a text of digits for the number; Squall tells the two apart.'
-const HEAD_OUT = 'The head is out already, with the first event.'
+const TEXT_ID = 'The SDKs accept a string of digits as the number; Squall distinguishes the two.'
+const HEAD_OUT = 'The headers have already been sent with the first event.'
 const HEAD_OUT_RESUMED =
-  'The head is out already, with the first events; the client resumes the stream and gets the response.'
+  'The headers have already been sent with the first events; the client resumes the stream and receives the response.'
 
 /**
  * The forms that clients tell apart beside those that act alike: what comes before the call, which
@@ -25,7 +25,7 @@ export const BY_HAND: readonly ByHand[] = [
   {
     form: 'abort: { status: 202, body: "" }',
     real: 'status 202',
-    notes: { push: 'Here the response to every call is a 202.' },
+    notes: { push: 'Here, every call is acknowledged with status 202.' },
   },
   { form: 'abort: { status: 503, at: response }', real: 'status 503 afterwards' },
   { form: 'abort: { rpcError: { code: -32603, message: db-7 is gone } }', real: 'rpc error' },
@@ -36,8 +36,8 @@ export const BY_HAND: readonly ByHand[] = [
   {
     form: 'rateLimit: { as: rpc }',
     notes: {
-      'modern-json': 'The protocol version keeps -32029 for itself.',
-      'modern-sse': 'The protocol version keeps -32029 for itself.',
+      'modern-json': 'This protocol version reserves -32029.',
+      'modern-sse': 'This protocol version reserves -32029.',
     },
   },
   {
@@ -54,9 +54,9 @@ export const BY_HAND: readonly ByHand[] = [
     form: 'session: {}',
     real: 'session forgotten',
     notes: {
-      json: 'The session stays lost; no SDK initialises again by itself.',
-      sse: 'The session stays lost; no SDK initialises again by itself.',
-      resumable: 'The session stays lost; no SDK initialises again by itself.',
+      json: 'The session stays lost: no SDK sends `initialize` again by itself.',
+      sse: 'The session stays lost: no SDK sends `initialize` again by itself.',
+      resumable: 'The session stays lost: no SDK sends `initialize` again by itself.',
       push: 'The session stays lost; the SDKs throw a plain `Error` here, with the status in its text.',
     },
   },
@@ -105,7 +105,7 @@ export const BY_HAND: readonly ByHand[] = [
     form: 'reset: { at: stream, after: { bytes: 20B } }',
     real: 'reset after 20 bytes',
     notes: {
-      resumable: 'The cut is ahead of the first event id, so that there is nothing to resume by.',
+      resumable: 'The stream is cut before the first event id, so the client cannot resume it.',
     },
   },
   { form: 'truncate: {}', real: 'half, broken', notes: { resumable: RESUMED } },

@@ -8,7 +8,7 @@ import { realOf, type Observed, type Variant } from './variant.ts'
 import { predictionOf } from './variants.ts'
 
 const SERVERS = [
-  ['responds by', 'meaning'],
+  ['transport', 'meaning'],
   ['JSON', 'Streamable HTTP with sessions, protocol version 2025-11-25, a JSON body for each call'],
   ['SSE', 'the same with an event stream for each call: progress, then the response'],
   ['SSE with ids', 'the same with event ids, so that a client can resume the stream'],
@@ -18,21 +18,18 @@ const SERVERS = [
 
 const COLUMNS = [
   ['column', 'meaning'],
-  ['fault', 'one form of the fault'],
-  ['responds by', 'the servers of the row, as below'],
+  ['fault', 'parameters of the fault'],
+  ['transport', 'transport and response format of the server, listed below'],
   ['v1, v2', 'report of the TypeScript SDK v1 and v2'],
   [
     'v2 auto',
     "the same with `versionNegotiation: { mode: 'auto' }`, which alone of them uses protocol version 2026-07-28",
   ],
   ['Python', 'report of the Python SDK; not measured for HTTP+SSE'],
-  ['ran', 'number of times that the upstream executed the call'],
+  ['executed', 'how often the upstream executed the call'],
   ['counted', 'outcome and origin in Squall; `open` is a call whose response may still arrive'],
-  ['next', 'report about the next call, which gets no fault'],
-  [
-    'real',
-    '`same`: the same clients reported the same for a server that fails in this way by itself',
-  ],
+  ['next', 'result of the next call, which has no fault'],
+  ['real', '`same`: clients report the same error for a real server failure of this kind'],
 ]
 
 const REPORTS = [
@@ -40,7 +37,7 @@ const REPORTS = [
   ['`ok`, `tool error`', 'a result'],
   ['_changed_', 'a valid result that differs from that of the upstream'],
   ['_complains_', 'the client also reported an error outside of the call'],
-  ['_client dies_', 'an error ended the Python client as a whole'],
+  ['_client dies_', 'the whole Python client terminated with an error'],
   ['anything else', 'an exception: its class, and its status or code'],
 ]
 
@@ -48,11 +45,11 @@ const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -
 
 # Client matrix
 
-Look up what a client reports for a fault, measured with real SDK clients and servers, with shortened client timeouts. Faults: FAULT_INDEX.
+Look up which error each MCP SDK client reports for a fault, measured with real SDK clients and servers, and shortened client timeouts. Faults: FAULT_INDEX.
 
 ${alignedTable(COLUMNS)}
 
-_Ran_, _counted_ and _next_ were measured with the TypeScript clients. A fault that cannot act on a response leaves it unchanged, and counts as \`not_applicable\`.
+_Executed_, _counted_ and _next_ were measured with the TypeScript clients. A fault that cannot act on a response leaves it unchanged, and counts as \`not_applicable\`.
 
 ${alignedTable(SERVERS)}
 
@@ -68,7 +65,7 @@ export function matrixPage(variants: readonly Variant[]): string {
       .filter((one) => one.fault === fault)
       .flatMap((variant) => rowsOf(variant).map((row) => cellsOf(variant, row, notes)))
     const markers = notes.map((note, index) => `${index + 1}. ${note}`)
-    const head = 'fault,responds by,v1,v2,v2 auto,Python,ran,counted,next,real'.split(',')
+    const head = 'fault,transport,v1,v2,v2 auto,Python,executed,counted,next,real'.split(',')
     return `## ${fault}
 
 ${alignedTable([head, ...lines])}

@@ -131,7 +131,7 @@ export const INVALID_FAULTS: readonly (readonly [string, string])[] = [
   ],
 ]
 
-/** Keys of a rule that contradict each other, with the position and the path of the error. */
+/** Keys of a rule that are mutually exclusive, with the position and the path of the error. */
 export const CONFLICTS: readonly (readonly [string, string, string])[] = [
   ['percent: 5\n    probability: 0.5', '5:5', 'probability'],
   ['ramp: { to: 5, over: 1s }\n    stages: [1]\n    each: 1s', '5:5', 'stages'],

@@ -48,7 +48,7 @@ describe('a directory', () => {
     await unlink(join(bench.path, 'a.yml'))
     await bench.told('b+c+d')
     await rm(bench.path, { recursive: true })
-    await bench.told('absent: there is no such file')
+    await bench.told('absent: no such file')
     await files({ 'x.yaml': ruleNamed('x') })(bench)
     await bench.told('x')
   })

@@ -34,10 +34,10 @@ const make = (command: string, ...args: readonly string[]): Prepare => {
 
 describe('what is no rules file', () => {
   it.each<[string, string, Prepare]>([
-    ['a missing file', 'there is no such file', async () => undefined],
+    ['a missing file', 'no such file', async () => undefined],
     [
       'a missing directory',
-      'there is no such file',
+      'no such file',
       async ({ directory }) => rm(directory, { recursive: true }),
     ],
     ['an empty file', 'the file is empty', ({ path }) => writeFile(path, '')],
@@ -118,7 +118,7 @@ describe('what is no rules file', () => {
       problems: [{ problems: [{ message: 'must be a file; got a socket' }] }],
     })
     await server.close()
-    await bench.told('absent: there is no such file')
+    await bench.told('absent: no such file')
   })
 
   it('is refused with its name when it is one of a directory', async () => {
@@ -233,7 +233,7 @@ describe('a storm of versions', () => {
       feed()
       return names() === '' ? undefined : `${names()} is still active`
     })
-    expect(gist(bench.last!)).toBe('absent: there is no such file')
+    expect(gist(bench.last!)).toBe('absent: no such file')
     expect(bench.troubles).toEqual([])
   })
 })

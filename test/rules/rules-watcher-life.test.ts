@@ -48,7 +48,7 @@ describe('watching', () => {
       await bench.told(name)
     }
     await rm(bench.path)
-    await bench.told('absent: there is no such file')
+    await bench.told('absent: no such file')
   })
 
   it('continues by polling when it fails, logs that once, and recovers', async () => {

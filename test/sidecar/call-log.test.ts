@@ -16,8 +16,8 @@ it('rejects standard output where people read the log there', async () => {
 
 it.each([
   ['a directory', 'dir', 'it is a directory'],
-  ['a file in no directory', join('none', 'x'), 'there is no such file or directory'],
-  ['a pipe that nobody reads', 'pipe', 'it is a pipe without a reader'],
+  ['a file in no directory', join('none', 'x'), 'no such file or directory'],
+  ['a pipe that nobody reads', 'pipe', 'the pipe has no reader'],
   ['a symbolic link', 'link', 'it is a symbolic link'],
 ])('ends the start where it is %s', async (_, path, problem) => {
   const dir = await mkdtemp(join(tmpdir(), 'squall-call-log-'))

@@ -34,7 +34,7 @@ describe('TLS files', () => {
     const pipe = join(directory, 'pipe')
     execFileSync('mkfifo', [pipe])
     for (const [ca, reason] of [
-      [join(directory, 'missing'), 'there is no such file or directory'],
+      [join(directory, 'missing'), 'no such file or directory'],
       [directory, 'not a file'],
       [pipe, 'not a file'],
       ['/dev/zero', 'not a file'],

@@ -185,7 +185,7 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     expect((await write('stopped', stopped)).ok).toBe(true)
     const until = inMinutes(60)
     await budget({ freeze: until, by: 'sre@example.com', reason: 'Christmas' }, true)
-    const denial = `no new chaos in shop, by the ConfigMap squall-budget in squall-system: freeze is ${until}; reason Christmas; by sre@example.com`
+    const denial = `the ConfigMap squall-budget in squall-system denies new chaos in shop: freeze is ${until}; reason Christmas; by sre@example.com`
     const other = { 'a.yaml': ending(11) }
     expect((await write('frozen', other, { verb: 'replace' })).text).toContain(denial)
     expect((await write('stopped', rules, { verb: 'replace' })).text).toContain(denial)

@@ -26,7 +26,7 @@ const opened = closers()
 const SYSTEM = 'squall-system'
 const UNTIL = '2099-01-01T00:00:00Z'
 const FROZEN = { freeze: UNTIL, by: 'sre@example.com', reason: 'Christmas' }
-const REFUSAL = /no new chaos in shop, by the ConfigMap squall-budget in squall-system: /
+const REFUSAL = /the ConfigMap squall-budget in squall-system denies new chaos in shop: /
 /** Each refusal says who set the freeze, and until when. */
 const DENIAL = new RegExp(
   `${REFUSAL.source}frozen until ${UNTIL}: Christmas; set by sre@example.com`,
@@ -206,7 +206,7 @@ describe.skipIf(missing !== undefined)('a budget on a real API server', () => {
     expect(await apply(server.kubeconfig, 'three')).toMatchObject({ code: 0 })
     const seen = await apply(narrow, 'two')
     expect(seen.code).toBe(2)
-    expect(seen.text).toMatch(/no new chaos in shop.*squall-budget.*forbidden/s)
+    expect(seen.text).toMatch(/squall-budget.*denies new chaos in shop.*forbidden/s)
     expect(await squall(narrow, 'stop', '-n', 'shop')).toMatchObject({ code: 0 })
     for (const args of [
       ['resume', '-n', 'shop'],

@@ -144,7 +144,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       const begun = performance.now()
       await expect.poll(() => fresh.seen.slice(-5).join(), POLL).toBe('fine,fine,fine,fine,fine')
       note(`calls reach the upstream ${since(begun)} after SIGKILL of the sidecar`)
-      await expect.poll(lastWord, POLL).toContain('squall run ended (SIGKILL)')
+      await expect.poll(lastWord, POLL).toContain('squall run exited (SIGKILL)')
       expect(new Set(steady.seen)).toEqual(new Set(['ok']))
     })
 

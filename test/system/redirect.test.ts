@@ -239,7 +239,7 @@ describe('rights', () => {
     const ran = await network.run('setpriv', ...args, 'redirect', ...PORTS)
     expect(ran.code).toBe(1)
     expect(ran.stderr).toMatch(
-      /^squall: the kernel does not permit changes of rules here; run as user 0.*\n$/,
+      /^squall: no permission to change nftables rules; run as user 0.*\n$/,
     )
     expect(await ruleset()).toBe('')
   })

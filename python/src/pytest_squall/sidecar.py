@@ -143,7 +143,7 @@ class Sidecar:
             if ended or time.monotonic() > end:
                 if ended:
                     self._reader.join(1)
-                what = f"ended with code {self._process.returncode}" if ended else problem
+                what = f"exited with code {self._process.returncode}" if ended else problem
                 raise SidecarError("\n".join([f"Squall {what}; its log:", *self._log]))
             time.sleep(LOOK_SECONDS)
         return found

@@ -22,12 +22,12 @@ import * as Type from 'typebox'
 const destinationsSchema = list(
   Type.Object({
     destination: text(300, 'The dependency as configured; `other` for all further addresses.'),
-    open: count('Connections that are open.'),
-    ok: count('Connections that ended without an error.'),
+    open: count('Number of open connections.'),
+    ok: count('Connections that closed without an error.'),
     real: count('Connections that failed without a fault.'),
-    injected: count('Connections that a fault ended, or held until they ended.'),
-    sent: count('Bytes to the dependency.'),
-    received: count('Bytes from the dependency.'),
+    injected: count('Connections that a fault closed, or blocked until they closed.'),
+    sent: count('Bytes sent to the dependency.'),
+    received: count('Bytes received from the dependency.'),
   }),
   130,
   'Connections to dependencies; missing without `--outbound` and `--captured`.',
@@ -43,7 +43,7 @@ const reason = Type.Object({
     40,
     'Who disarmed: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
   ),
-  reason: text(500, 'The reason in words.'),
+  reason: text(500, 'The reason, as readable text.'),
   at: time('When the rules were disarmed.'),
 })
 
@@ -54,11 +54,11 @@ const arming = {
 
 const problem = Type.Object({
   file: text(NAME, 'The rules file.'),
-  line: count('The line, from 1.'),
-  column: count('The column, from 1.'),
-  code: text(40, 'A stable code of the error.'),
+  line: count('Line number, starting at 1.'),
+  column: count('Column number, starting at 1.'),
+  code: text(40, 'Stable code of the error.'),
   path: text(NAME, 'The key, such as `rules[0].percnt`; empty for the whole file.'),
-  message: text(1000, 'The error in words.'),
+  message: text(1000, 'The error message, as readable text.'),
 })
 
 const reload = {
@@ -126,7 +126,7 @@ const process = {
 }
 
 const readiness = Type.Object({
-  ready: flag('Whether traffic should be sent here.'),
+  ready: flag('Whether the sidecar is ready for traffic.'),
   reason: text(NAME, 'The reason for this readiness.'),
   listening: maybe(flag('Whether traffic is accepted, regardless of the upstream.')),
 })
@@ -205,7 +205,7 @@ const fault = Type.Object({
 })
 
 const faults = {
-  total: count('All faults since the start.'),
+  total: count('Number of faults since the start.'),
   faults: list(fault, 200, 'The newest faults, newest first.'),
 }
 
@@ -281,7 +281,7 @@ const changed = Type.Object({ ...arming, changed: flag('False when the request c
 
 /** The body of every unsuccessful response. */
 const failure = Type.Object({
-  error: text(NAME, 'The error in words.'),
+  error: text(NAME, 'The error message, as readable text.'),
   reasons: maybe(list(reason, 10, 'Why rules stay disarmed (409).')),
   paths: maybe(list(text(100, ''), 50, 'The paths that exist (404).')),
   allow: maybe(list(text(10, ''), 10, 'The methods that the path supports (405).')),

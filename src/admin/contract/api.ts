@@ -30,7 +30,7 @@ export const API = {
   readyz: {
     method: 'GET',
     path: '/readyz',
-    summary: 'whether traffic should be sent here, as JSON',
+    summary: 'whether the sidecar is ready for traffic, as JSON',
     open: true,
     response: SCHEMAS.readiness,
   },

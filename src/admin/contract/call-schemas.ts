@@ -16,8 +16,8 @@ import {
 
 // The JSON of single calls: /api/tap, /api/errors and the call log.
 
-const outcome = word(OUTCOMES, 'How the call ended for its client.')
-const origin = word(ORIGINS, 'Who caused the outcome; `real` without a fault.')
+const outcome = word(OUTCOMES, 'Outcome of the call for its client.')
+const origin = word(ORIGINS, 'Origin of the outcome; `real` if no fault caused it.')
 const status = maybe(count('The HTTP status, if the status is the error.'))
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
@@ -36,7 +36,7 @@ const who = {
   client: maybe(text(NAME, 'Name and version of the client.')),
   session: maybe(text(40, 'Prefix of a session hash.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
-  traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
+  traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 }
 const milliseconds = (description: string): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'number', description })
@@ -47,7 +47,7 @@ export const callSchema = Type.Object({
   method,
   tool,
   ...who,
-  task: maybe(text(NAME, 'The key of the task, by `--log-ids`, or the start of its hash.')),
+  task: maybe(text(NAME, 'Task key or a prefix of its hash, depending on `--log-ids`.')),
   outcome,
   origin,
   status,
@@ -58,7 +58,7 @@ export const callSchema = Type.Object({
     ),
   ),
   upstreamMs: maybe(
-    milliseconds('Time in the upstream; missing when the call did not reach the upstream.'),
+    milliseconds('Upstream latency; missing when the call did not reach the upstream.'),
   ),
   requestBytes: maybe(count('The size of the request; missing for a call in a batch.')),
   resultBytes: maybe(count('The size of the message with the result of a tool, if known.')),
@@ -89,7 +89,7 @@ const kind = Type.Object({
 
 /** Errors of recent calls, alike ones together. */
 export const errors = {
-  total: count('All errors since the start.'),
+  total: count('Number of errors since the start.'),
   dropped: count('Errors whose kind is no longer stored.'),
   errors: list(
     kind,
@@ -145,16 +145,16 @@ export const historySchema = Type.Object({
 })
 
 const pattern = (what: string): TUnsafe<string> =>
-  text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`)
+  text(512, `${what}; \`*\` and \`?\` are wildcards. Repeatable.`)
 
 /** The filters of /api/tap: a call passes that fits all of them. */
 export const tapQuery = Type.Object({
   tool: maybe(pattern('Calls of this tool')),
   method: maybe(pattern('Calls of this method')),
-  outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeat it for more.')),
-  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeat it for more.')),
+  outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeatable.')),
+  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeatable.')),
   rule: maybe(pattern('Calls with a fault of this rule')),
-  session: maybe(pattern('Calls of this session: the start of its hash')),
+  session: maybe(pattern('Calls of this session, by hash prefix')),
   errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),
   slowerThan: maybe(text(20, 'Calls that took longer than this duration, such as `250ms`.')),

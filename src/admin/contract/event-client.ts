@@ -119,7 +119,7 @@ async function responseProblem(
   const { statusCode: status = 0 } = response
   const failure = foreignCell(await failureOf({ status, body: response }, token), 250)
   if (status === 401) {
-    const what = token === '' ? 'needs a read token' : 'has another read token'
+    const what = token === '' ? 'requires a read token' : 'rejected the read token'
     return `${what}: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN`
   }
   if (status === 404) return missing

@@ -13,7 +13,7 @@ const MAX_TASKS = 200
 export const MAX_SERIES = 2_000
 export const MAX_FINDINGS = 2_000
 
-const task = text(NAME, 'The key of the task, by `--log-ids`, or the start of its hash.')
+const task = text(NAME, 'Task key or a prefix of its hash, depending on `--log-ids`.')
 const by = word(KEY_KINDS, 'The source of the key.')
 
 /** The verdict about one fault or error. */
@@ -30,18 +30,18 @@ export const verdictSchema = Type.Object({
     200,
     'The faults that took effect, and the origin of an error that no fault caused.',
   ),
-  outcome: word(OUTCOMES, 'How the call ended for its client.'),
-  origin: word(ORIGINS, 'Who caused the outcome.'),
+  outcome: word(OUTCOMES, 'Outcome of the call for its client.'),
+  origin: word(ORIGINS, 'Origin of the outcome.'),
   verdict: word(VERDICT_NAMES, 'What the agent did next.'),
   retries: count('Number of further calls of the tool until the verdict.'),
   idempotent: maybe(flag('For `duplicate_execution`: the tool declares that it is idempotent.')),
   trace: maybe(text(40, 'The trace id of `traceparent`.')),
-  traceUrl: maybe(text(2100, 'The page of a sampled trace, by `--trace-url`.')),
+  traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 })
 
 /** The tasks, those used last first. */
 export const tasksSchema = Type.Object({
-  since: time('The start of all counts.'),
+  since: time('When the counts started.'),
   windowSeconds: seconds('The value of `--task-window`.'),
   open: count('Tasks that have not ended.'),
   soFar: Type.Object({
@@ -108,13 +108,13 @@ export const tasksSchema = Type.Object({
   ),
   flows: list(
     Type.Object({
-      from: text(NAME, 'The tool whose result had the value first.'),
+      from: text(NAME, 'The tool whose result contained the value first.'),
       to: text(NAME, 'The tool that was called with the value.'),
       hint: word(TOOL_HINTS, 'The effect that the called tool declares.'),
-      calls: count('The number of calls that were seen.'),
+      calls: count('The number of observed calls.'),
     }),
     MAX_SERIES,
-    'The tools that get values from the results of others, in a sample of the traffic; the most frequent first.',
+    'Tools that are called with values from results of other tools, in a sample of the traffic; the most frequent first.',
   ),
   tasks: list(
     Type.Object({
@@ -136,14 +136,14 @@ export const tasksSchema = Type.Object({
 })
 
 const glob = (what: string) =>
-  maybe(text(512, `${what}; \`*\` and \`?\` are wildcards. Repeat it for more.`))
+  maybe(text(512, `${what}; \`*\` and \`?\` are wildcards. Repeatable.`))
 
 /** The filters of /api/tasks and /api/verdicts: a verdict passes that fits all of them. */
 export const verdictQuery = Type.Object({
   task: glob('Verdicts of this task'),
   tool: glob('Verdicts about calls of this tool'),
   fault: glob('Verdicts after this fault, or `real`'),
-  verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeat it for more.')),
+  verdict: maybe(word(VERDICT_NAMES, 'This verdict. Repeatable.')),
 })
 
 /** One kind of behaviour, and how often it was seen. */
@@ -158,7 +158,7 @@ const habit = {
 
 /** The findings about agents. */
 export const agentsSchema = Type.Object({
-  since: time('The start of the counts.'),
+  since: time('When the counts started.'),
   windowSeconds: seconds('The value of `--task-window`.'),
   waiting: count('Faults and errors without a verdict.'),
   total: count('The number of findings, also of those that are not listed.'),
@@ -167,7 +167,7 @@ export const agentsSchema = Type.Object({
       ...habit,
       severity: word(['high', 'medium', 'low'], 'The severity of the finding.'),
       source: word(['agent', 'load'], 'Who called: `load` is `squall load`.'),
-      sentence: text(1000, 'The finding in words.'),
+      sentence: text(1000, 'The finding, as readable text.'),
       advice: text(NAME, 'What to change in the agent.'),
       cure: maybe(
         Type.Object({

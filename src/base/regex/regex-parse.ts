@@ -92,11 +92,11 @@ class Parser {
     const from = this.#at
     const count = this.#quantifier()
     if (count === undefined) return node
-    if (node.kind === 'assert' && !grouped) this.#reject('there is nothing to repeat here', from)
+    if (node.kind === 'assert' && !grouped) this.#reject('nothing to repeat here', from)
     // Preferring the shortest match does not change whether there is a match.
     this.#take('?')
     const again = this.#at
-    if (this.#quantifier() !== undefined) this.#reject('there is nothing to repeat here', again)
+    if (this.#quantifier() !== undefined) this.#reject('nothing to repeat here', again)
     return { kind: 'repeat', node, min: count[0], max: count[1] }
   }
 
@@ -106,7 +106,7 @@ class Parser {
     if (this.#take('?')) return [0, 1]
     if (this.#text[this.#at] !== '{') return undefined
     const found = /^\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/.exec(this.#text.slice(this.#at, this.#at + 22))
-    if (found === null) this.#reject('this { begins no repetition; write \\{ for the character')
+    if (found === null) this.#reject('this { is not a repetition; write \\{ for the character')
     const min = Number(found[1])
     const max = found[2] === undefined ? min : found[3] === undefined ? Infinity : Number(found[3])
     if (min > max) this.#reject('the minimum of this repetition is above its maximum')
@@ -138,9 +138,9 @@ class Parser {
       case '*':
       case '+':
       case '?':
-        return this.#reject('there is nothing to repeat here', at)
+        return this.#reject('nothing to repeat here', at)
       case '{':
-        return this.#reject('this { begins no repetition; write \\{ for the character', at)
+        return this.#reject('this { is not a repetition; write \\{ for the character', at)
       case ']':
       case '}':
         return this.#reject(`write \\${char} for the character`, at)

@@ -54,7 +54,7 @@ const FLAGS = {
   ...group('The request, with a call or without:', {
     request: one(
       'file',
-      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive with one entry; - is standard input',
+      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive with one entry; use - for standard input',
       asText,
     ),
     httpMethod: one(
@@ -67,9 +67,7 @@ const FLAGS = {
       'path of the request (default: /mcp); without options about the call, the request has no call',
       parsePath,
     ),
-    header: many('name=value', 'HTTP header; repeat it for more', (given) =>
-      given.flatMap(headerOf),
-    ),
+    header: many('name=value', 'HTTP header; repeatable', (given) => given.flatMap(headerOf)),
     outbound: one(
       'host:port',
       'dependency that receives the call, by an --outbound route; also explains connection rules',
@@ -85,7 +83,7 @@ const FLAGS = {
   ...group(LIMITS, {
     podLabel: many(
       'key=value',
-      'label of the pod, for rules with match.podLabels; repeat it for more',
+      'label of the pod, for rules with match.podLabels; repeatable',
       pairs,
     ),
   }),
@@ -109,7 +107,7 @@ export const EXPLAIN = defineCommand({
     if (file === undefined) throw missingFile('explain')
     if (file !== '-' && /^[\w*-]+$/.test(file) && !existsSync(file)) {
       const form = `squall explain rules.yaml --tool ${file} explains a tool`
-      throw invalidFile(`there is no file ${quoted(file)}`, form)
+      throw invalidFile(`no such file: ${quoted(file)}`, form)
     }
     const subject = subjectOf(flags)
     if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
@@ -152,8 +150,8 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
     const other = ofCall ?? ofHttp
     if (other === undefined) return { kind: 'recorded', file: recorded }
     throw invalidCombination(
-      `--request and --${other} exclude each other`,
-      'leave one of the two out',
+      `--request and --${other} are mutually exclusive`,
+      'remove one of them',
     )
   }
   if (ofCall === undefined && ofHttp !== undefined) {
@@ -161,14 +159,14 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   }
   if (httpMethod !== undefined) {
     throw invalidCombination(
-      `--http-method and --${ofCall} exclude each other`,
-      'leave one out: calls are sent by POST',
+      `--http-method and --${ofCall} are mutually exclusive`,
+      'remove one of them: calls are sent by POST',
     )
   }
   const named = NAMED_BY.filter(([flag]) => flags[flag] !== undefined)
   if (named.length > 1) {
     const list = named.map(([flag]) => `--${flag}`).join(', ')
-    throw invalidCombination(`${list} exclude each other`, 'use one of them')
+    throw invalidCombination(`${list} are mutually exclusive`, 'use one of them')
   }
   const by = named[0]
   if (direction === 'server' && method === undefined) {

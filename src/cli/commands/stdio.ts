@@ -27,7 +27,7 @@ const { taskHeader: ___, ...OWN_TASKS } = TASK_FLAGS
 
 const FLAGS = {
   admin: changed(RUN_FLAGS.admin, {
-    help: 'address of metrics, live page and the rules API, such as 127.0.0.1:15390; off for none',
+    help: 'address of the admin port (metrics, live page, admin API), such as 127.0.0.1:15390; off disables it',
     default: 'off',
   }),
   adminTokenFile: RUN_FLAGS.adminTokenFile,
@@ -37,7 +37,7 @@ const FLAGS = {
   maxBody: {
     ...RUN_FLAGS.maxBody,
     ...size(
-      'maximum length of a line that is read; longer lines pass unread',
+      'maximum length of a line to parse; longer lines pass unread',
       { min: 1024, max: 256 * MIB },
       '16MiB',
     ),
@@ -46,7 +46,7 @@ const FLAGS = {
   maxInFlight: RUN_FLAGS.maxInFlight,
   inFlightTtl: RUN_FLAGS.inFlightTtl,
   drainTimeout: changed(RUN_FLAGS.drainTimeout, {
-    help: 'time for lines that faults hold when the client closes standard input; 0s for none',
+    help: 'how long to wait for delayed messages after the client closes standard input; 0s for no wait',
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {
@@ -74,7 +74,7 @@ export const STDIO = defineCommand({
   ],
   page: 'docs/guides/stdio.md',
   description:
-    'run a stdio MCP server and inject faults into its calls; a client starts this instead of the server',
+    'run a stdio MCP server and inject faults into its calls; clients start this command instead of the server',
   operands: { form: '[command...]', most: Infinity },
   flags: FLAGS,
   note: `
@@ -131,7 +131,7 @@ async function stdio(options: StdioOptions): Promise<number> {
   const exit = await port.carry()
   const found = Object.entries(port.violations).filter(([, count]) => count > 0)
   const violations = Object.fromEntries(found)
-  logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server has ended')
+  logger.info({ code: exit.code, signal: exit.signal, violations }, 'the server exited')
   await running.close()
   forget()
   logger.flush()

@@ -11,7 +11,7 @@ export const VALIDATE = defineCommand({
   name: 'validate',
   examples: ['validate rules.yaml', 'validate rules/', 'validate --together rules/'],
   page: 'docs/concepts/rules.md',
-  description: 'check rules files and directories; - is standard input',
+  description: 'check rules files and directories; use - for standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: group(OUTPUT, {
     json: toggle('the same as --format json'),
@@ -24,8 +24,8 @@ export const VALIDATE = defineCommand({
     const format = given ?? (json ? 'json' : 'text')
     if (json && format !== 'json') {
       throw invalidCombination(
-        `--json and --format ${format} contradict each other`,
-        'leave one of the two out',
+        `--json and --format ${format} are mutually exclusive`,
+        'remove one of them',
       )
     }
     return { files, format, together }

@@ -18,9 +18,9 @@ const texts = (given: readonly FlagInput[]): readonly string[] => given.map(({ t
 /** Declares the options that describe a temporary fault. */
 export const FAULT_FLAGS = {
   ...group('The calls:', {
-    tool: many('name', 'tool, by name or glob; repeat it for more (default: every call)', texts),
-    method: many('method', 'method, such as tools/list; repeat it for more', texts),
-    header: many('name=value', 'header that the request must have; repeat it for more', pairs),
+    tool: many('name', 'tool, by name or glob; repeatable (default: every call)', texts),
+    method: many('method', 'method, such as tools/list; repeatable', texts),
+    header: many('name=value', 'header that the request must have; repeatable', pairs),
     percent: percent('percentage of matching calls', { min: 0, max: 100 }),
     times: count('maximum number of calls that get the fault', { min: 1, max: 1_000_000_000 }),
   }),
@@ -31,7 +31,7 @@ export const FAULT_FLAGS = {
     rpcError: one('code', 'responds with a JSON-RPC error of this code', parseCode),
     fault: many(
       'fault',
-      'any fault as in a rules file: its name, or "name: { parameters }"; repeat it for more',
+      'any fault as in a rules file: its name, or "name: { parameters }"; repeatable',
       (given) => given,
     ),
     rule: one(
@@ -41,7 +41,7 @@ export const FAULT_FLAGS = {
     ),
   }),
   ...group('Duration and name:', {
-    for: duration('time after which the fault ends; required', {
+    for: duration('time after which the fault expires; required', {
       min: 1,
       max: MAX_DURATION_MS,
     }),

@@ -17,7 +17,7 @@ export function faultRule(flags: FaultFlags): object {
     throw missing('no fault', 'use --delay 2s, --abort 503, --fault reset or another fault')
   }
   if (lasting === undefined && rule['for'] === undefined && rule['until'] === undefined) {
-    throw missing('--for is missing', 'name the time after which the fault ends, such as --for 30s')
+    throw missing('--for is missing', 'set when the fault expires, such as --for 30s')
   }
   const only = {
     ...(tool.length > 0 && { tool }),

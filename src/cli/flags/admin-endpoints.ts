@@ -20,13 +20,13 @@ const FORM = 'write host:port or http://host:port of an admin port'
 export const SIDECAR_FLAGS = group('Sidecars:', {
   sidecar: many(
     'address',
-    'target: admin port of a sidecar, host:port; repeat it for more (default: 127.0.0.1:15390)',
+    'target: admin port of a sidecar, host:port; repeatable (default: 127.0.0.1:15390)',
     (given) => parseEndpoints(given.map(({ text }) => text)),
     { short: 't' },
   ),
   adminTokenFile: one(
     'path',
-    'file with the admin token of the sidecars (or SQUALL_ADMIN_TOKEN itself)',
+    'file with the admin token of the sidecars (or set SQUALL_ADMIN_TOKEN)',
     asText,
   ),
   timeout: duration("timeout for a sidecar's response", { min: 1, max: 600_000 }, '5s'),
@@ -56,7 +56,7 @@ export function parseEndpoints(addresses: readonly string[]): readonly AdminEndp
 function parseEndpoint(text: string): AdminEndpoint {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
-    throw invalid('an address holds a user name or password', 'leave it out')
+    throw invalid('an address contains a user name or password', 'leave it out')
   }
   if (/^https:/i.test(text)) {
     throw invalid(

@@ -93,10 +93,10 @@ export async function explainCommand(
   )
   const written = version.kind === 'rules' ? version.file.seed : 0
   if (isSampled && (written ?? asked.seed) === undefined) {
-    write('The rules have no seed, so each start draws one; these samples are of seed 0.\n')
+    write('The rules have no seed, so each start generates one; these samples use seed 0.\n')
   }
   if (hasConnectionRules && asked.outbound === undefined) {
-    write('Rules about connections are left out; --outbound host:port explains them.\n')
+    write('Connection rules are not shown; use --outbound host:port to explain them.\n')
   }
   return 0
 }

@@ -72,7 +72,7 @@ const schema = Type.Object(distributionKeys)
 /** A fixed duration, or a distribution of durations. */
 export type DurationDistribution = Static<typeof schema>
 
-/** The ways that exclude each other. */
+/** The ways that are mutually exclusive. */
 export const DISTRIBUTIONS = [
   'fixed',
   'uniform',

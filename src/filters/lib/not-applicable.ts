@@ -1,6 +1,6 @@
 /** Why a fault could not act, by the word for it in logs, and in a sentence. */
 export const NOT_APPLICABLE = {
-  nothing_to_act_on: 'there is nothing for the fault to act on',
+  nothing_to_act_on: 'nothing for the fault to act on',
   no_response: 'a notification has no response',
   inexact_id: "a response could not repeat the call's id exactly",
   shared_exchange: 'it would also affect the other calls of the batch',
@@ -10,18 +10,18 @@ export const NOT_APPLICABLE = {
   headers_sent: 'the status was sent before the fault could act',
   no_http: 'stdio has neither an HTTP status nor a connection to reset',
   no_port: 'Squall has no open TCP port to close',
-  no_process: 'Squall does not run the MCP server, as it does on stdio',
+  no_process: 'Squall does not run the MCP server; it does so only on stdio',
   too_large: 'the response, or one of its events, is too large to buffer',
   too_slow: 'the response is too slow to buffer until it is complete',
   too_complex: 'the response has too many values or is nested too deeply',
   memory: 'the memory limit for in-flight messages is reached',
-  unreadable: 'the encoding or the text of the request or response cannot be read',
-  already_sent: 'the upstream already has the call, which can no longer be changed or repeated',
+  unreadable: 'the request or response cannot be decoded',
+  already_sent:
+    'the upstream has already received the call, which can no longer be changed or repeated',
   call_not_sent:
     'another fault stopped the call, or the client disconnected, before the upstream received the call',
-  no_caller:
-    'nothing in the request identifies the caller, so that no kept response may be replayed',
-  no_plausible_change: 'the response has no value with a plausible wrong one',
+  no_caller: 'the request does not identify the caller, so no stored response may be replayed',
+  no_plausible_change: 'the response contains no value that can be falsified plausibly',
   not_followed:
     'the false value cannot be followed: it has occurred in the task, or the task has too many values',
   not_kept: 'the server forbids caching the response',

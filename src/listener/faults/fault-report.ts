@@ -164,11 +164,11 @@ class ExchangeReport implements FaultListener {
     const { rule, fault, tool: of } = by
     const fields = { ...this.#fields({ rule, fault, call }), of: cutText(of, MAX_TEXT), hint }
     if (isUnread === true) {
-      this.#report.parts.logger.warn(fields, 'blocked: too many numbers to look for a false value')
+      this.#report.parts.logger.warn(fields, 'blocked: too many numbers to check for a false value')
       return
     }
     this.#report.parts.watched.usedFalse(toolOf(call), hint)
-    const what = isBlocked ? 'blocked: an argument holds' : 'an argument holds'
+    const what = isBlocked ? 'blocked: an argument contains' : 'an argument contains'
     this.#report.parts.logger.warn(fields, `${what} a value that a fault falsified`)
   }
 

@@ -51,7 +51,7 @@ const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string
   not_sampled: 'but does not sample this %',
   quota_used: 'but its `times` limit is reached',
   expired: 'but it has expired',
-  not_yet: 'but it has not started yet, or it pauses',
+  not_yet: 'but it has not started yet, or is paused',
   other_pod: 'but this pod is not in its share of pods',
   disarmed: 'but faults are disarmed',
   disabled: 'but is disabled in the file',
@@ -134,7 +134,7 @@ function legend(rules: readonly RuleOutlook[]): string[] {
   const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))
   const lines = [...reasons].flatMap((reason) => inLines(`${reason}: ${NOT_APPLICABLE[reason]}`))
   if (responses.some(({ here }) => !here))
-    lines.push('In brackets: kinds of response that this call does not get.')
+    lines.push('In brackets: response types that do not apply to this call.')
   return lines.length === 0 ? [] : ['', ...lines]
 }
 

@@ -4,7 +4,7 @@ import { FAULTS } from '../../filters/index.ts'
 import { CALL_KEYS } from './match-findings.ts'
 import type { SchemaNode } from './schema-node.ts'
 
-/** The keys of a rule that contradict each other. */
+/** The keys of a rule that are mutually exclusive. */
 const CONFLICTS: readonly (readonly [string, string])[] = [
   ['percent', 'probability'],
   ['percent', 'stages'],

@@ -61,7 +61,7 @@ const textOperators = {
   type: 'object',
   properties: {
     regex: regex('Matches a regular expression anywhere in the value, up to 32,768 characters.'),
-    not: { $ref: '#/definitions/text', description: 'Matches every other value.' },
+    not: { $ref: '#/definitions/text', description: 'Matches all other values.' },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -83,7 +83,7 @@ const headerOperators = section(
   {
     exact: Type.Optional(text('Matches this exact value.')),
     ...operators,
-    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Matches other values.' })),
+    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
@@ -96,7 +96,7 @@ const valueOperators = section(
     ...operators,
     gt: Type.Optional(Type.Number({ description: 'Matches greater numbers.' })),
     lt: Type.Optional(Type.Number({ description: 'Matches smaller numbers.' })),
-    not: Type.Optional(ref<ValueMatch>('value', { description: 'Matches other values.' })),
+    not: Type.Optional(ref<ValueMatch>('value', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
 )
@@ -136,7 +136,7 @@ const httpKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches HTTP exchanges instead of calls, and is the only way to fault traffic that is not MCP.',
+      'Matches HTTP exchanges instead of calls; required for faults in traffic that is not MCP.',
   },
 )
 

@@ -42,7 +42,7 @@ export async function parseWherever(
 
 function whyNot(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'there is not enough memory to parse it' : message
+  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'not enough memory to parse it' : message
 }
 
 function sizeOf(found: FoundRules & { readonly kind: 'found' }): number {

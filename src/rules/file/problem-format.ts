@@ -81,7 +81,7 @@ export function smallPercents(file: string, text: string): readonly Warning[] {
 }
 
 export function warningLine({ rule, fault, message }: Warning, format: ProblemFormat): string {
-  const idle = `the rule ${rule} matches nothing on which ${fault} can act: `
+  const idle = `the rule ${rule} matches nothing that ${fault} can affect: `
   const text = plain(`${rule === undefined ? '' : idle}${message}`)
   return format === 'github'
     ? `::warning title=Squall rules::${data(text)}\n`

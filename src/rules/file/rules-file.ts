@@ -181,7 +181,7 @@ async function whyMissing(path: string): Promise<string> {
     (stats) => stats.isSymbolicLink(),
     () => false,
   )
-  return isLink ? 'the link points to a file that does not exist' : 'there is no such file'
+  return isLink ? 'the link points to a file that does not exist' : 'no such file'
 }
 
 function notAFile(file: string, stats: Stats): FileProblems {

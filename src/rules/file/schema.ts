@@ -73,7 +73,7 @@ const stickyBy = Type.Unsafe<StickyBy>({
   ],
   default: 'ordinal',
   description:
-    'Samples calls with equal keys alike on all replicas. `session`, `args`, `trace` or `{header: name}`: selects the key. `ordinal`: samples each call by its number on its replica.',
+    'Samples calls with the same key alike on all replicas. `session`, `args`, `trace` or `{header: name}`: selects the key. `ordinal`: samples each call by its number on its replica.',
 })
 
 const rule = section({
@@ -92,11 +92,11 @@ const rule = section({
   first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
   after: Type.Optional(count(0, 'Acts only after n matching calls.')),
   every: Type.Optional(count(1, 'Acts only on every n-th matching call.')),
-  times: Type.Optional(count(1, 'Samples at most n calls in all.')),
+  times: Type.Optional(count(1, 'Samples at most n calls in total.')),
   burst: Type.Optional(
     section(
       {
-        rate: fraction({ description: 'Sets the long-run share of calls in bursts.' }),
+        rate: fraction({ description: 'Sets the average share of calls that are in a burst.' }),
         length: Type.Number({
           minimum: 1,
           maximum: 1_000_000,
@@ -224,7 +224,7 @@ const file = section({
     maximum: 1_000_000,
     default: 100,
     description:
-      'Limits concurrent faults over all rules. Further calls pass unchanged and are counted.',
+      'Limits concurrent faults across all rules. Further calls pass unchanged and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({

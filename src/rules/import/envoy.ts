@@ -18,7 +18,7 @@ import { escaped, fixedDelay, percentOf } from './values.ts'
 const TYPE = /\.filter(?:s)?\.http\.fault\.v[23]\.HTTPFault$/
 const NODE_HEADER = 'x-envoy-downstream-service-node'
 const BY_HEADER = leftOut('callers request faults by headers with `squall run --header-faults`')
-const RUNTIME = leftOut('there is no runtime layer; the rules file reloads live')
+const RUNTIME = leftOut('no runtime layer: the rules file reloads live')
 const PERCENTAGE = to('`percent`; 0 without it')
 
 const FAULT = shape('`HTTPFault`', {

@@ -10,7 +10,7 @@ import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
 const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {
   targetRefs: to('`match`: several in `any`'),
-  targetSelectors: limit('a sidecar does not know the labels of routes'),
+  targetSelectors: limit('a sidecar cannot see route labels'),
   faultInjection: to('`rules`'),
 })
 const REF = shape('each of `targetRefs`', {
@@ -18,7 +18,7 @@ const REF = shape('each of `targetRefs`', {
   kind: to('all exchanges for `Gateway`; the matches of an `HTTPRoute` of the same file'),
   name: to('the `HTTPRoute` to read; without it in the file, rules are disabled'),
   namespace: aside('about namespaces'),
-  sectionName: limit('a sidecar does not know listeners; rules of a route are read together'),
+  sectionName: limit('a sidecar cannot see listeners; rules of a route are read together'),
 })
 const MATCH = shape('each of `matches` of an `HTTPRoute`', {
   path: to('`http.path`'),

@@ -109,7 +109,7 @@ export function adminAccessFlags(title: string) {
     ),
     adminReadTokenFile: one(
       'path',
-      'file with the token that reads of the admin port require (or SQUALL_ADMIN_READ_TOKEN itself), except /livez and /readyz',
+      'file with the token that is required to read from the admin port, except /livez and /readyz (or set SQUALL_ADMIN_READ_TOKEN)',
       asText,
     ),
   })
@@ -120,7 +120,7 @@ export function readTokenFlag(title: string) {
   return group(title, {
     adminReadTokenFile: one(
       'path',
-      'file with the read token of the admin ports (or SQUALL_ADMIN_READ_TOKEN itself)',
+      'file with the read token of the admin ports (or set SQUALL_ADMIN_READ_TOKEN)',
       asText,
     ),
   })

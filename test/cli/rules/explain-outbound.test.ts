@@ -69,6 +69,6 @@ test('rules about connections are explained by the dependency', async () => {
   expect(await explained('--outbound', 'db:5432')).toContain(
     'gone: matches, and samples this connection\n  connection: { refuse: true }',
   )
-  expect(await explained()).toContain('--outbound host:port explains them')
+  expect(await explained()).toContain('use --outbound host:port to explain them')
   await rm(directory, { recursive: true })
 })

@@ -118,8 +118,8 @@ describe('squall explain', () => {
 
       responded_elsewhere: the response to the call is sent on another connection
       shared_exchange: it would also affect the other calls of the batch
-      nothing_to_act_on: there is nothing for the fault to act on
-      In brackets: kinds of response that this call does not get.
+      nothing_to_act_on: nothing for the fault to act on
+      In brackets: response types that do not apply to this call.
       "
     `)
   })

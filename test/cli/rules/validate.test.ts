@@ -45,11 +45,8 @@ describe('squall validate', () => {
   })
 
   it.each([
-    [
-      'text',
-      'idle.yaml: ok\nwarning: the rule a matches nothing on which catalog can act: there is',
-    ],
-    ['github', '::warning title=Squall rules::the rule a matches nothing on which catalog can act'],
+    ['text', 'idle.yaml: ok\nwarning: the rule a matches nothing that catalog can affect: nothing'],
+    ['github', '::warning title=Squall rules::the rule a matches nothing that catalog can affect'],
     ['json', '"rule": "a",\n      "fault": "catalog",\n      "reason": "nothing_to_act_on"'],
   ] as const)('warns of a fault that can never act, as %s', async (format, said) => {
     await writeFile(

@@ -70,7 +70,7 @@ describe.concurrent('a server behind squall stdio', () => {
     const { code, stdout, stderr } = await startProgram(['stdio', '--', './none']).finished()
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(
-      /cannot be started: there is no such file or directory; check the command after --/,
+      /cannot be started: no such file or directory; check the command after --/,
     )
   })
 

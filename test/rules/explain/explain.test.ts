@@ -190,7 +190,7 @@ describe('an explanation', () => {
         elsewhere: does not match
           tool: expected a or b*, got search
 
-        In brackets: kinds of response that this call does not get.
+        In brackets: response types that do not apply to this call.
         "
       `)
     const off = new Bench([{ name: 'a' }], { enabled: false })

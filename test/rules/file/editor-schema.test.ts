@@ -97,7 +97,7 @@ const UNSAID: Readonly<Record<string, readonly string[]>> = {
     'match: { method: ping, tool: a }',
     'match: { all: [{ http: { path: /a } }, { args: { /b: 1 } }] }',
   ],
-  'presence and absence contradict each other only where they are true': [
+  'presence and absence are mutually exclusive only where they are true': [
     'match: { baggage: { a: { absent: true, prefix: b } } }',
     'match: { headers: { x-a: { absent: true, prefix: b } } }',
     'match: { session: { present: true, absent: true } }',

@@ -94,11 +94,11 @@ describe('a rules file', () => {
 
   it('is reported when it appears, goes, and comes back', async () => {
     const bench = await start()
-    expect(bench.versions.map(gist)).toEqual(['absent: there is no such file'])
+    expect(bench.versions.map(gist)).toEqual(['absent: no such file'])
     await bench.move(ruleNamed('one'))
     await bench.told('one')
     await unlink(bench.path)
-    await bench.told('absent: there is no such file')
+    await bench.told('absent: no such file')
     await writeFile(bench.path, ruleNamed('one'))
     await bench.told('one')
   })
@@ -112,7 +112,7 @@ describe('a rules file', () => {
       await bench.told(name)
       await bench.calm()
       await rm(bench.at('a'), { recursive: true })
-      await bench.told('absent: there is no such file')
+      await bench.told('absent: no such file')
     }
   })
 

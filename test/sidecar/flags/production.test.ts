@@ -20,7 +20,7 @@ describe('the sidecar', () => {
     [[], { ENVIRONMENT: 'LIVE' }, 'ENVIRONMENT "LIVE" counts as production (it matches live)'],
     [[], { NODE_ENV: 'production' }, 'NODE_ENV "production" counts'],
     [[], { POD_NAMESPACE: 'shop-prd' }, 'the namespace of this pod "shop-prd" counts'],
-    // Names that contradict each other may mean production.
+    // Names that are mutually exclusive may mean production.
     [['--environment', 'staging'], { ENVIRONMENT: 'production' }, 'ENVIRONMENT "production"'],
   ])('is never armed with %j and %j', (args, env, why) => {
     const reason = neverArmed(args, env)

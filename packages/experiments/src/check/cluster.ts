@@ -137,14 +137,13 @@ async function webhookChecks(client: KubeClient): Promise<readonly Check[]> {
 
 /** Checks the CAs by which the API server trusts the webhook. */
 function certificateCheck(pem: string): Check {
-  const check = 'the API server trusts the certificate of the webhook'
-  const fix =
-    'read the log of the webhook; with cert-manager, check its Certificate and ca-injector'
+  const check = 'the API server trusts the webhook certificate'
+  const fix = 'read the webhook log; with cert-manager, check the Certificate and the cainjector'
   const ends = (pem.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map(endOf)
   if (ends.length === 0) return failed(check, 'the webhook configuration has no CA', fix)
   const last = new Date(Math.max(...ends)).toISOString()
   const isValid = ends.some((end) => end > Date.now())
-  return isValid ? passed(check, `until ${last}`) : failed(check, `its CA ended ${last}`, fix)
+  return isValid ? passed(check, `until ${last}`) : failed(check, `its CA expired at ${last}`, fix)
 }
 
 async function serviceCheck(client: KubeClient, service: unknown): Promise<readonly Check[]> {
@@ -163,7 +162,7 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   )
   const where = `behind the Service ${namespace}/${name}`
   if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
-  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}; rollouts go on minutes after it responds, or at once after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
+  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}; once the webhook responds, rollouts continue within minutes, or at once after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
   return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
 }
 
@@ -200,7 +199,7 @@ async function namespaceChecks(
   const count = `${reports.length} in ${namespace}`
   const status = `squall status -n ${namespace} shows each`
   const bypassed = of(({ warnings }) => (warnings.length === 0 ? undefined : warnings.join(', ')))
-  const services = 'Services lead to sidecars'
+  const services = 'Services route to sidecars'
   return [
     byProblems(
       'sidecars run',
@@ -210,16 +209,16 @@ async function namespaceChecks(
       status,
     ),
     byProblems(
-      'sidecars have the rules of their ConfigMap',
+      'sidecars run the rules in their ConfigMap',
       count,
-      of(({ digest }) => (digest === 'other' ? 'has other rules' : undefined)),
+      of(({ digest }) => (digest === 'other' ? 'runs different rules' : undefined)),
       status,
     ),
     byProblems(
-      'clocks agree with that of the API server',
+      'sidecar clocks match the API server clock',
       count,
       of(({ clock }) => clock),
-      "set the node's clock, as with chronyc makestep",
+      "synchronize the node's clock, for example with chronyc makestep",
     ),
     byProblems(
       'rules may act',

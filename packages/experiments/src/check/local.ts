@@ -156,17 +156,17 @@ function checkNewest(
   named: string | undefined,
   path = '',
 ): Check {
-  const check = 'the sidecar has the newest rules'
+  const check = 'the sidecar runs the latest rules'
   if (isRejected) {
     const fix =
       'squall validate shows the errors of the rules file; the sidecar reads it again when it changes'
-    return failed(check, 'the newest rules are invalid, the last valid ones stay active', fix)
+    return failed(check, 'the latest rules are invalid; the last valid rules stay active', fix)
   }
   if (named === undefined || named === active) {
     return passed(check, `version ${active.slice(0, 8) || 'none'}`)
   }
   const fix = `pass the sidecar's rules file, or start it with --rules ${path}`
-  return failed(check, `it has other rules than ${quoted(path)}`, fix)
+  return failed(check, `it runs different rules from ${quoted(path)}`, fix)
 }
 
 /** Checks that a sidecar could take its ports. */

@@ -62,7 +62,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
     const under = running?.recorder.inFlight ?? 0
     if (request.json || under === 0) return
     const limit = (request.pace.gracefulStopMs ?? 0) / 1000
-    process.stderr.write(`\nending: ${under} calls may end within ${limit}s; Ctrl-C cuts them\n`)
+    process.stderr.write(`\nwaiting up to ${limit}s for ${under} calls; Ctrl-C aborts them\n`)
   })
   let progress: Progress | undefined
   let metrics: MetricsServer | undefined
@@ -84,7 +84,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
         progress?.stop()
         if (request.json) return
         const most = Math.ceil(limitMs / 1000)
-        process.stderr.write(`waiting up to ${most}s for verdicts about agents; Ctrl-C ends it\n`)
+        process.stderr.write(`waiting up to ${most}s for agent verdicts; Ctrl-C stops waiting\n`)
       },
       begun: (run) => {
         running = run

@@ -80,7 +80,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   const isNew = await writeNew(path, text)
   await mkdir(dirname(to), { recursive: true })
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
-  const done = isNew ? 'is written' : 'exists already, and is kept'
+  const done = isNew ? 'is written' : 'already exists and was kept'
   await print(
     `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
   )
@@ -127,7 +127,7 @@ export async function trustPolicyFile({
   await print(`${text.split('\n').map(plain).join('\n')}\n`)
   needPerson('trusts a policy', 'squall mcp policy trust')
   const before = await trustedDigest(trust, path)
-  const change = before === digest ? 'It is trusted already.' : 'Other content was trusted before.'
+  const change = before === digest ? 'It is already trusted.' : 'Other content was trusted before.'
   if (before !== undefined) await print(`${change}\n`)
   if (!(await isAgreed('Trust this policy?'))) {
     await print('not trusted\n')

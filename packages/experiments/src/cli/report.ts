@@ -43,7 +43,7 @@ function shownResult(text: string, file: string): LoadResult {
     throw new LoadError(
       'INVALID_INPUT',
       `${file} has invalid latencies`,
-      'give files that squall load --out wrote',
+      'pass files written by squall load --out',
     )
   }
   return result

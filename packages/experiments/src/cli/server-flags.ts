@@ -62,7 +62,7 @@ export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): UR
   if (url !== undefined && (url.username !== '' || url.password !== '')) {
     throw invalidAddress(
       source,
-      'the URL holds a user name or password',
+      'the URL contains a user name or password',
       'use --header or --auth-token-file',
     )
   }
@@ -73,8 +73,8 @@ export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): UR
 /** Declares the headers of the requests to an MCP endpoint. */
 export function headerFlags(title: string) {
   return group(title, {
-    header: many('name=value', 'header of each request; neither shown nor stored', parseHeaders),
-    authTokenFile: one('file', 'file with a token that is sent as Authorization: Bearer', asText),
+    header: many('name=value', 'header to send; never shown or stored', parseHeaders),
+    authTokenFile: one('file', 'file with a bearer token for the Authorization header', asText),
   })
 }
 

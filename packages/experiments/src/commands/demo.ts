@@ -4,8 +4,7 @@ export const DEMO = defineCommand({
   name: 'demo',
   examples: ['demo', 'demo --stay'],
   page: 'docs/get-started/demo.md',
-  description:
-    'demonstrate Squall on this machine in seconds, with an MCP server, a sidecar and clients',
+  description: 'run a local demo in seconds, with an MCP server, a sidecar and clients',
   flags: {
     ...group('Demo:', {
       json: toggle('print only the results, as one line of JSON'),

@@ -36,7 +36,7 @@ export const POLICY = group(PLAN, {
 export const STATE = group(STORAGE, {
   stateDir: one(
     'directory',
-    'directory of the locks that allow one experiment per target, and of proposals (default: squall in XDG_STATE_HOME or ~/.local/state)',
+    'directory for proposals and locks (one experiment per target; default: squall in XDG_STATE_HOME or ~/.local/state)',
     asText,
   ),
 })
@@ -49,7 +49,7 @@ export const ACCESS_FLAGS = {
   ...group(PLAN, {
     monitorTokenFile: one(
       'file',
-      'file with a token for Alertmanager and Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+      'file with a token for Alertmanager and Prometheus, sent as Authorization: Bearer (or set SQUALL_MONITOR_TOKEN)',
       asText,
     ),
     kubeconfig: one(
@@ -77,7 +77,7 @@ const RUN_FLAGS = {
     ),
     serviceAccount: one(
       'name',
-      'service account of the Job, which experiments.namespaces of the chart creates',
+      'service account for the Job, created by the chart value experiments.namespaces',
       parseObjectName,
       { default: 'squall-experiment' },
     ),
@@ -173,13 +173,13 @@ function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {
   if (!inCluster) {
     const alone = ['image', 'service-account'].find((each) => names(each))
     if (alone === undefined) return undefined
-    throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or leave it out')
+    throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or remove it')
   }
   const tokenFile = authTokenFile ?? monitorTokenFile
   if (Object.keys(header).length > 0 || tokenFile !== undefined) {
     throw invalidCombination(
-      '--in-cluster passes no headers and no token, which would be readable in the Job',
-      'run the experiment without --in-cluster, or let target and monitor respond without them',
+      '--in-cluster cannot pass headers or tokens: they would be readable in the Job',
+      'run the experiment without --in-cluster, or allow unauthenticated access to target and monitor',
     )
   }
   return { image, serviceAccount }
@@ -191,14 +191,14 @@ export const EXPERIMENT_RESTORE = operation({
   name: 'experiment restore',
   examples: ['experiment restore -n shop', 'experiment restore -n shop --force'],
   page: PAGE,
-  description: 'restore the ConfigMap of an experiment in pods whose process died',
+  description: 'restore the ConfigMap that an experiment replaced before its process died',
   flags: {
     ...RESTORE_CLUSTER,
     ...group('The cluster:', {
       configmap: one('name', 'ConfigMap that the experiment replaced', parseObjectName, {
         default: 'squall-rules',
       }),
-      force: toggle('end an experiment whose claim has not expired'),
+      force: toggle('restore even if the claim of the experiment has not expired'),
     }),
     ...JSON_OUT,
   },
@@ -211,7 +211,7 @@ export const EXPERIMENT_VALIDATE = operation({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
-  description: 'validate plans, including all reasons for rejection',
+  description: 'validate plans, and list all reasons for rejection',
   operands: { form: '[plans...]', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
   parse: ({ productionNames, policy, json }, { operands: paths }) => {

@@ -10,7 +10,7 @@ export const IMPORT = operation({
     'import scenario.json --as experiment -o plan.yaml',
   ],
   page: 'docs/reference/import.md',
-  description: "convert another tool's faults into rules; - is standard input",
+  description: "convert another tool's faults into rules; use - for standard input",
   operands: { form: '[file]', most: 1 },
   flags: {
     ...group('The file:', {
@@ -28,7 +28,7 @@ export const IMPORT = operation({
     }),
   },
   note: `
-Fields that rules cannot express, and unknown ones, are printed to standard error with their line. If
+Unknown fields and fields that rules cannot express are printed to standard error with their line. If
 such a field limits a fault, the rule is written with enabled: false.`,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {

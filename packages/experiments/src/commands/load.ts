@@ -67,7 +67,7 @@ const LOAD_FLAGS = {
     ),
     sidecar: many(
       'address',
-      'admin port of the sidecar, host:port, for the origin of errors without a marker (resets, hangs, rules with marker: false), and for what agents did; repeat it for more',
+      'admin port of a sidecar, host:port, which reports the origin of errors without a marker (resets, hangs, rules with marker: false) and what agents did; repeatable',
       parseSidecars,
     ),
   }),
@@ -76,7 +76,7 @@ const LOAD_FLAGS = {
     recordBaseline: one('file', 'record the structure of results, in a run without faults', asText),
     baseline: one(
       'file',
-      'file of --record-baseline; results that lack parts of the baseline are unusable',
+      'file written by --record-baseline; results that lack parts of the baseline count as unusable',
       asText,
     ),
     slo: many(
@@ -97,7 +97,7 @@ const LOAD_FLAGS = {
     ),
     metricsHosts: many(
       'names',
-      'host names that --metrics accepts, besides addresses, names without a dot and names in a cluster',
+      'additional host names that --metrics accepts; addresses, names without a dot and names in a cluster are always accepted',
       parseHosts,
     ),
   }),
@@ -115,7 +115,7 @@ export const LOAD = operation({
   flags: LOAD_FLAGS,
   note: `
 Exit code: 0 if every --slo passed, 1 if one failed or the load could not start, 2 for a usage
-error, 130 if the load was ended early.`,
+error, 130 if the load was interrupted.`,
   parse: loadRequestOf,
 })
 
@@ -125,7 +125,7 @@ export type LoadRequest = RequestOf<typeof LOAD>
 /** Checks the flags of `squall load` together. Throws a `UsageError`. */
 function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
   if (flags.sidecar.length > 0 && flags.clientKind !== 'lean') {
-    throw invalidCombination('--sidecar needs --client-kind lean', 'leave one out')
+    throw invalidCombination('--sidecar needs --client-kind lean', 'remove one of them')
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
@@ -170,7 +170,7 @@ function parseShard({ text, source }: FlagInput, env: Environment): Shard {
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard
   throw invalidOption(
     source,
-    `there is no shard ${shard.index} of ${shard.count}`,
+    `the index ${shard.index} is out of range for ${shard.count} shards`,
     'use an index from 0 to the count minus 1',
   )
 }

@@ -30,25 +30,21 @@ const MCP_FLAGS = {
     policy: one('file', 'policy that limits experiments', asText, {
       default: 'squall-policy.yaml',
     }),
-    target: many('url', 'MCP endpoint whose tools agents may list; repeat it for more', targetsOf),
+    target: many('url', 'MCP endpoint whose tools agents may list; repeatable', targetsOf),
     sidecar: many(
       'host:port=file',
-      'admin port of a sidecar and its rules file, which experiments may replace; repeat it for more',
+      'admin port of a sidecar and its rules file, which experiments may replace; repeatable',
       sidecarsOf,
     ),
-    namespace: many(
-      'name',
-      'namespace whose pods experiments may use; repeat it for more',
-      namesOf,
-    ),
+    namespace: many('name', 'namespace whose pods experiments may use; repeatable', namesOf),
     monitor: many(
       'url',
-      'Prometheus, Alertmanager or health endpoint that experiments may read; repeat it for more',
+      'Prometheus, Alertmanager or health endpoint that experiments may read; repeatable',
       (given) => targetsOf(given).map(({ origin }) => origin),
     ),
     adminTokenFile: one(
       'path',
-      'file with the admin token of the sidecars, for the tool disarm (or SQUALL_ADMIN_TOKEN itself)',
+      'file with the admin token of the sidecars, for the tool disarm (or set SQUALL_ADMIN_TOKEN)',
       asText,
     ),
   }),
@@ -60,7 +56,7 @@ const MCP_FLAGS = {
     ),
     tokenFile: one(
       'path',
-      'file with the client token (or SQUALL_MCP_TOKEN itself); required for non-loopback addresses',
+      'file with the client token (or set SQUALL_MCP_TOKEN); required for non-loopback addresses',
       asText,
     ),
     audit: one('file', 'append each tool call to this file, as JSON lines', asText),
@@ -76,13 +72,13 @@ export const MCP = operation({
   ],
   page: PAGE,
   description:
-    'serve MCP to AI agents, which propose experiments and run those that a person approves',
+    'run an MCP server for AI agents, which propose experiments and run them once a person approves',
   flags: MCP_FLAGS,
   parse: (flags, { env }) => {
     const { production, ...access } = accessOf(flags, env)
     const token = mcpTokenOf(flags.tokenFile, env)
     if (flags.listen === undefined && flags.tokenFile !== undefined) {
-      throw invalidCombination('--token-file requires --listen', 'add --listen, or leave it out')
+      throw invalidCombination('--token-file requires --listen', 'add --listen, or remove it')
     }
     if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
       throw missing(

@@ -43,15 +43,15 @@ export const EXPERIMENT_NEXT = operation({
       ),
       label: many(
         'name=value',
-        'label of the series of that Prometheus; repeat it for more',
+        'label that selects its series, such as namespace=shop; repeatable',
         parseLabels,
       ),
-      usual: one('duration', 'period of the baseline in Prometheus', parseRange, {
+      usual: one('duration', 'time range of the baseline in Prometheus', parseRange, {
         default: '7d',
       }),
       monitorTokenFile: one(
         'file',
-        'file with a token for Prometheus, sent as Authorization: Bearer (or SQUALL_MONITOR_TOKEN itself)',
+        'file with a token for Prometheus, sent as Authorization: Bearer (or set SQUALL_MONITOR_TOKEN)',
         asText,
       ),
     }),

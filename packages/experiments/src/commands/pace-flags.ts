@@ -26,27 +26,26 @@ export const PACE_FLAGS = {
     clients: count('number of clients, each with its own session', { min: 1, max: 100_000 }, '10'),
     rate: one(
       'rate',
-      'call arrival rate, such as 200/s, independent of in-flight calls; by default, each client starts a task when its last one ends',
+      'call arrival rate, such as 200/s, independent of in-flight calls; by default, each client starts a task when its previous task ends',
       parseRate,
     ),
-    duration: duration('time in which tasks begin (default: 10s without --task-count)', DURATION),
+    duration: duration(
+      'time during which tasks start (default: 10s without --task-count)',
+      DURATION,
+    ),
     drainTimeout: duration(
-      'time for in-flight calls to end after --duration or Ctrl-C; then they are aborted, and counted separately',
+      'grace period for in-flight calls after --duration or Ctrl-C; the remaining calls are aborted and counted separately',
       DURATION_OR_NONE,
       '10s',
     ),
     taskCount: count('number of tasks to run', { min: 1, max: 1_000_000_000 }),
-    ramp: duration(
-      'time over which the rate, or the number of clients, grows to its target',
-      DURATION_OR_NONE,
-      '0s',
-    ),
+    ramp: duration('ramp-up time of the rate, or of the number of clients', DURATION_OR_NONE, '0s'),
     fanOut: count(
-      'number of calls in a task, which fails if one of them fails',
+      'number of calls in a task; a task fails if one of its calls fails',
       { min: 1, max: 1000 },
       '1',
     ),
-    sequential: toggle('send the calls of a task one after another'),
+    sequential: toggle('send the calls of a task sequentially, not in parallel'),
     maxInFlight: count(
       'maximum in-flight calls with --rate; further arrivals are dropped and counted',
       { min: 1, max: 100_000 },
@@ -58,7 +57,7 @@ export const PACE_FLAGS = {
       '500',
     ),
     openStreams: count(
-      'event streams to keep open beside the calls',
+      'number of event streams to keep open during the load',
       { min: 0, max: 100_000 },
       '0',
     ),
@@ -69,7 +68,7 @@ export const PACE_FLAGS = {
     ),
     shard: one(
       'index/count',
-      'run one part of the load, from 0/count; merge the results with squall load merge',
+      'run one shard of the load, as index/count from 0/count; merge the results with squall load merge',
       asGiven<FlagInput>,
     ),
   }),

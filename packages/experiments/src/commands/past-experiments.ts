@@ -16,7 +16,7 @@ export const JSON_OUT = group('Output:', {
 })
 
 export const RUN_OPERAND = { form: '[run]', most: 1 }
-const RUN_FORM = 'last, or an id or its beginning, of squall experiment list'
+const RUN_FORM = 'last, or an id or id prefix from squall experiment list'
 
 /** Returns the run that a command names. Throws a `UsageError`. */
 export function runOf([id]: readonly string[]): string {
@@ -38,7 +38,7 @@ export const EXPERIMENT_LIST = operation({
         `list only runs with this verdict: ${VERDICTS.join(', ')}`,
         oneOf(VERDICTS),
       ),
-      limit: count('list only this number of newest runs', { min: 1, max: 100_000 }),
+      limit: count('number of newest runs to list', { min: 1, max: 100_000 }),
     }),
     ...JSON_OUT,
   },
@@ -81,7 +81,7 @@ export const EXPERIMENT_CATALOG = operation({
   name: 'experiment catalog',
   examples: ['experiment catalog', 'experiment catalog latency > plan.yaml'],
   page: PAGE,
-  description: 'list ready plans, or print one',
+  description: 'list the ready-made plans, or print one',
   operands: { form: '[name]', most: 1 },
   flags: {},
   parse: (_flags, { operands: [name] }) => name,

@@ -16,7 +16,7 @@ export const POLICY_VALIDATE = operation({
     'mcp policy validate squall-policy.yaml --json',
   ],
   page: PAGE,
-  description: 'check policies; - is standard input',
+  description: 'check policies; use - for standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: group('Output:', { json: toggle('print JSON') }),
   fromEnvironment: false,
@@ -72,7 +72,7 @@ export const MCP_HOOK = operation({
   examples: ['mcp hook', 'mcp hook --policy squall-policy.yaml'],
   page: 'docs/guides/policy-hook.md',
   description:
-    "check an agent's tool call before it is made, from its hook event on standard input",
+    "allow or deny an agent's tool call, given its PreToolUse hook event on standard input",
   flags: group('Policy:', {
     policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
   }),

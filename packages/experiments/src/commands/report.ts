@@ -39,7 +39,7 @@ export const LOAD_REPORT = operation({
     }
     if (name.length > files.length) {
       throw invalidCombination(
-        `--name is given ${name.length} times for ${files.length} files`,
+        `got ${name.length} --name for ${files.length} files`,
         'give one --name for each file, in the same order',
       )
     }

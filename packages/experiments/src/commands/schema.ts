@@ -21,7 +21,7 @@ export const SCHEMA = defineCommand({
     const text = SCHEMAS.get(name)
     if (text !== undefined) return text
     const fix = `use one of ${[...SCHEMAS.keys()].join(', ')}`
-    throw new UsageError('INVALID_VALUE', `there is no schema ${quoted(name)}`, fix)
+    throw new UsageError('INVALID_VALUE', `unknown schema ${quoted(name)}`, fix)
   },
   start: async (text) => {
     process.stdout.write(await text())

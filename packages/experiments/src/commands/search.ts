@@ -40,7 +40,7 @@ export const SEARCH_FLAGS = {
       { default: '5%,5%' },
     ),
     precision: percent(
-      'interval width at which the search ends, as a share of the limit (default: 10%, or 25% for two parameters)',
+      'stop when the confidence interval is narrower than this share of the limit (default: 10%, or 25% for two parameters)',
       { min: 1, max: 100 },
     ),
     confidence: percent('confidence level of the interval', { min: 50, max: 99.9 }, '95%'),
@@ -49,7 +49,7 @@ export const SEARCH_FLAGS = {
       { min: 1, max: 20 },
       '2',
     ),
-    resume: one('search', 'resume a search that ended early, by its id', asText),
+    resume: one('search', 'resume an interrupted search by its id', asText),
   }),
   ...group(BUDGET, {
     maxRuns: count('maximum number of runs', { min: 1, max: 1000 }, '80'),

@@ -50,7 +50,7 @@ export const SWEEP_FLAGS = {
       { min: 1, max: 256 },
       String(availableParallelism()),
     ),
-    budget: duration('time in which cells may start', { min: 1000, max: 86_400_000 }, '1h'),
+    budget: duration('time limit for starting cells', { min: 1000, max: 86_400_000 }, '1h'),
   }),
   ...group(OUTPUT, {
     results: one(
@@ -58,7 +58,7 @@ export const SWEEP_FLAGS = {
       'directory of the results (default: squall-sweep, or squall-sweep-CELL with --cell)',
       asText,
     ),
-    resume: toggle('keep the finished cells of the results, and run the others'),
+    resume: toggle('keep the results of finished cells, and run the remaining cells'),
     accept: many(
       'verdicts',
       `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
@@ -92,7 +92,7 @@ injected, 130 after Ctrl-C; --resume continues.`,
     }
     if (command.length === 0) throw missing('no command', FORM)
     if (flags.resume && flags.cell.length > 0) {
-      throw invalidCombination('--cell beside --resume', 'leave one of them out')
+      throw invalidCombination('--cell beside --resume', 'remove one of them')
     }
     const [cell] = flags.cell
     const results = flags.results ?? (cell === undefined ? 'squall-sweep' : `squall-sweep-${cell}`)

@@ -23,14 +23,14 @@ const OWN = { form: '[file]', most: 1 }
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'how',
-    'find a call by tool and arguments, or by tool alone, for models that phrase arguments differently in each run',
+    'match calls by tool and arguments, or by tool alone, for models that vary arguments between runs',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
   pace: one('how', 'respond at once (none), or at the recorded pace (real)', oneOf(PACES), {
     default: 'none',
   }),
-  session: one('id', 'recorded session to play, by the beginning of its id, or all', asText),
+  session: one('id', 'recorded session to play, by id prefix, or all', asText),
   offTape: one(
     'how',
     'response to a call that is not on the tape: an error, or the last response to the call or the tool',
@@ -64,7 +64,7 @@ const SIDECAR_FLAGS = {
 const SERVE_FLAGS = {
   ...PLAY_FLAGS,
   ...group(PLAY, {
-    stdio: toggle('serve the client at standard input and output, without a sidecar'),
+    stdio: toggle('serve over stdio, without a sidecar'),
     upstream: one('url', LIVE, (given) => parseTarget(given)),
   }),
   ...headerFlags(PLAY),
@@ -162,7 +162,7 @@ export const TAPE_CHECK = operation({
       upstream: one('url', 'MCP endpoint of the live server', (given) => parseTarget(given), {
         required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
       }),
-      tool: many('name', 'tool to call although it is not read-only; repeat it for more', (given) =>
+      tool: many('name', 'tool to call although it is not read-only; repeatable', (given) =>
         given.map(({ text }) => text),
       ),
     }),

@@ -13,7 +13,7 @@ export const TRY = operation({
     'try --url http://localhost:3000/mcp',
   ],
   page: 'docs/get-started/laptop.md',
-  description: 'start a server with Squall in front, and see a call without and with a fault',
+  description: 'start an MCP server behind Squall, and compare a call without and with a fault',
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(SERVER, {
@@ -35,7 +35,7 @@ export const TRY = operation({
   fromEnvironment: false,
   note: `
 Put the server command after --. The server speaks stdio, or listens on HTTP and prints its address,
-and inherits the environment. Ctrl-C ends server and Squall.`,
+and inherits the environment. Ctrl-C stops server and Squall.`,
   parse: (flags, { env, operands: command }) => {
     const isNamed = flags.url !== undefined
     if (isNamed === command.length > 0) {

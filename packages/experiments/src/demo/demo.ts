@@ -109,7 +109,7 @@ async function writeDemoReport(
 /** Rejects after the time limit: a call got no response. */
 async function tooLong(): Promise<never> {
   await wait(TOO_LONG_MS, undefined, { ref: false })
-  throw new Error(`the demo did not end within ${TOO_LONG_MS / 1000} s`)
+  throw new Error(`the demo did not finish within ${TOO_LONG_MS / 1000} s`)
 }
 
 /** Rounds the numbers of JSON to four decimals. */
@@ -162,7 +162,7 @@ function demoReport(played: readonly Played[]): string {
       title: 'Squall demo',
       notes: [
         'Four loads of the same MCP server on one machine, with Squall in front of it. Server, sidecar and clients share one thread: the latencies are those of all three.',
-        `${passed} of ${checks.length} checks passed: what clients saw, what Squall counted and what the server did by its script was compared, call by call.`,
+        `${passed} of ${checks.length} checks passed: client results, the counts of Squall and the script of the server were compared call by call.`,
       ],
     },
   )
@@ -197,7 +197,7 @@ function showAddresses(screen: DemoScreen, { app, squall, page, rules }: Address
   screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
   screen.line(asInvoked(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
-  screen.line(' Ctrl-C ends everything.')
+  screen.line(' Ctrl-C stops everything.')
 }
 
 /** Runs a gentle load until it is stopped. */

@@ -130,7 +130,7 @@ export function comparisonTables({ runs, phases }: Comparison): readonly ReportT
     {
       title: 'Runs',
       about:
-        '≠ marks a value unlike that of the first run: another text, a share whose difference chance explains in less than 5 % of cases, or a latency that differs by more than 10 %.',
+        '≠ marks a value that differs from the first run: a different text, a share with p < 0.05, or a latency with a difference above 10 %.',
       columns: columnsOf('Run'),
       rows: [...texts, ...times.map(([name, of]) => row(name, runs.map(of), []))],
     },

@@ -52,7 +52,7 @@ export function unexpectedErrors(
   }
   if (counts.size === 0) return undefined
   const texts = [...counts].map(([failure, count]) => `${count} with ${failure}`)
-  const why = `calls failed in other ways than ${expected.join(', ')}: ${texts.join(', ')}`
+  const why = `calls failed with errors other than ${expected.join(', ')}: ${texts.join(', ')}`
   return { code: 'UNEXPECTED_ERROR', why }
 }
 

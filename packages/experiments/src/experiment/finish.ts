@@ -162,6 +162,6 @@ function toolsProposal({ file, calls }: Plan, readers: readonly string[]): reado
 function holdProposal({ file }: Plan): readonly Proposal[] {
   const longer = file.hold * 2
   const written = longer % 60_000 === 0 ? `${longer / 60_000}m` : `${longer / 1000}s`
-  const why = 'leaks, full pools and expiries show only after a longer time'
+  const why = 'leaks, exhausted pools and expiries appear only in longer stages'
   return [{ kind: 'hold', why, write: `hold: ${written}` }]
 }

@@ -75,8 +75,8 @@ export async function findRun(directory: string, begin: string): Promise<string>
   const shown = found.slice(-MAX_SHOWN).join(', ')
   const more = found.length > MAX_SHOWN ? `, and ${found.length - MAX_SHOWN} more` : ''
   throw new PastRunError(
-    `${found.length} runs begin with ${quoted(begin)}: ${shown}${more}`,
-    'write more of the id',
+    `${found.length} runs have the id prefix ${quoted(begin)}: ${shown}${more}`,
+    'use a longer prefix',
   )
 }
 

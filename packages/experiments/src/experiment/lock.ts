@@ -57,7 +57,7 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
       throw rejectionError(
         'EXPERIMENT_RUNNING',
         `the experiment ${holder.id} runs on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
-        'wait until it has ended, or end it with Ctrl-C',
+        'wait until it has finished, or stop it with Ctrl-C',
       )
     }
     const dead = await takeFromDead(path, own)

@@ -168,7 +168,7 @@ export function matchNothing(
   if (acting.length === 0) {
     return {
       code: 'RULES_MATCH_NOTHING',
-      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs or disabled',
+      wrong: rules.length === 0 ? 'the plan has no rules' : 'all rules are dry runs or disabled',
       fix: 'add a rule without dryRun: true and enabled: false',
     }
   }

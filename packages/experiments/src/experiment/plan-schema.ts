@@ -85,7 +85,7 @@ const target = section(
     indirect: Type.Boolean({
       default: false,
       description:
-        'True if the target calls the MCP server behind the sidecar, so the rules match other tools than the load calls.',
+        'Set to true if the target itself calls the MCP server behind the sidecar: rules then match tools that the load does not call.',
     }),
     client: oneOf(CLIENT_KINDS, {
       default: 'lean',
@@ -153,7 +153,7 @@ const load = section(
     rate: Type.Optional(
       rate(100_000, {
         description:
-          'Calls per second, or a rate such as `10/s` or `30/m`. Without `rate`, each client starts a task when its last one ends.',
+          'Calls per second, or a rate such as `10/s` or `30/m`. Without `rate`, each client starts a task when its previous task ends.',
       }),
     ),
     tools: Type.Optional(

@@ -397,8 +397,8 @@ function shapeFindings(file: WrittenPlan): readonly Finding[] {
   const staged = stages ?? pods
   const checks: readonly (readonly [isWrong: unknown, message: string, key?: string])[] = [
     [!(rules ?? kill ?? exhaust ?? dependency), `${EFFECTS} is missing`],
-    [rules && dependency, '`rules` and `dependency` exclude each other', 'dependency'],
-    [stages && pods, '`stages` and `pods` exclude each other', 'pods'],
+    [rules && dependency, '`rules` and `dependency` are mutually exclusive', 'dependency'],
+    [stages && pods, '`stages` and `pods` are mutually exclusive', 'pods'],
     [rules && !staged, '`stages` or `pods` is missing'],
     [!rules && stages, NO_RULES, 'stages'],
     [!rules && pods, NO_RULES, 'pods'],

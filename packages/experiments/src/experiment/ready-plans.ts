@@ -5,13 +5,13 @@ const ABOUT: Readonly<Record<string, string>> = {
   latency: 'a tool becomes slow',
   'dependency-failure': 'a dependency of a tool fails',
   'dependency-blocked': 'a dependency of the server is blocked, and restored',
-  'held-sessions': 'sessions use up the pool of the server',
+  'held-sessions': 'sessions exhaust a pool of the server',
   'pool-exhaustion': 'calls hang and hold resources',
   'process-kill': 'the server is killed',
   'session-loss': 'the server forgets sessions',
   'schema-drift': 'results change their schema',
   'lying-tool': 'results are plausible and wrong',
-  'rate-limit': 'a quota is used up',
+  'rate-limit': 'a quota is exhausted',
   'retry-storm': 'failures are retried on every layer',
 }
 

@@ -170,7 +170,7 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     await arming.arm(undefined, stop)
   } catch (error) {
     if (!(error instanceof RulesChangedError)) throw error
-    throw rejectionError('EXPERIMENT_RUNNING', 'another program changes the rules', 'try again')
+    throw rejectionError('EXPERIMENT_RUNNING', 'another program is changing the rules', 'try again')
   }
 }
 
@@ -345,8 +345,8 @@ function ruleRejections(
   const other = claims.find(({ name }) => name !== `${CLAIM_PREFIX}${dead}`)
   if (other !== undefined) {
     const id = other.name.slice(CLAIM_PREFIX.length)
-    const wrong = `the experiment ${id} runs in this sidecar, started elsewhere`
-    return [{ code: 'EXPERIMENT_RUNNING', wrong, fix: 'wait until it has ended' }]
+    const wrong = `the experiment ${id}, started elsewhere, is running in this sidecar`
+    return [{ code: 'EXPERIMENT_RUNNING', wrong, fix: 'wait until it has finished' }]
   }
   if (claims.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)

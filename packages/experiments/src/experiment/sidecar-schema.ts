@@ -87,7 +87,7 @@ export const kill = section(
   {
     pidFile: Type.Optional(text('File with the process ID.')),
     command: Type.Optional(
-      text("Part of the process's command line, in case another process has reused the ID.", 256),
+      text('Required part of the command line, in case another process has reused the ID.', 256),
     ),
     pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
     force: Type.Optional(
@@ -98,7 +98,7 @@ export const kill = section(
     restartWithin: duration({
       default: '30s',
       description:
-        'Timeout for the file to name another running process, or for all pods to be ready again.',
+        'Timeout for `pidFile` to name a new running process, or for all pods to become ready again.',
     }),
   },
   {

@@ -181,7 +181,7 @@ function stageProblem(
   if (share !== null && applied === 0) {
     const why =
       matched === 0
-        ? 'no call matched the rules: check that target.url leads to the sidecar'
+        ? 'no call matched the rules: check that target.url points to the sidecar'
         : `no fault was injected into the ${matched} matched calls: increase load or hold`
     return { code: 'NO_INJECTIONS', why }
   }
@@ -192,13 +192,13 @@ function stageProblem(
 function improbable(result: StageResult): EarlyEnd | undefined {
   const { sampled, considered, expected, chance: probability } = result
   if (typeof probability !== 'number' || probability >= IMPROBABLE) return undefined
-  const why = `${sampled} of ${considered} calls were sampled${expectedText(expected)}, which chance explains in fewer than 1 of 1,000 runs: run the plan with another seed; if it happens again, check --max-percent of the sidecar`
+  const why = `${sampled} of ${considered} calls were sampled${expectedText(expected)}, which is unlikely to be chance (p < 0.001): run the plan with another seed; if this repeats, check --max-percent of the sidecar`
   return { code: 'IMPROBABLE_SHARE', why }
 }
 
 const NOTHING_HELD: EarlyEnd = {
   code: 'NO_INJECTIONS',
-  why: 'the server opened none of the sessions of exhaust',
+  why: 'the server accepted none of the sessions that `exhaust` opens',
 }
 
 /** Returns the result of a phase after the held sessions have been closed. */
@@ -224,7 +224,7 @@ async function exhaust(
   const at = { url: plan.target, client: 'lean', headers: all } as const
   const held = await holdSessions(at, version, written.sessions, signal)
   const { sessions, streams } = held
-  const text = `holds ${sessions} of ${written.sessions} sessions, ${streams} with a stream`
+  const text = `${sessions} of ${written.sessions} sessions are open, ${streams} with a stream`
   onEvent({ kind: 'note', text })
   return held
 }

@@ -56,9 +56,9 @@ export async function runBeforePhase(context: Context) {
 function notSteady(wrong: readonly string[], error: ErrorCount | undefined): RejectedError {
   const { kind, code, count, samples: [sample] = [] } = error ?? {}
   const message = sample === undefined ? '' : ` (${sample.message})`
-  const most = `most errors: ${count} × ${kind}${code === undefined ? '' : ` ${code}`}${message}`
+  const most = `most frequent error: ${count} × ${kind}${code === undefined ? '' : ` ${code}`}${message}`
   const all = [...wrong, ...(error === undefined ? [] : [most])].join('; ')
-  const affinity = 'let a Service of several pods have sessionAffinity: ClientIP'
+  const affinity = 'set sessionAffinity: ClientIP on a Service with several pods'
   return rejectionError(
     'NOT_STEADY',
     `the target is not in steady state before the first stage: ${all}`,

@@ -45,17 +45,17 @@ export function summaryOf(result: Ended): Summary {
   const cause = gate && load && causeOf(load, gate, result.before.load)
   return {
     summary: sentences(`${upper(verdict)}${at}: ${gate ? gateWords(gate) : why}`, cause?.summary),
-    advice: cause?.advice ?? ADVICE[code!] ?? 'Remove this cause, then run the plan again.',
+    advice: cause?.advice ?? ADVICE[code!] ?? 'Fix this cause, then run the plan again.',
   }
 }
 
 /** What to do after an end whose cause the calls do not show, by its code. */
 const ADVICE: Readonly<Partial<Record<EndCode, string>>> = {
   GUARD: 'Fix what the guard counted, real errors or calls that multiply, before the next run.',
-  TARGET_LOST: 'Check that the target runs, and that target.url leads to it.',
+  TARGET_LOST: 'Check that the target runs, and that target.url is its address.',
   NOT_RESTARTED: 'Check what restarts the process, and how long it takes to become ready.',
   NOT_RECOVERED:
-    'Look for what stays broken after the faults: full pools, open circuit breakers, endless retries.',
+    'Look for what stays broken after the faults: exhausted pools, open circuit breakers, endless retries.',
   UNEXPECTED_ERROR: 'Handle these errors, or add them to expect.errors in the plan.',
   UNNOTICED: 'Add or sharpen the alert: a real failure of this kind would go unnoticed.',
   INTERRUPTED: 'Run the plan to its end.',
@@ -145,7 +145,7 @@ function hiddenWords(load: LoadResult | undefined): string | undefined {
 /** Describes when the target left its limits, and when it was back. */
 export function recoveryText({ mttdMs, mttrMs, steadyAfter }: Ended): string {
   if (mttdMs === null) return 'No limit failed after an injection.'
-  const left = `The steady state was left ${duration(mttdMs)} after the injection (MTTD)`
+  const left = `The steady state was lost ${duration(mttdMs)} after the injection (MTTD)`
   if (mttrMs !== null) return `${left}, and back after ${duration(mttrMs)} (MTTR).`
   return `${left}; ${steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'}.`
 }

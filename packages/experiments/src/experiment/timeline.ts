@@ -29,7 +29,7 @@ export class Timeline {
       case 'moment':
         if (!this.#injected && (event.applied ?? 0) > 0) {
           this.#injected = true
-          this.#add(at, 'injection', `first injected fault is seen in the counts of ${this.#label}`)
+          this.#add(at, 'injection', `first injected fault appears in the counts of ${this.#label}`)
         }
         return
       case 'phase': {

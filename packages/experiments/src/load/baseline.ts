@@ -47,7 +47,7 @@ export function parseBaseline(text: string): Baseline {
   const value = parsedJson(text)
   if (value === undefined) throw invalid('is not JSON')
   if (fits(value)) return value as Baseline
-  throw invalid(`does not have the format ${BASELINE_FORMAT}`)
+  throw invalid(`is not in the format ${BASELINE_FORMAT}`)
 }
 
 const fits = makeCheck(() => ({}))

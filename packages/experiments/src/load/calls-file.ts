@@ -29,7 +29,7 @@ export function parseCalls(text: string): CallSpec[] {
   const problem = syntax ?? (finding && located(nearestKeyAlone(finding), document))
   if (problem !== undefined) {
     const where = `line ${problem.line}, column ${problem.column}`
-    throw new LoadError('INVALID_INPUT', `the file of calls: ${where}: ${sentence(problem)}`, FORM)
+    throw new LoadError('INVALID_INPUT', `the calls file: ${where}: ${sentence(problem)}`, FORM)
   }
   const read = readValues(CALLS_SCHEMA, document.value, undefined)
   const calls = Array.isArray(read) ? read : (read as { readonly calls: unknown }).calls

@@ -196,7 +196,7 @@ function countsOf({ before, beganAt }: TasksBefore, now: readonly TaskReading[])
     const found = now.find((each) => each.name === name)
     return found?.tasks?.since !== tasks?.since
   })
-  if (lost !== undefined) throw new AdminError(`${lost.name} ended or restarted during the load`)
+  if (lost !== undefined) throw new AdminError(`${lost.name} exited or restarted during the load`)
   // A sidecar that began later counts from zero; of others the counts before the load are needed.
   const unread = now.find(
     ({ name, tasks }) =>

@@ -95,8 +95,8 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
     const same = sidecar.context === undefined || sidecar.context === context
     if (known && same) return []
     const open = namespaces.length === 0 ? 'no namespace' : namespaces.join(', ')
-    const wrong = `squall mcp opens ${open}, not ${quoted(sidecar.namespace)}${same ? '' : ' of another context'}`
-    return [rejection(wrong, 'use an open namespace, or ask for --namespace', ['sidecar'])]
+    const wrong = `squall mcp may use ${open}, not ${quoted(sidecar.namespace)}${same ? '' : ' of another context'}`
+    return [rejection(wrong, 'ask a person to add --namespace', ['sidecar'])]
   }
   const found: Rejection[] = []
   const isOpen = sidecars.some(
@@ -108,13 +108,14 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
     const forms = sidecars.map(
       (each) => `sidecar: { admin: ${adminUrl(each).origin}, rulesFile: ${each.rulesFile} }`,
     )
-    const wrong = 'squall mcp does not open this sidecar with this rules file'
-    const fix = forms.length === 0 ? 'ask for --sidecar' : `write ${forms.join(', or ')}`
+    const wrong = 'squall mcp may not use this sidecar with this rules file'
+    const fix =
+      forms.length === 0 ? 'ask a person to add --sidecar' : `write ${forms.join(', or ')}`
     found.push(rejection(wrong, fix, ['sidecar']))
   }
   if (file.kill !== undefined) {
-    const wrong = 'squall mcp does not kill processes of this machine'
-    found.push(rejection(wrong, 'leave kill out', ['kill']))
+    const wrong = 'squall mcp does not kill processes on this machine'
+    found.push(rejection(wrong, 'remove kill', ['kill']))
   }
   return found
 }
@@ -126,8 +127,8 @@ function monitorRejections({ file, alerts }: Plan, bounds: PlanBounds): readonly
   const others = new Set(urls.map(({ origin }) => origin))
   for (const open of bounds.monitors) others.delete(open)
   return [...others].map((origin) => {
-    const wrong = `squall mcp does not open the monitoring at ${origin}`
-    return rejection(wrong, 'leave the condition out, or ask for --monitor', [])
+    const wrong = `squall mcp may not read the monitoring at ${origin}`
+    return rejection(wrong, 'remove the condition, or ask a person to add --monitor', [])
   })
 }
 

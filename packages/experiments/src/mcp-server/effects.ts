@@ -42,10 +42,10 @@ function effects(faults: unknown): readonly string[] {
 const WORDS: Readonly<Record<string, (value: unknown) => string>> = {
   'delay fixed': (time) => `waits ${String(time)}`,
   'delay uniform': (range) => `waits ${Object.values(fieldsOf(range)).join(' to ')}`,
-  'throttle rate': (rate) => `gets at most ${String(rate)} a second`,
-  'abort status': (status) => `gets HTTP ${String(status)}`,
-  'abort toolError': (text) => `gets the tool error ${JSON.stringify(text)}`,
-  'hang ': () => 'never gets a response',
+  'throttle rate': (rate) => `transfers at most ${String(rate)} per second`,
+  'abort status': (status) => `fails with HTTP ${String(status)}`,
+  'abort toolError': (text) => `fails with the tool error ${JSON.stringify(text)}`,
+  'hang ': () => 'never receives a response',
   'reset ': () => 'loses its connection',
 }
 

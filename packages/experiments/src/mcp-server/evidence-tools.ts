@@ -145,10 +145,7 @@ export const SUGGEST_SLO = defineTool({
   input: closed({
     sidecar: SIDECAR,
     tool: maybeText('Suggests only for tools that match.', 256),
-    prometheus: maybeText(
-      'The URL of a Prometheus that --monitor opens, in place of a sidecar.',
-      500,
-    ),
+    prometheus: maybeText('The URL of a Prometheus from --monitor, instead of a sidecar.', 500),
     over: duration('How far Prometheus looks back; 1d by default.'),
     labels: Type.Optional(
       Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
@@ -168,7 +165,7 @@ export const SUGGEST_SLO = defineTool({
     { control },
   ) => {
     if (prometheus !== undefined && sidecar !== undefined) {
-      throw new DeniedError('sidecar and prometheus exclude each other; leave one out')
+      throw new DeniedError('sidecar and prometheus are mutually exclusive; remove one of them')
     }
     const all =
       prometheus === undefined
@@ -219,7 +216,7 @@ async function fromPrometheus(
   if (!isOpen || url.username !== '' || url.password !== '') {
     const open = bounds.monitors.length === 0 ? 'none' : bounds.monitors.join(', ')
     throw new DeniedError(
-      `squall mcp does not open this Prometheus, only ${open}; ask for --monitor`,
+      `squall mcp may not read this Prometheus, only ${open}; ask a person to add --monitor`,
     )
   }
   try {
@@ -237,7 +234,7 @@ export const WHAT_NEXT = defineTool({
   name: 'what_next',
   title: 'Rank what to test next',
   description:
-    'Ranks tools and faults by traffic, earlier tests, changes and likeness to earlier failures; each with its reasons in numbers and a plan for propose_experiment.',
+    'Ranks tools and faults by traffic, earlier tests, changes and similarity to earlier failures; each with numeric reasons and a plan for propose_experiment.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,

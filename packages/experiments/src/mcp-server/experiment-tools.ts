@@ -73,7 +73,7 @@ const STOP = defineTool({
     const stopped = await control.running.stop(asked)
     const ids = stopped.join(', ')
     return {
-      text: ids === '' ? 'Nothing runs in this server.' : `Rolled back: ${ids}`,
+      text: ids === '' ? 'No experiment is running in this server.' : `Rolled back: ${ids}`,
       data: { stopped },
       ...(asked !== undefined && { entry: { proposal: asked } }),
     }

@@ -50,11 +50,13 @@ export function chosenSidecar(
   const [found, another] = sidecars.filter((_, i) => origin === undefined || all[i] === origin)
   if (found === undefined || another !== undefined) {
     const open =
-      all.length === 0 ? 'no sidecar; ask for --sidecar' : `the sidecars ${all.join(', ')}`
+      all.length === 0
+        ? 'no sidecar; ask a person to add --sidecar'
+        : `the sidecars ${all.join(', ')}`
     throw new DeniedError(
       asked === undefined && all.length > 1
         ? `there are several sidecars; name one of ${all.join(', ')}`
-        : `squall mcp opens ${open}`,
+        : `squall mcp may use ${open}`,
     )
   }
   const url = adminUrl(found)

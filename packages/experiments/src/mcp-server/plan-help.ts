@@ -73,7 +73,7 @@ export const DESCRIBE_PLAN = defineTool({
     }
     const found = sections.get(section)
     if (found === undefined) {
-      throw new DeniedError(`section: there is no such section; use one of ${names.join(', ')}`)
+      throw new DeniedError(`section: unknown section; use one of ${names.join(', ')}`)
     }
     return { text: JSON.stringify(found), data: { sections: [section] } }
   },

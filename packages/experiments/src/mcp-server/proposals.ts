@@ -73,7 +73,7 @@ export class Proposals {
     if (found === undefined) {
       const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
       if (used !== undefined) throw new DeniedError(usedText(id, used))
-      throw new DeniedError(`there is no proposal of this id; call propose_experiment`)
+      throw new DeniedError(`no proposal has this id; call propose_experiment`)
     }
     if (found.expiresAt > this.#now()) return found
     throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)
@@ -134,5 +134,5 @@ export class Proposals {
 }
 
 function usedText(id: string, { how, at }: Used): string {
-  return `the proposal ${id} ${how} at ${at}, and an approval is for one run; call propose_experiment again`
+  return `the proposal ${id} ${how} at ${at}, and an approval covers one run; call propose_experiment again`
 }

@@ -43,7 +43,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     description:
       'Lists the faults with one sentence each, or shows one fault with its parameters and an example.',
     annotations: READ_ONLY,
-    input: closed({ name: maybeText('A fault, or a word for one, such as latency.', 256) }),
+    input: closed({ name: maybeText('A fault name, or a search word such as latency.', 256) }),
     output: Type.Object({
       faults: Type.Array(Type.Object({ name: Type.String() })),
     }),
@@ -56,7 +56,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       const found = faultFor(name)
       if (found === undefined) {
         const names = FAULTS.map((fault) => fault.name)
-        throw new DeniedError(`name: there is no such fault; use one of ${names.join(', ')}`)
+        throw new DeniedError(`name: unknown fault; use one of ${names.join(', ')}`)
       }
       const { summary, clientSees, example, schema: parameters } = found
       const shown = { name: found.name, summary, clientSees, example, parameters }

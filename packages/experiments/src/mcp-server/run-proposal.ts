@@ -102,7 +102,7 @@ export async function runWhenApproved(
   const busy = control.running.on(proposal.target)
   if (busy !== undefined) {
     throw new DeniedError(
-      `EXPERIMENT_RUNNING: the experiment of the proposal ${busy} runs on ${proposal.target}; wait until it has ended, or call stop_experiment`,
+      `EXPERIMENT_RUNNING: the experiment of the proposal ${busy} runs on ${proposal.target}; wait until it has finished, or call stop_experiment`,
     )
   }
   const checked = await checkPlan(proposal.plan, control)

@@ -43,7 +43,8 @@ export const SWEEP_TASK = defineTool({
     await call.audit({ outcome: 'started', target })
     // Nothing is awaited between this and the start.
     const busy = control.running.on(target)
-    if (busy !== undefined) throw new DeniedError(`the ${target} runs already; wait for its end`)
+    if (busy !== undefined)
+      throw new DeniedError(`the ${target} is running; wait until it has finished`)
     const notify = progressOf(call)
     const results = directoryOf(name, control)
     const asked = { ...DEFAULTS, tape, command, check, repeat, results }
@@ -77,7 +78,7 @@ export const EXPLAIN_CELL = defineTool({
     const cell = result?.cells.find((each) => each.id === id)
     if (result === undefined || cell === undefined) {
       const known = result?.cells.map((each) => each.id).slice(0, 100) ?? []
-      throw new DeniedError(`there is no such cell; ${known.join(', ') || 'call sweep_task first'}`)
+      throw new DeniedError(`unknown cell; ${known.join(', ') || 'call sweep_task first'}`)
     }
     const rule = await readText(join(directory, 'cells', `${cell.id}.yaml`), MAX_RULE, 'the rule')
     const lines = cell.runs.flatMap(({ verdict, exitCode, seconds, lines: printed }) => [

@@ -103,7 +103,7 @@ export const DISARM = defineTool({
   name: 'disarm',
   title: 'Disarm the sidecars',
   description:
-    'Ends all faults of the sidecars of this machine at once, until a person arms them. Always allowed.',
+    'Stops all faults of the sidecars on this machine at once, until a person arms them again. Always allowed.',
   annotations: ROLLBACK,
   input: closed({
     reason: Type.String({

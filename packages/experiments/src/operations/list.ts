@@ -42,8 +42,8 @@ export async function showCatalog(name: string | undefined): Promise<number> {
   if (name !== undefined && found === undefined) {
     const names = READY_PLANS.map((each) => each.name)
     const near = nearestName(name, names)
-    const fix = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`
-    throw new UsageError('INVALID_VALUE', `there is no plan ${quoted(name)}`, fix)
+    const fix = near === undefined ? `use one of ${names.join(', ')}` : `did you mean ${near}?`
+    throw new UsageError('INVALID_VALUE', `unknown plan ${quoted(name)}`, fix)
   }
   const list = READY_PLANS.map((each) => `${each.name.padEnd(20)}${each.about}\n`).join('')
   await print(found === undefined ? list : `${schemaLine('experiment', '.')}${found.text}`)

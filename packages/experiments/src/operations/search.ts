@@ -191,7 +191,7 @@ export async function runSearch(
     longestMs = Math.max(longestMs, performance.now() - runBegan)
     mostCalls = Math.max(mostCalls, point.calls)
     if (point.measurement !== undefined) limits.add(place, point.measurement)
-    const result = await keep({ code: 'RUNNING', why: `it is not over${resume}` })
+    const result = await keep({ code: 'RUNNING', why: `unfinished${resume}` })
     const at = placeText(variations, place)
     onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variations, place)}`)
     if (point.end !== undefined) return keep({ ...point.end, why: `${point.end.why}${resume}` })

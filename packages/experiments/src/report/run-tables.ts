@@ -141,7 +141,7 @@ export function toolErrorTable(result: LoadResult): ReportTable {
   const left = all.length - MAX_ERRORS
   return {
     title: 'Errors by tool',
-    about: `What failed calls say, after their retries, without secrets.${left > 0 ? ` ${left} rarer kinds are in the JSON.` : ''}`,
+    about: `Messages of failed calls, after their retries, without secrets.${left > 0 ? ` ${left} rarer kinds are in the JSON.` : ''}`,
     columns: [
       { name: 'Tool' },
       { name: 'Error' },
@@ -224,10 +224,10 @@ export function gateCells(verdict: LoadResult['slo'][number], name = verdict.gat
 /** Tabulates the calls that were due, and the held streams. */
 export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
   const rows: [string, number, string][] = [
-    ['Planned', arrivals.planned, 'calls that were due'],
-    ['Started', arrivals.started, 'calls that the client began'],
-    ['Dropped', arrivals.dropped, 'not begun: too many calls were in flight'],
-    ['Late', arrivals.late, 'begun more than 50 ms late; measured from their planned time'],
+    ['Planned', arrivals.planned, 'scheduled calls'],
+    ['Started', arrivals.started, 'calls that the client started'],
+    ['Dropped', arrivals.dropped, 'not started: too many calls were in flight'],
+    ['Late', arrivals.late, 'started more than 50 ms late; measured from the schedule'],
     ['Skipped', arrivals.skipped, 'not sent: the deadline could not be met'],
     [
       'Cut',

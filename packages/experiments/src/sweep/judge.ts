@@ -21,13 +21,13 @@ export const VERDICTS = {
   finished: {
     short: 'ended',
     words: 'finished',
-    meaning: 'the command ended with exit code 0; nothing checked its result',
+    meaning: 'the command exited with code 0; its result was not checked',
     isGood: true,
   },
   failed_openly: {
     short: 'failed',
     words: 'failed openly',
-    meaning: 'the command ended with an error',
+    meaning: 'the command exited with an error',
   },
   failed_silently: {
     short: 'SILENT',
@@ -37,7 +37,7 @@ export const VERDICTS = {
   hung: {
     short: 'HUNG',
     words: 'hung',
-    meaning: 'the command did not end in time',
+    meaning: 'the command timed out',
   },
   ran_away: {
     short: 'RUNAWAY',
@@ -52,7 +52,7 @@ export const VERDICTS = {
   off_tape: {
     short: 'off tape',
     words: 'went off the tape',
-    meaning: 'the command made calls that the tape does not have',
+    meaning: 'the command made calls that are not on the tape',
   },
   not_reached: {
     short: '-',

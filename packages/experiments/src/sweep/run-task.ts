@@ -51,7 +51,7 @@ export async function runTask(
       check === undefined || end.exitCode !== 0
         ? undefined
         : await runProcess(['/bin/sh', '-c', check], { ...limits, input: printed })
-    if (checked?.isTimedOut === true) throw new Error('--check did not end in time')
+    if (checked?.isTimedOut === true) throw new Error('--check timed out')
     const isAccepted = checked && checked.exitCode === 0
     return { end, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
   } finally {

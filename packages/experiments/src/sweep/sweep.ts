@@ -122,9 +122,9 @@ function failedRun({ end, isAccepted, served }: Run): void {
   const fail = (wrong: string, fix: string): never => {
     throw new Error(`without a fault, ${wrong}; ${fix}${last}`)
   }
-  if (end.isTimedOut) fail('the command did not end in time', 'raise --cell-timeout')
+  if (end.isTimedOut) fail('the command timed out', 'raise --cell-timeout')
   if (end.exitCode !== 0) {
-    fail(`the command ended with ${end.exitCode ?? 'a signal'}`, 'run it alone against the tape')
+    fail(`the command exited with ${end.exitCode ?? 'a signal'}`, 'run it alone against the tape')
   }
   if (isAccepted === false)
     fail('--check did not accept the result', 'change --check, or record the task again')
@@ -143,7 +143,7 @@ function chosenCells(
   const strange = only.find((id) => !cells.some((cell) => cell.id === id))
   if (strange === undefined) return cells.filter(({ id }) => only.length === 0 || only.includes(id))
   const form = `write the number of a call and a fault, such as 1-${settings.faults[0]}`
-  throw new UsageError('INVALID_VALUE', `there is no cell ${oneLine(strange, 40)}`, form)
+  throw new UsageError('INVALID_VALUE', `unknown cell ${oneLine(strange, 40)}`, form)
 }
 
 /** Runs a cell as often as asked for; undefined when it was interrupted. */

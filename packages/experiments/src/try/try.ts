@@ -127,9 +127,9 @@ async function hasEnded(started: StartedServer): Promise<never> {
     /EADDRINUSE|address (?:is )?already in use/i.test(line),
   )
   const next = isTaken
-    ? 'another program has its port: end that, or choose a port with --port if the server reads PORT'
-    : 'start it alone to see why'
-  throw new Error(`the server has ended (${how}); ${next}`)
+    ? 'its port is in use: stop the other program, or choose a port with --port if the server reads PORT'
+    : 'run it without Squall to see why'
+  throw new Error(`the server exited (${how}); ${next}`)
 }
 
 function printLast({ lines }: StartedServer): void {
@@ -200,6 +200,6 @@ function textOf(
  rules      squall init --target ${seen.url}
  for AI     squall mcp --help
 
- Ctrl-C ends everything.
+ Ctrl-C stops everything.
 `)
 }

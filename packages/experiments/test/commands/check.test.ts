@@ -81,9 +81,9 @@ it('fails where the sidecar has other rules, and warns of a percent below 1', as
   const rules = await rulesFile('other', `rules: [{ name: r, percent: 0.3, ${abort} }]`)
   const { ok, results } = await check('--rules', rules, '--sidecar', admin)
   expect(ok).toBe(false)
-  expect(results['the sidecar has the newest rules']).toMatchObject({
+  expect(results['the sidecar runs the latest rules']).toMatchObject({
     result: 'failed',
-    found: `it has other rules than "${rules}"`,
+    found: `it runs different rules from "${rules}"`,
     fix: `pass the sidecar's rules file, or start it with --rules ${rules}`,
   })
   expect(results['the rules are valid']!.found).toContain('`percent: 0.3` is 0.3 % of the calls')
@@ -115,7 +115,7 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
     gone,
   )
   expect(ok).toBe(false)
-  expect(results['the server speaks MCP']!.found).toMatch(/^nothing responds at the target/)
+  expect(results['the server speaks MCP']!.found).toMatch(/^the target cannot be reached/)
   expect(results['the rules are valid']!.found).toMatch(/bad\.yaml:1: rules\[0\]: .*faults/)
   expect(results['the rules are valid']!.fix).toBe(`squall validate ${rules} checks again`)
   expect(results['the sidecar runs']!.found).toBe(`${gone}: connection refused`)
@@ -154,7 +154,7 @@ it('names the port that squall run could not take', async () => {
   const checked = await check('--sidecar', gone, '--listen', `127.0.0.1:${port}`)
   expect(checked.ok).toBe(false)
   expect(checked.results['the ports are free']!.found).toContain(
-    `127.0.0.1:${port}: another program listens there`,
+    `127.0.0.1:${port}: the address is already in use`,
   )
   const free = await check('--sidecar', gone, '--listen', '127.0.0.1:0')
   expect(free.results['the ports are free']!.result).toBe('passed')
@@ -168,7 +168,7 @@ it('names rules that the sidecar has rejected', async () => {
   try {
     const { address } = await other.logged('admin listening')
     const { results } = await check('--sidecar', String(address))
-    expect(results['the sidecar has the newest rules']).toMatchObject({ result: 'failed' })
+    expect(results['the sidecar runs the latest rules']).toMatchObject({ result: 'failed' })
   } finally {
     await other.kill()
   }

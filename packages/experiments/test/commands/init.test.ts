@@ -84,7 +84,7 @@ it('replaces no file without --force', async () => {
 it('says what is wrong with a target that does not speak MCP', async () => {
   const { code, stderr, stdout } = await squall('--target', 'http://127.0.0.1:4/mcp', '--out', '-')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^squall: nothing responds at the target .*; check host and port/)
+  expect(stderr).toMatch(/^squall: the target cannot be reached .*; check host and port/)
   expect((await squall()).stderr).toMatch(/^squall: --target is missing; write the URL/)
 })
 

@@ -221,7 +221,9 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
     const program = startProgram([...args, '--drain-timeout', '10m', '--out', out])
     await eventually(() => (other.calls.length < 4 ? 'no call hangs' : undefined))
     program.signal('SIGINT')
-    await eventually(() => (/ending: 1 calls/.test(program.stderr()) ? undefined : 'not ending'))
+    await eventually(() =>
+      /for 1 calls; Ctrl-C/.test(program.stderr()) ? undefined : 'not ending',
+    )
     // Sooner, it would be a second delivery of the first.
     await sleep(300)
     program.signal('SIGINT')
@@ -258,7 +260,7 @@ test('what is wrong with a command line is said with how to fix it, and never wi
     }
   }
   expect(wrong('--target', 'localhost:3000')).toMatch(/not an http or https URL; write the URL/)
-  expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/holds a user name or password/)
+  expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/contains a user name or password/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).not.toMatch(/secret/)
   expect(wrong('--header', 'secret')).toMatch(/the header has no name; write name=value/)
   expect(wrong('--header', 'x-a=sec\nret')).toMatch(/value of x-a is not a valid header value/)
@@ -295,10 +297,7 @@ test('flags, their environment and the index of a Job are read into a request', 
 test.each([
   [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
   [['--expect', 'total>1'], /no JSON Pointer/],
-  [
-    ['--calls', '/no/such/file'],
-    /--calls: .* cannot be read \(there is no such file or directory\)/,
-  ],
+  [['--calls', '/no/such/file'], /--calls: .* cannot be read \(no such file or directory\)/],
 ])('%s is a usage error', async (args, why) => {
   const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')
   await expect(inputs).rejects.toThrow(why)

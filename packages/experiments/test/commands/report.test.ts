@@ -84,19 +84,19 @@ describe('squall load report', () => {
     [[], 'squall: no results to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: report: "no.json" cannot be read (there is no such file or directory); check the path and its permissions\n',
+      'squall: report: "no.json" cannot be read (no such file or directory); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],
-      'squall: --name is given 2 times for 1 files; give one --name for each file, in the same order\n',
+      'squall: got 2 --name for 1 files; give one --name for each file, in the same order\n',
     ],
     [
       ['BROKEN'],
-      'squall: report: BROKEN is not a result of squall load; give files that squall load --out wrote\n',
+      'squall: report: BROKEN is not a result of squall load; pass files written by squall load --out\n',
     ],
     [
       ['WRONG'],
-      'squall: report: WRONG is not a result of squall load; give files that squall load --out wrote\n',
+      'squall: report: WRONG is not a result of squall load; pass files written by squall load --out\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
     const broken = join(directory, 'broken.json')

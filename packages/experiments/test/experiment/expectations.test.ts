@@ -39,7 +39,7 @@ test.each([
   const result = await stage.run({ ...GATES, expect: { errors } })
   expect(result, result.why).toMatchObject({ verdict: 'failed', code: 'UNEXPECTED_ERROR' })
   expect(result.why).toMatch(
-    new RegExp(`^calls failed in other ways than ${errors.join(', ')}: \\d+ with ${found}$`),
+    new RegExp(`^calls failed with errors other than ${errors.join(', ')}: \\d+ with ${found}$`),
   )
 })
 

@@ -161,7 +161,7 @@ test('a run is shown by the beginning of its id, and the last one by name', asyn
 
 test.each([
   ['20990101', 'has no run "20990101"'],
-  ['2', '2 runs begin with "2"'],
+  ['2', '2 runs have the id prefix "2"'],
   ['../../etc', 'has no run "../../etc"'],
 ])('the run %s is rejected', async (id, message) => {
   for (const command of ['show', 'again']) {
@@ -231,6 +231,6 @@ test('a stored result that is damaged is rejected', async () => {
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is not the result of an experiment')
   }
   await rename(file, join(directory, 'other.json'))
-  expect((await experiment('show', id)).stderr).toContain('there is no such file')
+  expect((await experiment('show', id)).stderr).toContain('no such file')
   await writeFile(history, before)
 })

@@ -57,7 +57,7 @@ test('a Job requires the budget where this command does, in the same namespace',
   const env = { SQUALL_SYSTEM_NAMESPACE: 'platform', SQUALL_REQUIRE_BUDGET: 'true' }
   const { code, stdout } = await startProgram(inCluster(stage, plan, '--json'), env).finished()
   expect(code).toBe(1)
-  expect(stdout).toContain('no new chaos in shop, by the ConfigMap squall-budget in platform')
+  expect(stdout).toContain('the ConfigMap squall-budget in platform denies new chaos in shop')
   const [job] = played.jobs
   expect(job?.spec.template.spec.containers[0]?.env).toEqual(
     expect.arrayContaining(Object.entries(env).map(([name, value]) => ({ name, value }))),
@@ -120,7 +120,7 @@ test.each([
     () => undefined,
     {},
     ['--header', 'authorization=secret'],
-    '--in-cluster passes no headers and no token',
+    '--in-cluster cannot pass headers or tokens',
   ],
 ])('a run %s is rejected before anything is created', async (_, prepare, changes, args, wrong) => {
   await prepare()

@@ -48,7 +48,7 @@ test.each([
   ])
 })
 
-test('keys of a local sidecar and of pods exclude each other, all at once', async () => {
+test('keys of a local sidecar and of pods are mutually exclusive, all at once', async () => {
   const sidecar = { kubernetes: KUBERNETES, admin: 'http://127.0.0.1:1', rulesFile: 'rules.yaml' }
   expect(await read({ sidecar, kill: { pidFile: 'a', command: 'b' } })).toEqual([
     '`admin` is for a sidecar without `kubernetes`',

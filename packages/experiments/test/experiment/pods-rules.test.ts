@@ -38,7 +38,7 @@ test('a change by another program ends the experiment and stays', async () => {
 
 test('pods that have other rules than the ConfigMap are rejected', async () => {
   stage.shop.api.store.delete(CONFIG_MAP)
-  expect((await stage.rejected()).join('\n')).toContain('has other rules than the ConfigMap')
+  expect((await stage.rejected()).join('\n')).toContain('runs different rules from the ConfigMap')
   expect(stage.configMap()).toBeUndefined()
 })
 

@@ -58,7 +58,7 @@ test('a freeze of the cluster rejects an experiment, which changes nothing', asy
   const path = '/api/v1/namespaces/squall-system/configmaps/squall-budget'
   stage.shop.api.put(path, { data: { freeze: 'true', by: 'sre' } })
   expect((await stage.rejected()).join('\n')).toMatch(
-    /OVER_BUDGET: no new chaos in shop, by the ConfigMap squall-budget.*; set by sre/,
+    /OVER_BUDGET: the ConfigMap squall-budget.* denies new chaos in shop: .*; set by sre/,
   )
   expect(stage.configMap()).toEqual(before)
 })

@@ -171,8 +171,8 @@ test('errors of the files of rules and of calls are reported together', async ()
     'calls: ./gone.json',
   )
   expect((await complaints(text)).split('\n')).toEqual([
-    expect.stringMatching(/^plan\.yaml:5:8: rules: the file cannot be read: there is no such file/),
-    expect.stringMatching(/^plan\.yaml:8:29: load\.calls: there is no such file/),
+    expect.stringMatching(/^plan\.yaml:5:8: rules: the file cannot be read: no such file/),
+    expect.stringMatching(/^plan\.yaml:8:29: load\.calls: no such file/),
     '',
   ])
 })

@@ -89,7 +89,7 @@ test('no fault is injected when the target is not in steady state', async () => 
 test('a target that is not in steady state is named with its most frequent error', async () => {
   ending = 'status 404'
   await expect(stage.run({})).rejects.toThrow(
-    /^NOT_STEADY: .*; most errors: \d+ × http 404.*; let a Service of several pods have sessionAffinity: ClientIP, fix the target/,
+    /^NOT_STEADY: .*; most frequent error: \d+ × http 404.*; set sessionAffinity: ClientIP on a Service with several pods, fix the target/,
   )
 })
 

@@ -86,9 +86,9 @@ test.each([
 
 test.each([
   ['{', 'is not JSON'],
-  ['[]', 'does not have the format squall.baseline/1'],
-  ['{"schema":"squall.baseline/2","responses":{}}', 'does not have the format'],
-  ['{"schema":"squall.baseline/1","responses":{"t/a":{"/b":"1"}}}', 'does not have the format'],
+  ['[]', 'is not in the format squall.baseline/1'],
+  ['{"schema":"squall.baseline/2","responses":{}}', 'is not in the format'],
+  ['{"schema":"squall.baseline/1","responses":{"t/a":{"/b":"1"}}}', 'is not in the format'],
 ])('the baseline %s is refused', (text, why) => {
   expect(() => parseBaseline(text)).toThrow(`the baseline ${why}`)
 })
@@ -277,7 +277,7 @@ test.each([
   ['weights: 3\ncalls: [{ tool: a }]', /line 1, column 1: weights: unknown key/],
   ['3', /must be an object \(calls\) or a list; got 3/],
   ['', /must be an object \(calls\) or a list; got nothing/],
-  ['calls: [', /the file of calls: line 1, column \d+: invalid YAML/],
+  ['calls: [', /the calls file: line 1, column \d+: invalid YAML/],
 ])('the file of calls %s is refused', (text, why) => {
   expect(() => parseCalls(text)).toThrow(why)
 })

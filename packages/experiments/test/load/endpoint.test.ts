@@ -22,9 +22,9 @@ const responding =
   }
 
 test('what is no MCP endpoint is refused with the next step', async () => {
-  expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; give the URL/)
-  expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*whole URL/)
-  expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*whole URL/)
+  expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; pass the URL/)
+  expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*full URL/)
+  expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*full URL/)
   expect(await refusal(responding(401))).toMatch(/requires authentication.*--auth-token-file/)
   expect(await refusal(responding(403))).toMatch(/requires authentication.*--auth-token-file/)
   expect(await refusal(responding(500))).toMatch(/status 500/)
@@ -37,7 +37,7 @@ test('where nothing listens it is said', async () => {
   const server = await startUpstream('scripted', ['ok'])
   await server.close()
   await expect(load({ url: server.url, pace: { tasks: 1 } })).rejects.toThrow(
-    /nothing responds at the target \(ECONNREFUSED\); check host and port/,
+    /the target cannot be reached \(ECONNREFUSED\); check host and port/,
   )
 })
 

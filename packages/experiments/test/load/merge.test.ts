@@ -65,7 +65,7 @@ test('the parts of a load together are the whole, and their results merge into o
   const [one, two, three] = parts as [LoadResult, LoadResult, LoadResult]
   for (const wrong of [[one], [one, two], [one, two, two], [one, two, three, merged]]) {
     expect(() => mergeResults(wrong)).toThrow(
-      /are not a complete set of shards of one load; give each shard from 0\/3 to 2\/3/,
+      /are not a complete set of shards of one load; pass each shard from 0\/3 to 2\/3/,
     )
   }
 })

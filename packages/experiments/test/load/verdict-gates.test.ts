@@ -218,7 +218,7 @@ test.each([
   [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% needs the verdicts', 'add --sidecar'],
   [
     ['--slo', 'duplicate-execution=0', '--sidecar', 'http://127.0.0.1:9', '--shard', '0/2'],
-    'is about the tasks of all shards',
+    'needs the tasks of all shards',
     'leave out --shard',
   ],
   [['--slo', 'p99=2s'], 'which is for verdicts only', 'write a metric'],

@@ -23,7 +23,7 @@ it('a run that the client cannot ask about waits for squall mcp approve, once', 
   expect((await agent.call('run_experiment', asked)).data.status).toBe('approval_required')
   const shown = await approveInTerminal(asked.id, 'y')
   expect(shown).toContain(asked.digest)
-  expect(shown).toContain('At its largest: work gets the tool error "no" in 20 % of calls')
+  expect(shown).toContain('At its largest: work fails with the tool error "no" in 20 % of calls')
   expect(shown).toContain('Ends early when one of these limits fails: errors')
   expect(shown).toContain('Can cost: at most 20% of calls, 12 calls of the load')
   const run = await agent.call('run_experiment', asked)

@@ -23,11 +23,11 @@ it.each([
   [{ delay: { fixed: '10m' } }, 'waits 10 min'],
   [{ delay: { fixed: '2s', jitter: '500ms' } }, 'waits 2 s with jitter 500 ms'],
   [{ delay: { uniform: { min: '1s', max: '3s' } } }, 'waits 1 s to 3 s'],
-  [{ abort: { status: 503 } }, 'gets HTTP 503'],
-  [{ abort: { toolError: 'no' } }, 'gets the tool error "no"'],
-  ['hang', 'never gets a response'],
+  [{ abort: { status: 503 } }, 'fails with HTTP 503'],
+  [{ abort: { toolError: 'no' } }, 'fails with the tool error "no"'],
+  ['hang', 'never receives a response'],
   ['reset', 'loses its connection'],
-  [{ throttle: { rate: '4KiB' } }, 'gets at most 4KiB a second'],
+  [{ throttle: { rate: '4KiB' } }, 'transfers at most 4KiB per second'],
   ['replay', 'gets the fault replay (responds with an earlier response)'],
 ])('the effect of %j is in words', async (fault, wanted) => {
   const rule = { name: 'a', match: { tool: 'get_weather' }, faults: [fault] }
@@ -42,6 +42,6 @@ it('each rule has its own sentence, with its own share', async () => {
   expect(found).toEqual([
     'get_weather or list loses its connection in 12.5 % of calls',
     'every call with {"method":"tools/list"} loses its connection in 25 % of calls ("times":3)',
-    'every call with {"method":"tools/list"} never gets a response in 25 % of calls ("times":3)',
+    'every call with {"method":"tools/list"} never receives a response in 25 % of calls ("times":3)',
   ])
 })

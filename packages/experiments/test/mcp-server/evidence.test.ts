@@ -98,12 +98,12 @@ describe('an agent', () => {
     const prometheus = 'http://169.254.169.254/latest'
     expect(await agent.call('suggest_slo', { prometheus })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('does not open this Prometheus, only http://127.0.0.1:9'),
+      text: expect.stringContaining('may not read this Prometheus, only http://127.0.0.1:9'),
     })
     for (const name of ['observe', 'suggest_slo']) {
       expect(await agent.call(name, { sidecar: 'http://127.0.0.1:1' })).toMatchObject({
         isError: true,
-        text: expect.stringContaining('squall mcp opens the sidecars'),
+        text: expect.stringContaining('squall mcp may use the sidecars'),
       })
     }
     expect(await agent.call('suggest_slo', { prometheus: 'http://127.0.0.1:9/' })).toMatchObject({
@@ -184,7 +184,7 @@ describe('what an agent reads', () => {
     expect(all.data.faults.length).toBeGreaterThanOrEqual(15)
     const one = await agent.call('describe_faults', { name: 'delay' })
     expect(one.data.faults[0].example).toContain('delay')
-    expect((await agent.call('describe_faults', { name: 'dealy' })).text).toContain('no such fault')
+    expect((await agent.call('describe_faults', { name: 'dealy' })).text).toContain('unknown fault')
     const wrong = await agent.call('validate_rules', {
       rules: 'rules:\n  - name: a\n    tool: b\n',
     })

@@ -125,11 +125,7 @@ const POD = { namespace: 'shop', deployment: 'mcp-server' }
 
 it.each<readonly [string, Record<string, unknown>, string]>([
   ['another rules file', { sidecar: { rulesFile: '/etc/passwd' } }, 'rules file'],
-  [
-    'another admin port',
-    { sidecar: { admin: 'http://127.0.0.1:1' } },
-    'does not open this sidecar',
-  ],
+  ['another admin port', { sidecar: { admin: 'http://127.0.0.1:1' } }, 'may not use this sidecar'],
   ['a process to kill', { kill: { pidFile: '/run/x.pid' } }, 'kill'],
   [
     'pods of a namespace',

@@ -43,7 +43,7 @@ it('an agent sweeps a task of the policy, and reads what happened in a cell', as
   const audit = await readFile(at('audit.jsonl'), 'utf8')
   expect(audit).toContain('"outcome":"started","target":"sweep of book"')
   const other = await agent.call('explain_cell', { task: 'book', cell: '../../4-lost' })
-  expect(other).toMatchObject({ isError: true, text: expect.stringContaining('no such cell') })
+  expect(other).toMatchObject({ isError: true, text: expect.stringContaining('unknown cell') })
 }, 120_000)
 
 it('an agent cannot run a command that the trusted policy does not have', async () => {

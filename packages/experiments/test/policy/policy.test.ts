@@ -57,7 +57,7 @@ describe('squall mcp policy init', () => {
     const init = () => startProgram(['mcp', 'policy', 'init'], {}, { cwd }).finished()
     expect((await init()).stdout).toContain('policy trust squall-policy.yaml')
     const first = await readFile(settings, 'utf8')
-    expect((await init()).stdout).toContain('exists already, and is kept')
+    expect((await init()).stdout).toContain('already exists and was kept')
     expect(await readFile(settings, 'utf8')).toBe(first)
     expect(JSON.parse(first)).toMatchObject({
       model: 'x',
@@ -88,7 +88,7 @@ describe('squall experiment', () => {
     const plan = join(directory, 'plan.yaml')
     const { code, stderr } = await squall('experiment', 'run', '--policy', missing, plan)
     expect(code).toBe(2)
-    expect(stderr).toContain('none.yaml" cannot be read (there is no such file or directory)')
+    expect(stderr).toContain('none.yaml" cannot be read (no such file or directory)')
   })
 })
 

@@ -25,7 +25,7 @@ it.each([
 
 it('rejects a directory and a missing file by name', async () => {
   for (const [path, why] of [
-    ['/nowhere/a.tape', 'there is no such file'],
+    ['/nowhere/a.tape', 'no such file'],
     ['/tmp', 'not a file'],
   ] as const) {
     const { code, stderr } = await startProgram(['tape', 'show', path], {}, { here: true })

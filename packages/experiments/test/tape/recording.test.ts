@@ -201,7 +201,7 @@ it('is readable by its owner alone, and replaces no file unless asked to', async
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   const before = await readFile(path, 'utf8')
   const again = ['--upstream', app.url, '--tape', path]
-  await expect(startSquall(...again)).rejects.toThrow(/there is a file.*--tape-force/)
+  await expect(startSquall(...again)).rejects.toThrow(/the file already exists.*--tape-force/)
   expect(await readFile(path, 'utf8')).toBe(before)
   const squall = await startSquall(...again, '--tape-force')
   await squall.close()
@@ -310,7 +310,7 @@ it.each([
 })
 
 it('rejects options of a tape without a tape', async () => {
-  await expect(startSquall('--tape-keep-secrets')).rejects.toThrow(/without a tape.*--tape/)
+  await expect(startSquall('--tape-keep-secrets')).rejects.toThrow(/without --tape.*--tape/)
 })
 
 it.each([0, 20_000])('records the response to a deep call with a text of %i', async (size) => {

@@ -93,7 +93,7 @@ it('a server that prints nothing is found at its port, and its end is said', asy
   expect(stdout).toContain(`Starting ${process.execPath}`)
   expect(stdout).toContain('(injected by Squall)')
   expect(stderr).toContain('The last lines of the server:\nout of memory\n')
-  expect(stderr).toContain('squall: the server has ended (exit code 3)')
+  expect(stderr).toContain('squall: the server exited (exit code 3)')
   expect(code).toBe(1)
 })
 
@@ -103,7 +103,7 @@ it('the end of a server behind the result is no second result', async () => {
   const { code, stdout, stderr } = await squallTry(args, { PORT: '0' }).finished()
   expect(stdout.trim().split('\n')).toHaveLength(1)
   expect(JSON.parse(stdout)).toHaveProperty('withFault')
-  expect(stderr).toContain('squall: the server has ended (exit code 3)')
+  expect(stderr).toContain('squall: the server exited (exit code 3)')
   expect(code).toBe(1)
 })
 
@@ -112,7 +112,9 @@ it('a server whose port is in use is started on another one', async () => {
   onTestFinished(() => other.close())
   const command = ['--', ...HTTP_SERVER]
   const { code, stderr } = await squallTry(command, { PORT: other.url.port }).finished()
-  expect(stderr).toContain('another program has its port: end that, or choose a port with --port')
+  expect(stderr).toContain(
+    'its port is in use: stop the other program, or choose a port with --port',
+  )
   expect(code).toBe(1)
   const program = squallTry(['--json', '--port', `${await freePort()}`, ...command])
   expect(await shown(program)).toMatchObject({ transport: 'http', tool: 'search_docs' })
@@ -135,7 +137,7 @@ it.each([
   [
     'a server that ends',
     ['--', process.execPath, '-e', 'console.error("no database"); process.exit(3)'],
-    'The last lines of the server:\nno database\nsquall: the server has ended (exit code 3)',
+    'The last lines of the server:\nno database\nsquall: the server exited (exit code 3)',
   ],
   [
     'a server that does not start',
@@ -152,7 +154,7 @@ it.each([
   [
     'a command that does not exist',
     ['--', 'no-such-command'],
-    'the server cannot be started: there is no such file',
+    'the server cannot be started: no such file',
   ],
   ['a URL without a server', ['--url', 'http://127.0.0.1:9/mcp'], 'check host and port of --url'],
   ['neither command nor URL', [], 'no server; add its command after --'],

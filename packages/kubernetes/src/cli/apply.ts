@@ -240,7 +240,7 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   const applied = countOf(progress, 'applied')
   const head = `${what} in ${applied} of ${progress.size} pods${rest}\n`
   const next = signal.aborted
-    ? `stopped; the configmap stays changed and the kubelet delivers it: ${status}\n`
+    ? `interrupted; the configmap stays changed, and the kubelet delivers it: ${status}\n`
     : countOf(progress, 'rejected') > 0
       ? 'the sidecars keep their previous rules; fix the file and apply it again\n'
       : isWaiting && isEnough(progress, min)
@@ -319,7 +319,7 @@ interface Replacing {
 function rejectClaimed({ before, prefix, now }: Replacing): void {
   const claim = runningClaim(before, prefix, now)
   if (claim === undefined) return
-  throw new UsageError('IN_USE', claimText(claim), 'wait until it has ended, or use --force')
+  throw new UsageError('IN_USE', claimText(claim), 'wait until it has finished, or use --force')
 }
 
 /** Rejects rules whose times would count from a time that has not come. */
@@ -346,7 +346,7 @@ async function confirmEndless(
   if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
   const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, but the new rules have none`
   if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
-  throw invalidCombination(wrong, 'end them with --for 15m, or use --force')
+  throw invalidCombination(wrong, 'limit them with --for 15m, or use --force')
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {

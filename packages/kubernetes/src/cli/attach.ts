@@ -46,7 +46,7 @@ const MAX_RULES = 64 * 1024
 /** The usual ConfigMap with rules, which notes the budget; the pod need not read it. */
 const RULES = 'squall-rules'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
-const ENDING = 'an added container ends by itself'
+const ENDING = 'an added container exits by itself'
 
 /**
  * Runs `squall attach`: adds a sidecar to a running pod, for a limited time; returns the exit code.
@@ -85,12 +85,12 @@ async function attach(
   const { name: container, probePaths } = made
   const report = { namespace, pod, container, ports, probePaths }
   const notice = (line: string): void => void (json || output.err.write(`${where}: ${line}\n`))
-  notice(`container ${container} added; it ends after ${durationText(forMs)}, or with: ${undo}`)
+  notice(`container ${container} added; it exits after ${durationText(forMs)}, or with: ${undo}`)
   if (made.unlabelled !== undefined) {
     notice(`only squall stop --unlabelled finds it: ${made.unlabelled.message}`)
   }
   if (probePaths.length > 0) {
-    notice(`no rule acts on ${probePaths.join(', ')}, the paths of probes`)
+    notice(`no rule acts on the probe paths ${probePaths.join(', ')}`)
   }
   try {
     const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')

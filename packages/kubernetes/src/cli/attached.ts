@@ -56,7 +56,7 @@ export async function attachedCommand(request: AttachedRequest): Promise<number>
   const stopped = stopAsked()
   const sidecar = startSidecar(request, rulesFile)
   const gone = once(sidecar, 'exit').then(([code, signal]) => ({
-    reason: `squall run ended (${String(signal ?? code)})`,
+    reason: `squall run exited (${String(signal ?? code)})`,
     failed: true,
   }))
   const ended = Promise.race([stopped, gone])
@@ -122,7 +122,7 @@ async function giveBack(
   logger: Logger,
 ): Promise<void> {
   const complain = (err: unknown): void => {
-    logger.error({ err }, 'the redirect could not be removed; the kernel ends it within seconds')
+    logger.error({ err }, 'the redirect could not be removed; the kernel removes it within seconds')
   }
   await applyRules(releaseRuleset(), nft).catch(complain)
   if (sidecar.pid !== undefined && sidecar.exitCode === null && sidecar.signalCode === null) {

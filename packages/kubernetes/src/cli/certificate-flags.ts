@@ -70,7 +70,7 @@ export type WebhookTls =
 export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   const { tlsDir, tlsSecret } = flags
   if (tlsDir !== undefined && tlsSecret !== undefined) {
-    const wrong = `${tlsDir.source} and ${tlsSecret.source} contradict each other`
+    const wrong = `${tlsDir.source} and ${tlsSecret.source} are mutually exclusive`
     throw invalidCombination(wrong, 'remove one of them')
   }
   if (tlsDir !== undefined) return mounted(flags, tlsDir)

@@ -51,7 +51,7 @@ export function isEveryNamespace(
 ): boolean {
   if (!allNamespaces || !names('namespace')) return allNamespaces
   throw invalidCombination(
-    '--all-namespaces and --namespace contradict each other',
+    '--all-namespaces and --namespace are mutually exclusive',
     'remove one of them',
   )
 }
@@ -287,7 +287,7 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
     all: toggle('list every pod, even above 40'),
     confirm: one(
       'prometheus=url',
-      'confirm by a Prometheus that scrapes the sidecars, and query only 20 pods directly at a time; select series by labels such as ?cluster=eu',
+      'confirm through a Prometheus that scrapes the sidecars, and query at most 20 pods directly at a time; select series with labels such as ?cluster=eu',
       parseConfirm,
     ),
     ...more,

@@ -24,7 +24,7 @@ export function confirmedBy(
   const { request, signal } = run
   const open = () => [...progress].filter(([, now]) => now.state === 'waiting')
   if (request.confirm === undefined) {
-    const hint = `asking ${open().length} sidecars; --confirm prometheus=URL looks most of them up\n`
+    const hint = `querying ${open().length} sidecars directly; with --confirm prometheus=URL, Prometheus confirms most of them\n`
     if (open().length > SUGGESTED_ABOVE && !request.json) run.output.err.write(hint)
     return check
   }
@@ -37,7 +37,7 @@ export function confirmedBy(
   const distrust = (why: string): void => {
     if (!isTrusted || signal.aborted) return
     isTrusted = false
-    run.warn(`${why}; each sidecar is asked`)
+    run.warn(`${why}; each sidecar is queried directly`)
     for (const [each, now] of progress) if (now === done) progress.set(each, WAITING)
   }
   const look = async (): Promise<void> => {

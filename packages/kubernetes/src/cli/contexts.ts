@@ -18,7 +18,8 @@ export async function inContexts<
   const { contexts, ...cluster } = request.cluster
   if (contexts === undefined) return run(request, output)
   const wrong = cluster.context === undefined ? conflict : '--context'
-  if (wrong) throw invalidCombination(`--contexts and ${wrong} contradict each other`, 'remove one')
+  if (wrong)
+    throw invalidCombination(`--contexts and ${wrong} are mutually exclusive`, 'remove one')
   const { signal, forget } = interruption(FAILED, ['SIGINT', 'SIGTERM'])
   const codes: number[] = []
   const documents: object[] = []

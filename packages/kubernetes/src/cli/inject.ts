@@ -96,7 +96,7 @@ function withoutPods(objects: readonly KubeObject[], prefix: string): string[] {
   )
   const notes = asking.map(({ kind, name, value }) => {
     const type = `${kind} of ${textOf(value['apiVersion']) ?? '?'}`
-    const why = `no pod template is known in ${type}; the webhook injects into its pods`
+    const why = `the pod template of ${type} is unknown; the webhook injects into its pods`
     return oneLine(`${kind.toLowerCase()}/${name}: unchanged (unknown_kind): ${why}`)
   })
   return others.length < objects.length ? notes : [...notes, 'no pod templates found']

@@ -75,7 +75,7 @@ function rejectClash({ network, port, to }: Capture, others: readonly Capture[],
   }
   // The listener reads the address of the destination alone.
   if (others.some((other) => other.to === to && other.port !== port)) {
-    const wrong = `port ${to} receives connections to two ports`
+    const wrong = `the listener port ${to} is used for two captured ports`
     throw invalidOption(given.source, wrong, 'use one listener for each captured port')
   }
   if (same !== undefined && same.to !== to) {
@@ -95,7 +95,7 @@ export function rejectListeners(
     captures.find(({ to }) => ports.includes(to)) ??
     captures.find(({ port }) => redirects.some(({ to }) => to === port))
   if (clash === undefined) return
-  const wrong = `${clash.port}=${clash.to} has a port of another redirect`
+  const wrong = `${clash.port}=${clash.to} uses a port of another redirect`
   throw invalidOption('--outbound', wrong, UNREDIRECTED)
 }
 

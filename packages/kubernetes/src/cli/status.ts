@@ -174,7 +174,7 @@ function screenView({ output, input, namespace, all }: WatchOptions, stop: () =>
   let trouble: string | undefined
   let at = ''
   const draw = (): void => {
-    const foot = `${trouble === undefined ? '' : `${trouble}; trying again. `}${at}, every second; Ctrl-C ends`
+    const foot = `${trouble === undefined ? '' : `${trouble}; trying again. `}${at}, refreshed every second; Ctrl-C exits`
     const { width, height } = terminal
     terminal.draw(screenLines(text, foot, width, height))
   }

@@ -130,7 +130,7 @@ export function stopJson(run: StopRun): string {
 const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 
 const TEXTS: { readonly [Change in StopChange]?: string } = {
-  others: 'still stops pods, by another squall stop',
+  others: 'still stops pods, because of another squall stop',
   left: 'not changed',
 }
 

@@ -153,7 +153,7 @@ function firstProgress(run: StopRun, pod: InjectedPod): PodProgress {
     if (action === 'resume')
       return { state: 'skipped', detail: 'attached: it does not read the stop key' }
     if (dryRun) return { state: 'skipped', detail: would }
-    return { state: 'unconfirmed', detail: 'attached: it has not ended' }
+    return { state: 'unconfirmed', detail: 'attached: it has not exited' }
   }
   const progress = beginStop(pod)
   const done = changeOf(run, pod)

@@ -34,7 +34,7 @@ export const APPLY = defineCommand({
     'apply a rules file to the sidecars in a namespace, and wait until each has loaded it',
   flags: {
     ...group('The rules:', {
-      filename: one('file', 'rules file to apply; - is standard input', asText, {
+      filename: one('file', 'rules file to apply; use - for standard input', asText, {
         short: 'f',
         required: NEEDS_RULES,
       }),
@@ -52,7 +52,7 @@ export const APPLY = defineCommand({
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'replace rules claimed by an experiment, and time-limited rules with unlimited ones',
+        'also replace rules that an experiment has claimed, and time-limited rules with unlimited rules',
       ),
       dryRun: toggle('only print what would be written, and the affected pods'),
     }),

@@ -33,7 +33,7 @@ export const ATTACH = defineCommand({
   description: 'add the sidecar to a running pod, for a limited time, without a restart',
   flags: {
     ...group('The rules:', {
-      filename: one('file', 'rules file, of at most 64KiB; - is standard input', asText, {
+      filename: one('file', 'rules file, of at most 64KiB; use - for standard input', asText, {
         short: 'f',
       }),
     }),
@@ -62,7 +62,7 @@ export const ATTACH = defineCommand({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'timeout until traffic is redirected, or with --undo until the sidecar has ended; a container that starts later does nothing',
+        'timeout until traffic is redirected, or with --undo until the sidecar has exited; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),
@@ -71,14 +71,14 @@ export const ATTACH = defineCommand({
   },
   operands: { form: '<pod>', most: 1 },
   note: `
-An ephemeral container redirects the port to itself until --for is over, it ends for any reason,
-or squall attach --undo ends it. Open connections stay with your MCP server.`,
+An ephemeral container redirects the port to itself until --for is over, the container exits,
+or squall attach --undo stops it. Open connections stay with your MCP server.`,
   parse: (flags, context) => {
     const [pod] = context.operands
     if (pod === undefined) throw missing('no pod', 'name a pod: kubectl get pods')
     const { filename: file, undo } = flags
     if (undo && file !== undefined) {
-      throw invalidCombination('--undo and --filename contradict each other', 'remove one of them')
+      throw invalidCombination('--undo and --filename are mutually exclusive', 'remove one of them')
     }
     if (!undo && file === undefined) throw missing('--filename is missing', NEEDS_RULES)
     return {

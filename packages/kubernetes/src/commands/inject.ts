@@ -32,7 +32,7 @@ export const INJECT = defineCommand({
     ...group(INPUT, {
       filename: many(
         'path',
-        'manifest in YAML or JSON, with any number of documents; - is standard input; repeatable',
+        'manifest in YAML or JSON, with any number of documents; use - for standard input; repeatable',
         parseFiles,
         { short: 'f' },
       ),
@@ -106,7 +106,7 @@ function parseNamespace(given: FlagInput): string {
 
 function parseFiles(given: readonly FlagInput[]): readonly string[] {
   if (given.length === 0)
-    throw missing('no manifest', 'name a manifest with -f; - is standard input')
+    throw missing('no manifest', 'name a manifest with -f; use - for standard input')
   atMost(MOST_FILES, given)
   const files = given.map(({ text }) => text)
   if (files.filter((file) => file === '-').length > 1) {

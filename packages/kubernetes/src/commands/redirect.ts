@@ -76,7 +76,7 @@ export const REDIRECT = defineCommand({
     ...group('Mode:', {
       undo: toggle('remove all rules'),
       release: toggle(
-        'end a redirect by squall attach; new connections go to your MCP server, open ones continue',
+        'remove the redirect of squall attach; new connections go to your MCP server, open connections continue',
       ),
       dryRun: toggle('print the rules without applying them'),
       nft: one('program', 'name or path of nft', parseProgram, { default: 'nft' }),
@@ -196,10 +196,10 @@ function rejectClash({ from, to }: Redirect, others: readonly Redirect[], given:
   // A listener sends to one upstream.
   if (others.some((other) => other.to === to)) {
     const fix = 'use one listener for each port of your MCP server'
-    throw invalidOption(source, `port ${to} receives connections to two ports`, fix)
+    throw invalidOption(source, `the listener port ${to} is used for two captured ports`, fix)
   }
   if (others.some((other) => other.to === from || other.from === to)) {
-    throw invalidValue(given, 'has a port of another redirect', UNREDIRECTED)
+    throw invalidValue(given, 'uses a port of another redirect', UNREDIRECTED)
   }
 }
 

@@ -65,7 +65,7 @@ export const STOP: Command = defineCommand({
   name: 'stop',
   examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
-  description: 'end all faults of sidecars, or in a namespace, at once, until squall resume',
+  description: 'stop all faults of sidecars, or in a namespace, at once, until squall resume',
   flags: {
     ...COMMON_FLAGS,
     ...group(SIDECARS, {
@@ -93,7 +93,7 @@ The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
     const common = commonOf(flags, context)
     if (production && common.cluster.selector !== undefined) {
       throw invalidCombination(
-        '--production and --selector contradict each other',
+        '--production and --selector are mutually exclusive',
         'remove one of them: --production stops all pods of a namespace',
       )
     }
@@ -164,7 +164,7 @@ function localChange(
   const cluster = given.find((flag) => flag.group !== SIDECARS)?.name
   if (local !== undefined && cluster !== undefined) {
     throw invalidCombination(
-      `--${local} and --${cluster} contradict each other`,
+      `--${local} and --${cluster} are mutually exclusive`,
       'use -t for sidecars by their admin ports, or -n for a namespace of a cluster',
     )
   }
@@ -191,7 +191,7 @@ function parseReason({ text, source }: FlagInput): string {
   if (REASON.test(text)) return text
   throw invalidOption(
     source,
-    'is empty, or has more than 200 characters or one line',
+    'is empty, longer than 200 characters, or more than one line',
     'write one line of 1 to 200 characters',
   )
 }

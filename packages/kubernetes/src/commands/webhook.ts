@@ -51,7 +51,7 @@ export const WEBHOOK = defineCommand({
         'read Services, to warn about those that bypass the sidecar; requires permission to list services',
       ),
       readBudget: toggle(
-        'deny new rules that the ConfigMap squall-budget of --namespace does not allow; requires permission to get it',
+        'deny new rules that the ConfigMap squall-budget in --namespace does not allow; requires permission to get it',
       ),
       requireBudget: toggle('with --read-budget: also deny new rules if the budget cannot be read'),
       policy: one(
@@ -81,7 +81,7 @@ export const WEBHOOK = defineCommand({
       context: one('name', 'context of the kubeconfig', asText),
     }),
     ...group('Limits and times:', {
-      maxReview: size('request size limit', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
+      maxReview: size('maximum request size', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
         'timeout for receiving an admission request; keep it below timeoutSeconds of the webhook configuration',
         // An API server waits at most thirty seconds.
@@ -89,7 +89,7 @@ export const WEBHOOK = defineCommand({
         '4s',
       ),
       shutdownDelay: duration(
-        'time for which admission requests are accepted after readiness ends',
+        'how long admission requests are still accepted after the webhook becomes unready',
         END_TIME,
         '5s',
       ),

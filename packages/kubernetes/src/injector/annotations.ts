@@ -83,7 +83,7 @@ const TABLE = {
   outbound: {
     targets: ['pod'],
     form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
-    fallback: 'outgoing connections do not pass the sidecar',
+    fallback: 'outgoing connections bypass the sidecar',
     meaning:
       'destinations whose TCP connections pass through the sidecar, separated by commas; a name captures its whole port, `http://` parses HTTP and MCP. Requires NET_ADMIN, like mode `redirect`',
     check: outboundProblem,
@@ -151,7 +151,7 @@ const TABLE = {
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum concurrent faults over all rules',
+    meaning: 'maximum concurrent faults across all rules',
     check: maxActive,
   },
   'allow-faults': {
@@ -211,7 +211,7 @@ const TABLE = {
     ...words('basic', 'full'),
     fallback: '`basic`',
     meaning:
-      'metric series of the sidecar: `basic` has latencies of all tools together, `full` by tool',
+      'metric series of the sidecar: `basic` aggregates latencies across tools, `full` has latencies by tool',
   },
   'log-level': {
     ...words('debug', 'info', 'warn', 'error'),

@@ -22,7 +22,7 @@ export function leaveAlone(
   if (!asked) return { reason: 'opted_out', message: `${prefix}inject is false` }
   const label = `${prefix}${INJECTION_LABEL}`
   if (namespace.labels[label] === 'disabled') {
-    const message = `the namespace ${quoted(namespace.name)} forbids it by the label ${label}=disabled`
+    const message = `the namespace ${quoted(namespace.name)} forbids it with the label ${label}=disabled`
     return { reason: 'namespace_disabled', message }
   }
   if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
@@ -53,7 +53,7 @@ export function denyNamespace(context: InjectionContext, isProductionAllowed: bo
   if (settings.productionAction !== 'refuse' || isProductionAllowed) return
   const found = namespaceProduction(context)
   if (found === undefined) return
-  const owner = `its owner can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
+  const owner = `its owner can allow it with the annotation ${prefix}allow-production: "true" on the namespace`
   throw new Denial(
     'production',
     `no sidecar is injected in production: ${productionText(found)}`,

@@ -189,7 +189,7 @@ function rejectTakenNames(pod: Pod): void {
   if (taken === undefined) return
   throw new Denial(
     'name_taken',
-    `the pod has something named ${taken.name} that the injector did not add`,
+    `the pod has a container or volume named ${taken.name} that the injector did not add`,
     'rename it, or remove a sidecar that was written by hand',
   )
 }
@@ -413,7 +413,7 @@ function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] 
     ...(runningContainers(pod).some(bindsLoopback)
       ? []
       : [
-          'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example by a variable HOST; else it or the sidecar ends with EADDRINUSE',
+          'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example with a variable HOST; otherwise one of the two fails with EADDRINUSE',
         ]),
     ...low.map(
       ({ number }) =>
@@ -465,14 +465,14 @@ function chooseLifecycle(
   if (JOBS.includes(owner)) {
     throw new Denial(
       'job',
-      'a job would never end beside a plain container',
+      'a Job with a plain sidecar container would never complete',
       `use a native sidecar: ${key}: "true" from Kubernetes 1.${FIRST} on, in mode port from 1.${STABLE} on`,
     )
   }
   const { restartPolicy = 'Always' } = pod.spec ?? {}
   if (restartPolicy !== 'Always') {
     warnings.push(
-      `the pod never ends by itself with a plain container, despite restartPolicy ${restartPolicy}; use ${key}: "true" from Kubernetes 1.${FIRST} on`,
+      `the pod never completes with a plain sidecar container, despite restartPolicy ${restartPolicy}; use ${key}: "true" from Kubernetes 1.${FIRST} on`,
     )
   }
   return { native, warnings }

@@ -43,7 +43,7 @@ export function rejectUnknownKeys(pod: Pod, prefix: string): void {
   for (const key of ownKeys(labels ?? {}, prefix)) {
     if (key === 'inject' || OUTPUT_KEYS.includes(key)) continue
     rejectUnknown(key, 'pod', prefix)
-    const fix = 'write it as an annotation: the only label is inject'
+    const fix = 'set it as an annotation: only inject may be a label'
     throw new Denial('unknown_key', `the label ${prefix}${key} has no effect`, fix)
   }
 }

@@ -146,7 +146,7 @@ function checkPod(pod: Fields): void {
     throw attachError('the pod already has a sidecar', 'apply rules to it: squall apply')
   }
   if (attachedContainers(pod).length > 0) {
-    throw attachError('a sidecar is already attached', 'end it first: squall attach --undo')
+    throw attachError('a sidecar is already attached', 'detach it first: squall attach --undo')
   }
   if (spec['hostNetwork'] === true) {
     const wrong = 'the pod uses the network of its node (hostNetwork)'
@@ -171,7 +171,7 @@ function checkPod(pod: Fields): void {
 function rejectProduction(pod: Pod, { productionNames }: Attachment): void {
   const found = findProduction(containerEnvironments(pod), productionNames)
   if (found !== undefined)
-    throw attachError(productionText(found), 'allow it by --allow-production')
+    throw attachError(productionText(found), 'allow it with --allow-production')
 }
 
 /** Rejects a port with TLS, which the sidecar could not read. */
@@ -190,7 +190,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
       firstListenPort: FIRST_LISTEN_PORT,
     })
   } catch (error) {
-    throw attachError((error as Error).message, 'here by --port, such as --port 3000')
+    throw attachError((error as Error).message, 'here with --port, such as --port 3000')
   }
 }
 

@@ -82,7 +82,7 @@ export async function awaitAttached(
   let why = 'it has not started'
   while (performance.now() < until) {
     const state = await containerState(client, ref, name, signal)
-    if (state.kind === 'ended') throw new KubeError('response', `it ended: ${state.detail}`)
+    if (state.kind === 'ended') throw new KubeError('response', `it exited: ${state.detail}`)
     why = state.detail
     if (state.kind === 'running') {
       try {
@@ -126,9 +126,9 @@ export async function detachFromPod(
     if (own.kind === 'ended' && own.code !== 0) {
       throw new KubeError('response', `the container ${made.name} failed: ${own.detail}`)
     }
-    why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
+    why = own.kind === 'ended' ? `${name} has not exited` : `${made.name}: ${own.detail}`
     if (own.kind === 'ended' && (await isDisarmed(client, ref, options))) {
-      return 'detached; open connections end within seconds'
+      return 'detached; open connections close within seconds'
     }
     await sleep(POLL_MS, undefined, { signal })
   }

@@ -148,10 +148,10 @@ async function skipLost(
 /** Returns the first progress towards rules: waiting, or the reason not to wait. */
 export function beginRules({ pod, digest, isReached }: AwaitedPod): PodProgress {
   if (!isReached) return { state: 'skipped', detail: 'no rule matches this pod' }
-  if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
+  if (digest === undefined) return { state: 'skipped', detail: 'reads a different key' }
   if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not queried yet' }
   const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''
-  return { state: 'skipped', detail: `its sidecar does not run${later}` }
+  return { state: 'skipped', detail: `its sidecar is not running${later}` }
 }
 
 /** Checks whether a sidecar has read or rejected rules; throws where nobody may ask it. */

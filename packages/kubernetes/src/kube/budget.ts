@@ -45,7 +45,7 @@ export async function askBudget(
 ) {
   const limits = { signal, timeoutMs: BUDGET_TIMEOUT_MS }
   const where = `the ConfigMap ${BUDGET} in ${namespace}`
-  const denied = (why: string) => `no new chaos in ${asked.namespace}, by ${where}: ${why}`
+  const denied = (why: string) => `${where} denies new chaos in ${asked.namespace}: ${why}`
   let isThere = false
   try {
     const budget = await client.find({ kind: CONFIG_MAPS, namespace, name: BUDGET }, limits)

@@ -279,7 +279,7 @@ export class KubeClient {
 
   #unreachable(what: string, error: NodeJS.ErrnoException): KubeError {
     const { server, name, proxy } = this.#access
-    const by = proxy === undefined ? '' : ` by the proxy ${proxy.host}`
+    const by = proxy === undefined ? '' : ` through the proxy ${proxy.host}`
     const why = connectionProblem(error, server)
     return new KubeError('unreachable', `cannot ${what} (${name})${by}: ${why}`)
   }

@@ -54,9 +54,7 @@ export function readKubeconfig(paths: readonly string[], isGiven: boolean) {
   const files = isGiven ? paths : paths.filter((path) => existsSync(path))
   if (files.length === 0) {
     const looked = paths.length === 0 ? '' : ` (looked for ${paths.join(', ')})`
-    throw configError(
-      `there is no kubeconfig${looked}; set KUBECONFIG, or name one with --kubeconfig`,
-    )
+    throw configError(`no kubeconfig found${looked}; set KUBECONFIG, or pass one with --kubeconfig`)
   }
   const parts = (): Map<string, KubeconfigPart> => new Map()
   const maps = { clusters: parts(), users: parts(), contexts: parts() }
@@ -113,7 +111,7 @@ export function kubeconfigAccess(
     const part = name === undefined ? undefined : config[`${kind}s`].get(name)
     if (part !== undefined) return part
     const which = name === undefined ? 'none' : `"${oneLine(name)}", which does not exist`
-    throw invalid(`context "${oneLine(context)}" names as its ${kind} ${which}; fix it`)
+    throw invalid(`context "${oneLine(context)}" refers to the ${kind} ${which}; fix it`)
   }
   const name = wanted ?? currentContext
   const among = `; there ${contexts.size === 1 ? 'is' : 'are'} ${nameList(contexts)}`
@@ -121,7 +119,7 @@ export function kubeconfigAccess(
     throw invalid(`no current-context is set${among}; choose one with --context`)
   const fields = contexts.get(name)?.fields
   if (fields === undefined) {
-    throw invalid(`there is no context "${oneLine(name)}"${among}; choose with --context`)
+    throw invalid(`context "${oneLine(name)}" does not exist${among}; choose one with --context`)
   }
   const part = partOf('cluster', name, fields['cluster'])
   const cluster = clusterOf(part)
@@ -316,10 +314,10 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
       if (code === null) child.stdout.destroy()
     })
     child.once('close', (code, signal) => {
-      const end = code === null ? `was killed by ${signal}` : `ended with code ${code}`
+      const end = code === null ? `was killed by ${signal}` : `exited with code ${code}`
       if (size > MAX_OUTPUT) failed('printed more than 1 MiB')
       else if (code === 0) done(Buffer.concat(chunks).toString('utf8'))
-      else if (child.killed) failed('did not end within 60 s; run it by hand to log in')
+      else if (child.killed) failed('timed out after 60 seconds; run it by hand to log in')
       else failed(`${end}; run it by hand to see why`)
     })
   })
@@ -355,7 +353,8 @@ function readResponse(
   const token = textOf(status['token'])
   const cert = textOf(status['clientCertificateData'])
   const key = textOf(status['clientKeyData'])
-  if ((cert === undefined) !== (key === undefined)) throw wrong('only half of a client certificate')
+  if ((cert === undefined) !== (key === undefined))
+    throw wrong('a client certificate without its key, or a key without its certificate')
   if (token === undefined && cert === undefined) throw wrong('neither a token nor a certificate')
   const expires = textOf(status['expirationTimestamp'])
   const until = expires === undefined ? Infinity : Date.parse(expires)

@@ -65,7 +65,7 @@ async function askWithFallback(
       // Where ports cannot be forwarded at all, the proxy's failure decides whether to ask again.
       const isImpossible = isKubeError(other, 'forbidden', 'not_found')
       const { code, status } = isImpossible ? error : asKubeError(other)
-      throw new KubeError(code, `${error.message}; by port-forward: ${message}`, status)
+      throw new KubeError(code, `${error.message}; through port-forward: ${message}`, status)
     })
     FORWARDED.add(pod)
     return value
@@ -130,7 +130,7 @@ async function askForwarded(
 }
 
 function whatOf({ namespace, name }: AskedPod): string {
-  return `ask the sidecar of pod "${name}" in namespace "${namespace}"`
+  return `query the sidecar of pod "${name}" in namespace "${namespace}"`
 }
 
 function headersOf(readToken: string | undefined): Readonly<Record<string, string>> {

@@ -72,7 +72,7 @@ function compared({ rules, lastReload }: State, expected?: string): SidecarRepor
 
 const TROUBLE = {
   starting: 'its sidecar is not running yet',
-  ended: 'the pod has ended',
+  ended: 'the pod has terminated',
   absent:
     'it requests a sidecar but has none: it was created while the webhook was down; delete the pod to create it again',
 } as const

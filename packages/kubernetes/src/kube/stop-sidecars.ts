@@ -159,7 +159,7 @@ export function beginStop(pod: InjectedPod): PodProgress {
   if (seesStopKey(pod)) return { state: 'waiting', detail: 'not queried yet' }
   const detail =
     pod.rules === undefined
-      ? 'does not read a ConfigMap; disarm it by its admin API, or delete the pod'
+      ? 'does not read a ConfigMap; disarm it through its admin API, or delete the pod'
       : 'was injected without the stop key; restart its workload, or delete the ConfigMap'
   return { state: 'rejected', detail, problems: [] }
 }

@@ -38,7 +38,7 @@ export function applyRules(
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
       const fix = 'it is unknown whether its rules are active: try again'
-      reject(new NftError('TIMED_OUT', `${program} did not end in ${timeoutMs} ms`, fix))
+      reject(new NftError('TIMED_OUT', `${program} timed out after ${timeoutMs} ms`, fix))
     }, timeoutMs)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < MAX_STDERR) stderr += text
@@ -62,12 +62,12 @@ function startProblem(program: string, error: NodeJS.ErrnoException): NftError {
   if (error.code === 'ENOENT') {
     return new NftError(
       'NOT_FOUND',
-      `${program} is not found`,
-      'install nftables, or give the path of nft by --nft',
+      `${program} was not found`,
+      'install nftables, or pass the path of nft with --nft',
     )
   }
   const wrong = `${program} cannot be started: ${error.code ?? error.message}`
-  return new NftError('CANNOT_START', wrong, 'give the path of nft by --nft')
+  return new NftError('CANNOT_START', wrong, 'pass the path of nft with --nft')
 }
 
 /** Finds the reason of a failure in what `nft` wrote. */
@@ -75,7 +75,7 @@ export function endProblem(stderr: string): NftError {
   if (NOT_ALLOWED.test(stderr)) {
     return new NftError(
       'NOT_ALLOWED',
-      'the kernel does not permit changes of rules here',
+      'no permission to change nftables rules',
       'run as user 0 with the capability NET_ADMIN, or use squall.dev/mode: port without squall.dev/outbound, which does not require it',
     )
   }

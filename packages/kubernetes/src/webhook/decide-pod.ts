@@ -68,7 +68,7 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     return await injected(review, parts)
   } catch (error) {
     const reason = error instanceof DecideError ? error.reason : 'internal_error'
-    const why = error instanceof DecideError ? error.message : 'squall failed on this pod'
+    const why = error instanceof DecideError ? error.message : 'internal error for this pod'
     if (asksForInjection(review, parts.settings.prefix)) {
       throw error instanceof DecideError ? error : new DecideError(reason, why, error)
     }
@@ -165,6 +165,6 @@ export async function guarded(what: string, check: () => Promise<Decision>): Pro
     return await check()
   } catch (error) {
     if (error instanceof DecideError) throw error
-    throw new DecideError('internal_error', `squall failed on ${what}`, error)
+    throw new DecideError('internal_error', `internal error for ${what}`, error)
   }
 }

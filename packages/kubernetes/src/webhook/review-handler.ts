@@ -75,7 +75,7 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>>
     reason: 'too_large',
     message: 'the review is too large; make the object smaller',
   },
-  slow_body: { status: 408, reason: 'slow_body', message: 'the review did not arrive in time' },
+  slow_body: { status: 408, reason: 'slow_body', message: 'timed out reading the review' },
   overload: {
     status: 503,
     reason: 'overload',

@@ -90,7 +90,7 @@ function whereViolations({ namespace, settings }: NewRules, policy: Policy): rea
   ]
   const found = placeViolations(environment, names, policy)
   if (environment !== undefined) return found
-  const wrong = `the namespace ${quoted(namespace.name)} names no environment`
+  const wrong = `the namespace ${quoted(namespace.name)} has no environment label`
   const label = `${settings.environmentLabel}=${policy.environments[0]}`
   return [...found, { wrong, fix: `label it, such as ${label}` }]
 }

@@ -75,7 +75,7 @@ export class ServingCertificate {
     try {
       checked = checkPair(pair)
       if (this.#current !== undefined && checked.until.getTime() <= this.#now()) {
-        throw new CertificateError(`it ended on ${checked.until.toISOString()}`)
+        throw new CertificateError(`it expired on ${checked.until.toISOString()}`)
       }
     } catch (error) {
       this.reject((error as Error).message)

@@ -29,13 +29,13 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_certificate_changes_total',
     type: 'counter',
-    help: 'New certificates: swapped in, or rejected as unusable.',
+    help: 'New serving certificates, by result: loaded, or rejected as unusable.',
     labels: ['result'],
   },
   {
     name: 'squall_webhook_certificate_good',
     type: 'gauge',
-    help: '0 while the newest certificate is unusable or cannot be issued; the previous one stays in use.',
+    help: '1 if the newest certificate is in use; 0 if it is unusable or cannot be issued and the previous certificate stays in use.',
     labels: [],
   },
   {

@@ -58,7 +58,7 @@ test.each([
 })
 
 test.each([
-  [['--tls-dir', 'a', '--tls-secret', 'b'], /contradict each other/],
+  [['--tls-dir', 'a', '--tls-secret', 'b'], /are mutually exclusive/],
   [['--tls-dir', 'a', '--tls-host', 'b'], /--tls-host has no effect with --tls-dir/],
   [['--tls-secret', 'tls'], /--tls-secret needs --tls-host/],
   [['--tls-secret', 'tls', '--tls-host', 'a'], /needs --webhook-configuration/],
@@ -84,7 +84,7 @@ test.each([
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],
-  [['status', '-A', '-n', 'shop'], /contradict each other/],
+  [['status', '-A', '-n', 'shop'], /are mutually exclusive/],
 ])('%j is refused', (args, says) => {
   expect(() => asked(args)).toThrow(says)
 })

@@ -99,7 +99,7 @@ const REFUSED: readonly Case[] = [
       metadata: { labels: { 'squall.dev/mode': 'port', 'squall.dev/inject': 'true' } },
     },
     reason: 'unknown_key',
-    says: /label squall\.dev\/mode has no effect: write it as an annotation/,
+    says: /label squall\.dev\/mode has no effect: set it as an annotation/,
   },
   {
     what: 'a value with a line break',

@@ -290,7 +290,7 @@ describe('the life of the sidecar', () => {
       podOf({}, { restartPolicy: 'Never' }),
       contextOf({ owner: 'Pod', ...plain }),
     )
-    expect(warnings.join()).toMatch(/never ends by itself/)
+    expect(warnings.join()).toMatch(/never completes/)
   })
 })
 

@@ -137,8 +137,8 @@ test('only sidecars that read this are waited for', async () => {
   const { code, out } = await shop.apply('-f', await write(failing('first')), '-n', 'shop')
   expect(code).toBe(0)
   expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
-  expect(out).toMatch(/shop-2: skipped, its sidecar does not run yet/)
-  expect(out).toMatch(/shop-4: skipped, reads another key/)
+  expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
+  expect(out).toMatch(/shop-4: skipped, reads a different key/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({
     code: 0,
@@ -236,7 +236,7 @@ test('status of a sidecar that cannot be asked says why, and ends with 1', async
   shop.addPaper('shop-1', { sidecar: { running: {} } })
   const { code, out } = await shop.status()
   expect(code).toBe(1)
-  expect(out).toMatch(/shop\/shop-1: cannot ask the sidecar .*connection refused/)
+  expect(out).toMatch(/shop\/shop-1: cannot query the sidecar .*connection refused/)
   shop.api.put('/api/v1/namespaces/empty', {})
   const empty = await shop.status('-n', 'empty')
   expect(empty).toMatchObject({ code: 0, out: expect.stringContaining('squall.dev/inject') })

@@ -160,7 +160,7 @@ test('nothing is attached where a container declares production, unless that is 
   const env = [{ name: 'ENVIRONMENT', value: 'production' }]
   const production = pod({ containers: [{ ...APP, env }] })
   expect(() => attachContainer(production, WANTED)).toThrow(
-    /^nothing was attached: ENVIRONMENT of the container app, .*production.*; allow it by --allow-production$/,
+    /^nothing was attached: ENVIRONMENT of the container app, .*production.*; allow it with --allow-production$/,
   )
   const native = { name: 'mcp', env, restartPolicy: 'Always' }
   expect(() => attachContainer(pod({ initContainers: [native] }), WANTED)).toThrow(

@@ -118,7 +118,7 @@ test('apply obeys a freeze, also with --force; stop and rules that do nothing do
     const { code, err } = await shop.apply('-f', await file('new'), ...more)
     expect(code).toBe(2)
     expect(err).toContain(
-      'no new chaos in shop, by the ConfigMap squall-budget in squall-system: frozen until freeze is removed; set by sre',
+      'the ConfigMap squall-budget in squall-system denies new chaos in shop: frozen until freeze is removed; set by sre',
     )
   }
   expect(shop.rules()['rules.yaml']).toContain(failing('before'))
@@ -135,14 +135,14 @@ test('an unreadable budget allows nothing where one was seen, or is required', a
   unreadable()
   expect(await shop.apply('-f', await file('one'))).toMatchObject({ code: 0 })
   const required = await shop.apply('-f', await file('two'), '--require-budget')
-  expect(required.err).toContain('no new chaos in shop')
+  expect(required.err).toContain('denies new chaos in shop')
   shop.api.before = before
   shop.api.put(BUDGET, { data: { freeze: 'false' } })
   expect(await shop.apply('-f', await file('three'))).toMatchObject({ code: 0 })
   unreadable()
   const seen = await shop.apply('-f', await file('four'))
   expect(seen.code).toBe(2)
-  expect(seen.err).toContain('no new chaos in shop')
+  expect(seen.err).toContain('denies new chaos in shop')
   expect(await shop.stop('-n', 'shop')).toMatchObject({ code: 0 })
 })
 
@@ -192,12 +192,12 @@ test('resume and attach allow nothing where the rules note a budget that cannot 
   shop.api.before = (seen) => (seen.path === BUDGET ? 403 : before(seen))
   const resumed = await shop.resume('-n', 'shop')
   expect(resumed.code).toBe(2)
-  expect(resumed.err).toContain('no new chaos in shop')
+  expect(resumed.err).toContain('denies new chaos in shop')
   const attach = ['attach', 'a-pod', '-n', 'shop', '-f', await file('two'), '--for', '1m']
   const flags = ['--kubeconfig', shop.kubeconfig]
   const attached = await startProgram([...attach, ...flags], {}, { here: true })
   expect(attached.code).toBe(2)
-  expect(attached.stderr).toContain('no new chaos in shop')
+  expect(attached.stderr).toContain('denies new chaos in shop')
 })
 
 test.each<[string, () => number | Promise<number>]>([
@@ -217,7 +217,7 @@ test.each<[string, () => number | Promise<number>]>([
       '2s',
     )
     expect(code).toBe(2)
-    expect(err).toContain('no new chaos in shop, by the ConfigMap squall-budget in squall-system: ')
+    expect(err).toContain('the ConfigMap squall-budget in squall-system denies new chaos in shop: ')
     const other = await shop.apply('-f', await file('two'), '--timeout', '2s')
     expect(other).toMatchObject({ code: 0 })
   },
@@ -241,7 +241,7 @@ test('the webhook takes the note of a budget on a ConfigMap for an unreadable on
   expect(await ask({})).toMatchObject({ allowed: true })
   const denied = await ask({ 'squall.dev/budget': 'seen' })
   expect(denied).toMatchObject({ allowed: false })
-  expect(denied.status?.message).toContain('no new chaos in shop')
+  expect(denied.status?.message).toContain('denies new chaos in shop')
 })
 
 test.each([
@@ -271,7 +271,7 @@ test('resume obeys a freeze, and stop does not', async () => {
   expect(await shop.stop('-n', 'shop')).toMatchObject({ code: 0 })
   const { code, err } = await shop.resume('-n', 'shop')
   expect(code).toBe(2)
-  expect(err).toContain('no new chaos in shop')
+  expect(err).toContain('denies new chaos in shop')
   shop.api.put(BUDGET, { data: { freeze: 'false' } })
   expect(await shop.resume('-n', 'shop')).toMatchObject({ code: 0 })
 })

@@ -56,13 +56,13 @@ const GOOD = {
   'the API server responds': 'passed',
   'permissions are granted': 'passed',
   'the webhook is installed': 'passed',
-  'the API server trusts the certificate of the webhook': 'passed',
+  'the API server trusts the webhook certificate': 'passed',
   'the webhook has ready pods': 'passed',
   'sidecars run': 'passed',
-  'sidecars have the rules of their ConfigMap': 'passed',
-  'clocks agree with that of the API server': 'passed',
+  'sidecars run the rules in their ConfigMap': 'passed',
+  'sidecar clocks match the API server clock': 'passed',
   'rules may act': 'passed',
-  'Services lead to sidecars': 'passed',
+  'Services route to sidecars': 'passed',
 }
 
 test('every check passes where the chart is installed and the sidecars respond', async () => {
@@ -80,8 +80,8 @@ test('a certificate that has ended and pods that are not ready are named', async
   install(-DAY, 'False')
   expect(await check()).toEqual({
     ...GOOD,
-    'the API server trusts the certificate of the webhook': expect.stringMatching(
-      /^failed: its CA ended 20/,
+    'the API server trusts the webhook certificate': expect.stringMatching(
+      /^failed: its CA expired at 20/,
     ) as unknown,
     'the webhook has ready pods':
       'failed: none of 1 behind the Service squall-system/squall; no new pod gets a sidecar',

@@ -132,7 +132,9 @@ test('all sidecars are asked when Prometheus shows as done what is not', async (
   const file = await rulesFile(shop)
   const args = ['-f', file, '--timeout', '10s', '--min', '50%']
   const { code, out, err } = await shop.apply(...args, ...flags)
-  expect(err).toMatch(/warning: Prometheus is wrong about shop-\d+; each sidecar is asked\n/)
+  expect(err).toMatch(
+    /warning: Prometheus is wrong about shop-\d+; each sidecar is queried directly\n/,
+  )
   expect(out).toContain(`active rules in 0 of ${MANY} pods`)
   expect(out).toContain('still has')
   expect(code).toBe(1)
@@ -169,7 +171,7 @@ test.each<[string, Responder, RegExp]>([
   const { code, out, err } = await shop.stop('-n', 'shop', ...flags)
   expect(code, out).toBe(0)
   expect(out).toContain('confirmed by 30 of 30 pods')
-  expect(err).toMatch(/warning: Prometheus cannot be read: .+; each sidecar is asked\n/)
+  expect(err).toMatch(/warning: Prometheus cannot be read: .+; each sidecar is queried directly\n/)
   expect(err).toMatch(why)
   expect(err + out).not.toContain(PASSWORD)
   expect(queries).toHaveLength(1)
@@ -216,7 +218,7 @@ test('all sidecars are asked when one rejects the rules', async () => {
   const { flags } = await monitor((_, response) => response.end(rows([], undefined, 0)))
   const file = await rulesFile(shop)
   const { code, out, err } = await shop.apply('-f', file, '--timeout', '30s', ...flags)
-  expect(err + out).toMatch(/warning: \S+ rejected the rules; each sidecar is asked/)
+  expect(err + out).toMatch(/warning: \S+ rejected the rules; each sidecar is queried directly/)
   expect(out).toContain('fix the file and apply it again')
   expect(code).toBe(1)
 })
@@ -253,5 +255,7 @@ test('--confirm is suggested for more than 500 pods, and not for fewer', async (
   expect(few.err).not.toContain('--confirm')
   const { code, err } = await shop.stop('-n', 'shop', '--min', '1%')
   expect(code).toBe(0)
-  expect(err).toContain('asking 501 sidecars; --confirm prometheus=URL looks most of them up\n')
+  expect(err).toContain(
+    'querying 501 sidecars directly; with --confirm prometheus=URL, Prometheus confirms most of them\n',
+  )
 })

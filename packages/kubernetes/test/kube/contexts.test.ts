@@ -92,9 +92,9 @@ test('apply and status run in one cluster after the other, as text and as one do
 })
 
 test.each([
-  ['status --contexts a,b --watch', '--contexts and --watch contradict each other'],
-  ['status --contexts a --context b', '--contexts and --context contradict each other'],
-  ['apply --contexts a,b -f -', '--contexts and -f - contradict each other'],
+  ['status --contexts a,b --watch', '--contexts and --watch are mutually exclusive'],
+  ['status --contexts a --context b', '--contexts and --context are mutually exclusive'],
+  ['apply --contexts a,b -f -', '--contexts and -f - are mutually exclusive'],
   ['stop --contexts a,,b', 'has an empty element'],
 ])('%s is rejected', async (line, wrong) => {
   const { code, stderr } = await startProgram(line.split(' '), {}, { here: true })
@@ -118,11 +118,11 @@ test('a stop by SQUALL_CONTEXTS reaches the clusters, and no sidecar of this mac
   expect(await armed('west')).toMatch(/west-1 .*disarmed/)
 })
 
-test('--contexts and --confirm contradict each other: pods of two clusters may have one name', async () => {
+test('--contexts and --confirm are mutually exclusive: pods of two clusters may have one name', async () => {
   const { file } = await stage()
   const monitor = ['--confirm', 'prometheus=http://127.0.0.1:1']
   const args = ['stop', '-n', 'shop', '--kubeconfig', file, '--contexts', 'east', ...monitor]
   const { code, stderr } = await startProgram(args, {}, { here: true })
   expect(code).toBe(2)
-  expect(stderr).toContain('--contexts and --confirm contradict each other')
+  expect(stderr).toContain('--contexts and --confirm are mutually exclusive')
 })

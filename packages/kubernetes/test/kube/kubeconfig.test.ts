@@ -161,7 +161,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
         args: ['-e', 'process.exit(7)'],
       },
     }),
-    /ended with code 7; run it by hand/,
+    /exited with code 7; run it by hand/,
   ],
   [
     'a plugin that is killed, and has started a program that goes on',
@@ -213,7 +213,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   ['a password', () => ({ username: 'me', password: 'hidden-word' }), /no longer accept passwords/],
   ['a provider that is gone', () => ({ 'auth-provider': { name: 'gcp' } }), /use an exec plugin/],
   [
-    'only half of a client certificate',
+    'a client certificate without its key, or a key without its certificate',
     () => ({ 'client-certificate-data': Buffer.from('-----BEGIN X').toString('base64') }),
     /has only one of client-certificate and client-key/,
   ],
@@ -221,7 +221,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   [
     'a token file that is not there',
     () => ({ tokenFile: 'nowhere' }),
-    /nowhere cannot be read \(there is no such file or directory\)/,
+    /nowhere cannot be read \(no such file or directory\)/,
   ],
 ]
 
@@ -242,12 +242,16 @@ test('what is wrong with a kubeconfig is said', async () => {
     ['a: [', /is not YAML \(line 1\)/],
     ['[]', /is not a kubeconfig/],
     ['users: []', /no current-context is set; there are none; choose one with --context/],
-    [withUser({}), /there is no context "prod"; there is test; choose with --context/, 'prod'],
+    [
+      withUser({}),
+      /context "prod" does not exist; there is test; choose one with --context/,
+      'prod',
+    ],
     [
       withUser({}).replace('cluster: cluster', 'cluster: gone'),
-      /names as its cluster "gone", which does not exist/,
+      /refers to the cluster "gone", which does not exist/,
     ],
-    [withUser({}).replace('user: tester', 'user: gone'), /names as its user "gone"/],
+    [withUser({}).replace('user: tester', 'user: gone'), /refers to the user "gone"/],
     [withUser({}).replace(cluster.api.url, 'ftp://x'), /no server URL/],
     [
       withUser({}).replace('server:', 'insecure-skip-tls-verify: true\n      server:'),
@@ -259,10 +263,10 @@ test('what is wrong with a kubeconfig is said', async () => {
     await expect(works({ kubeconfig: file, ...(context && { context }) })).rejects.toThrow(says)
   }
   await expect(works({ env: { HOME: '/nowhere' } })).rejects.toThrow(
-    /there is no kubeconfig \(looked for \/nowhere/,
+    /no kubeconfig found \(looked for \/nowhere/,
   )
   await expect(works({ kubeconfig: '/nowhere' })).rejects.toThrow(
-    /\/nowhere cannot be read \(there is no such file or directory\)/,
+    /\/nowhere cannot be read \(no such file or directory\)/,
   )
 })
 

@@ -49,7 +49,7 @@ test('a node whose clock is slow is named by apply, status and check', async () 
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
   expect(stdout).toMatch(
-    new RegExp(`× clocks agree with that of the API server: shop-1: ${BEHIND}`),
+    new RegExp(`× sidecar clocks match the API server clock: shop-1: ${BEHIND}`),
   )
 })
 

@@ -25,7 +25,9 @@ it('says why neither way leads to the sidecar', async () => {
   shop.api.denied.add('get pods/proxy').add('create pods/portforward')
   const denied = await shop.status()
   expect(denied.code).toBe(1)
-  expect(denied.out).toMatch(/cannot get resource "pods\/proxy".*by port-forward: cannot ask/)
+  expect(denied.out).toMatch(
+    /cannot get resource "pods\/proxy".*through port-forward: cannot query/,
+  )
   shop.api.denied.delete('create pods/portforward')
   shop.api.unforwarded.set('shop/shop-1', 'error forwarding port 15390 to pod: refused')
   const refused = await shop.status()

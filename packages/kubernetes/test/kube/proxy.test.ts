@@ -114,7 +114,7 @@ test('a proxy that refuses is named, without its password', async () => {
   const proxy = await tunnel(cluster.api.port, 407)
   const file = await configOf(cluster, `\n      proxy-url: http://me:secret@${proxy.host}`)
   const message = await read(file)
-  expect(message).toContain(`by the proxy ${proxy.host}: Proxy response (407)`)
+  expect(message).toContain(`through the proxy ${proxy.host}: Proxy response (407)`)
   expect(message).not.toContain('secret')
   const wrong = await configOf(cluster, '\n      proxy-url: socks5://me:secret@proxy')
   expect(() =>

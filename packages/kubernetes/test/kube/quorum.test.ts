@@ -46,7 +46,7 @@ test.each(['stop', 'apply'] as const)(
     const { code, out } = await shop[action]('-n', 'shop', '--min', '50%', ...args)
     expect(code, out).toBe(0)
     expect(out).toContain('1 of 2 pods')
-    expect(out).toMatch(/silent-1: waiting, cannot ask the sidecar/)
+    expect(out).toMatch(/silent-1: waiting, cannot query the sidecar/)
     // Not the whole of --timeout.
     expect(performance.now() - begun).toBeLessThan(15_000)
   },
@@ -80,7 +80,7 @@ test.each([
   else putNode(shop, status)
   const { code, out } = await shop.stop('-n', 'shop', '--timeout', '4s')
   expect(out).toContain('stopped: confirmed by 1 of 2 pods')
-  expect(out).toMatch(/silent-1: waiting, cannot ask/)
+  expect(out).toMatch(/silent-1: waiting, cannot query/)
   expect(code).toBe(1)
 })
 

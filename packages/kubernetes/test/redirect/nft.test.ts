@@ -31,7 +31,7 @@ test('a missing program, or a file that is none, is reported', async () => {
   const none = applyRules('', 'no-such-nft')
   await expect(none).rejects.toMatchObject({
     code: 'NOT_FOUND',
-    message: 'no-such-nft is not found; install nftables, or give the path of nft by --nft',
+    message: 'no-such-nft was not found; install nftables, or pass the path of nft with --nft',
   })
   await expect(applyRules('', directory)).rejects.toMatchObject({ code: 'CANNOT_START' })
 })

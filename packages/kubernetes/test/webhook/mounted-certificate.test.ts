@@ -74,7 +74,7 @@ test('a bad pair is reported and never used, and the next good one is', async ()
   expect(await metric('squall_webhook_certificate_good')).toBe(0)
   expect((await ready()).status).toBe(200)
   const details = lines.filter(({ level }) => level === 'error').map(({ detail }) => String(detail))
-  expect(details.join('\n')).toMatch(/not PEM[^]*does not belong[^]*it ended on/)
+  expect(details.join('\n')).toMatch(/not PEM[^]*does not belong[^]*it expired on/)
   expect(details.join('\n')).not.toContain('no key')
   const good = servingPair()
   await mounted.swap(good)
@@ -111,7 +111,7 @@ test('an expired certificate is not ready', async () => {
 test('a directory without a certificate ends the start with a reason', async () => {
   const certificate = { kind: 'mounted', directory: '/nowhere' } as const
   await expect(startSquall({ webhook: { certificate } })).rejects.toThrow(
-    /tls.crt and tls.key in \/nowhere .*there is no such file/,
+    /tls.crt and tls.key in \/nowhere .*no such file/,
   )
 })
 

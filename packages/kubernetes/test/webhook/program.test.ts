@@ -96,7 +96,7 @@ test('reviews are taken where the CA of the cluster cannot be read', async () =>
   )
   const line = await program.logged('the version of the API server cannot be read')
   expect(line['detail']).toMatch(
-    /CA of the cluster: \/nowhere cannot be read \(there is no such file or directory\)/,
+    /CA of the cluster: \/nowhere cannot be read \(no such file or directory\)/,
   )
   expect(await judge(portOf(await program.logged('taking reviews')), podOf(ASK))).toMatchObject({
     allowed: true,
@@ -125,11 +125,11 @@ const MISUSES: readonly [readonly string[], RegExp][] = [
   [[], /no certificate; name a directory with --tls-dir, or a Secret with --tls-secret/],
   [
     ['--tls-dir', '/nowhere', ...ANYWHERE],
-    /tls\.crt and tls\.key in \/nowhere cannot be read \(there is no such file or directory\)/,
+    /tls\.crt and tls\.key in \/nowhere cannot be read \(no such file or directory\)/,
   ],
   [
     ['--tls-dir', 'a', '--settings', '/nowhere'],
-    /--settings: "\/nowhere" cannot be read \(there is no such file or directory\)/,
+    /--settings: "\/nowhere" cannot be read \(no such file or directory\)/,
   ],
 ]
 
@@ -159,5 +159,5 @@ test('Ctrl-C ends a wait at once and says how things stand', async () => {
   await asked
   program.signal('SIGINT')
   expect(await program.ended).toEqual({ code: 1, signal: null })
-  expect(program.stdout()).toContain('stopped; the configmap stays changed')
+  expect(program.stdout()).toContain('interrupted; the configmap stays changed')
 })

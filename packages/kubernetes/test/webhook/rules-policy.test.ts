@@ -125,7 +125,7 @@ describe('the policy of experiments at admission', () => {
   test('denies namespaces of other environments, of production, and without a label', async () => {
     const names = [
       ['qa', 'the policy does not allow the environment "qa"; use one of staging, dev'],
-      ['', 'the namespace "shop" names no environment; label it, such as environment=staging'],
+      ['', 'the namespace "shop" has no environment label; label it, such as environment=staging'],
     ] as const
     for (const [environment, message] of names) {
       expect(await (await start(POLICY, environment)).said(rules({}))).toBe(message)
@@ -264,11 +264,7 @@ test('a changed policy applies at the next review', async () => {
 })
 
 test.each([
-  [
-    'no file',
-    undefined,
-    /^no new rules: the policy cannot be read \(there is no such file or directory\)/,
-  ],
+  ['no file', undefined, /^no new rules: the policy cannot be read \(no such file or directory\)/],
   [
     'an unknown key',
     `${POLICY}faullts: [delay]\n`,

@@ -14,11 +14,7 @@ import { followed, followFlags, texts } from './tap.ts'
 
 const FOUND = {
   ...group('Findings:', {
-    client: many(
-      'glob',
-      'findings about this client; * and ? are wildcards; repeat it for more',
-      texts,
-    ),
+    client: many('glob', 'findings about this client; * and ? are wildcards; repeatable', texts),
     since: one('time', 'findings since this time, or within this duration, such as 10m', asText),
     all: toggle('all findings, not only the 20 most harmful'),
   }),
@@ -38,14 +34,10 @@ const FOUND = {
 }
 const FOLLOWED = group('Following:', {
   follow: toggle('show each verdict as it becomes final'),
-  task: many('glob', 'with --follow: verdicts of this task; repeat it for more', texts),
-  tool: many('glob', 'with --follow: verdicts about calls of this tool; repeat it for more', texts),
-  fault: many(
-    'glob',
-    'with --follow: verdicts after this fault, or real; repeat it for more',
-    texts,
-  ),
-  verdict: many('name', 'with --follow: this verdict, such as gave_up; repeat it for more', texts),
+  task: many('glob', 'with --follow: verdicts of this task; repeatable', texts),
+  tool: many('glob', 'with --follow: verdicts about calls of this tool; repeatable', texts),
+  fault: many('glob', 'with --follow: verdicts after this fault, or real; repeatable', texts),
+  verdict: many('name', 'with --follow: this verdict, such as gave_up; repeatable', texts),
 })
 const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
@@ -66,7 +58,7 @@ export const AGENTS = defineCommand({
   flags: FLAGS,
   note: `
 Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Findings need
-squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C ends it.`,
+squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C stops it.`,
   // A variable for a filter would hide findings without a trace.
   fromEnvironment: false,
   parse: (flags, context) => (flags.follow ? following(flags, context) : found(flags, context)),
@@ -79,7 +71,7 @@ squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C ends
 function following(flags: Values<typeof FLAGS>, context: Context) {
   const wrong = Object.keys(FOUND).find((name) => context.names(name))
   if (wrong !== undefined) {
-    throw invalidCombination(`--follow and --${wrong} exclude each other`, 'leave one out')
+    throw invalidCombination(`--follow and --${wrong} are mutually exclusive`, 'remove one of them')
   }
   const { task, tool, fault, verdict, json, limit, adminReadTokenFile } = flags
   const given = { task, tool, fault, verdict, json, limit, adminReadTokenFile }
@@ -93,7 +85,7 @@ function found(flags: Values<typeof FLAGS>, context: Context) {
   }
   const { client, since, all, save, against, markdown, html, out, json, adminReadTokenFile } = flags
   if ([markdown, html, json].filter(Boolean).length > 1) {
-    throw invalidCombination('--json, --markdown and --html exclude each other', 'name one')
+    throw invalidCombination('--json, --markdown and --html are mutually exclusive', 'name one')
   }
   const given = { client, since, json, limit: undefined, adminReadTokenFile }
   const form = markdown ? 'markdown' : html ? 'html' : json ? 'json' : 'text'

@@ -17,20 +17,16 @@ import {
 } from '#cli'
 
 const FILTERS = group('Calls:', {
-  tool: many('glob', 'calls of this tool; * and ? are wildcards; repeat it for more', texts),
-  method: many('glob', 'calls of this method; repeat it for more', texts),
-  outcome: many(
-    'name',
-    'calls with this outcome, such as tool_error or reset; repeat it for more',
-    texts,
-  ),
+  tool: many('glob', 'calls of this tool; * and ? are wildcards; repeatable', texts),
+  method: many('glob', 'calls of this method; repeatable', texts),
+  outcome: many('name', 'calls with this outcome, such as tool_error or reset; repeatable', texts),
   origin: many(
     'name',
-    'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeat it for more',
+    'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeatable',
     texts,
   ),
-  rule: many('glob', 'calls with a fault of this rule; repeat it for more', texts),
-  session: many('hash', 'calls of this session, by hash prefix; repeat it for more', texts),
+  rule: many('glob', 'calls with a fault of this rule; repeatable', texts),
+  session: many('hash', 'calls of this session, by hash prefix; repeatable', texts),
   errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
   faults: toggle('calls on which a fault took effect'),
   slowerThan: one('duration', 'calls that took longer than this', asText),
@@ -40,7 +36,7 @@ export const TAP = defineCommand({
   name: 'tap',
   examples: ['tap', 'tap --errors --tool "search_*"', 'tap --slower-than 500ms --json --limit 100'],
   page: 'docs/guides/tap.md',
-  description: 'watch single calls as they end, with client, latency and outcome',
+  description: 'watch calls live as they complete, with client, latency and outcome',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...FILTERS,
@@ -48,7 +44,7 @@ export const TAP = defineCommand({
   },
   note: `
 Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Calls that match all
-options are shown. Arguments, results and messages are never shown. Ctrl-C ends it.`,
+options are shown. Arguments, results and messages are never shown. Ctrl-C stops it.`,
   // A variable for a filter would hide calls without a trace.
   fromEnvironment: false,
   parse: (flags, context) => followed(flags, context, parseCallFilter, 'tap'),
@@ -60,7 +56,7 @@ export function followFlags(what: string) {
   return {
     ...group('Output:', {
       json: toggle(`print ${what} as lines of JSON`),
-      limit: count(`end after this number of ${what}`, { min: 1, max: 1_000_000_000 }),
+      limit: count(`exit after this number of ${what}`, { min: 1, max: 1_000_000_000 }),
     }),
     ...readTokenFlag('Reading:'),
   }

@@ -14,8 +14,7 @@ export const TOP = defineCommand({
   name: 'top',
   examples: ['top', 'top 127.0.0.1:15390 127.0.0.1:15391', 'top --once --json'],
   page: 'docs/guides/top.md',
-  description:
-    'watch sidecars in a terminal, by their admin ports: state, injections, origin of errors',
+  description: 'watch sidecars live in a terminal: state, injected faults, origin of errors',
   operands: { form: '[addresses...]', most: Infinity },
   flags: {
     ...group('Output:', {
@@ -26,7 +25,7 @@ export const TOP = defineCommand({
     ...group('Changes:', {
       adminTokenFile: one(
         'path',
-        'file with the token for arming and disarming (or SQUALL_ADMIN_TOKEN itself)',
+        'file with the token for arming and disarming (or set SQUALL_ADMIN_TOKEN)',
         asText,
       ),
     }),

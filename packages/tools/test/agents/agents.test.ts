@@ -32,7 +32,7 @@ async function begin(flags: readonly string[] = []) {
   return { givesUp, run, port: squall.running.admin!.port }
 }
 
-const SENTENCE = 'The agent gave up at once after 3 of 3 errors of bad that a retry may cure.'
+const SENTENCE = 'The agent gave up at once after 3 of 3 errors of bad that a retry may fix.'
 
 it('says what agents did as text of 80 columns, JSON, Markdown and HTML', async () => {
   const { givesUp, run } = await begin()
@@ -81,9 +81,9 @@ it('says how to turn tasks on where they are off', async () => {
 })
 
 it.each([
-  [['--follow', '--client', 'a'], '--follow and --client exclude each other'],
+  [['--follow', '--client', 'a'], '--follow and --client are mutually exclusive'],
   [['--verdict', 'runaway'], 'add --follow'],
-  [['--json', '--html'], 'exclude each other'],
+  [['--json', '--html'], 'are mutually exclusive'],
   [['--since', 'soon'], 'neither a duration'],
   [['--against', 'package.json'], 'holds no findings'],
 ])('rejects %s with the reason', async (args, reason) => {

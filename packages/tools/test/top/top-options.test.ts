@@ -33,7 +33,7 @@ it.each([
   ['http://a:1/metrics', /has a path or a query; end the address after the port/],
   ['a:1:2', /is not an address; write host:port/],
   ['0.0.0.0:1', /is not a single host; use 127.0.0.1/],
-  ['http://me:secret@a:1', /^an address holds a user name or password; leave it out$/],
+  ['http://me:secret@a:1', /^an address contains a user name or password; leave it out$/],
   ['a\u001b[2J', /"a\\u001b\[2J" is not an address/],
 ])('refuses %j', (address, says) => {
   expect(() => top(address)).toThrow(says)

@@ -66,9 +66,9 @@ function pushReply(
   return sent ? undefined : 'no_push_stream'
 }
 
-const HOLDS = 'an argument holds a value that Squall falsified in an earlier result'
+const HOLDS = 'an argument contains a value that Squall falsified in an earlier result'
 const MAY_HOLD =
-  'it has too many numbers to see whether Squall falsified one of them in an earlier result'
+  'it contains too many numbers to check whether Squall falsified one of them in an earlier result'
 
 /** Replies to a call whose arguments hold a false value; whether or not its rule is active. */
 export function blocked(own: CallInjection, { by, isUnread }: FalseUse): RequestVerdict {

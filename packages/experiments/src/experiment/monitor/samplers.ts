@@ -139,7 +139,7 @@ function unreadable({ spec, problem }: Sampler): Rejection {
   return {
     code: 'MONITOR_UNREACHABLE',
     wrong: `${spec.measure} cannot be read: ${problem}`,
-    fix: FIXES[spec.kind] ?? 'run on Linux, or measure another host by promql',
+    fix: FIXES[spec.kind] ?? 'run on Linux, or measure another host with promql',
   }
 }
 
@@ -241,7 +241,7 @@ class CpuMeter {
       }
       await sleep(FIRST_MS)
     }
-    throw new MonitorError('/proc/stat does not count')
+    throw new MonitorError('the counters of /proc/stat did not increase')
   }
 }
 

@@ -24,8 +24,8 @@ export function argumentsFor(
     }
     throw new LoadError(
       'CANNOT_MAKE_ARGUMENTS',
-      `no arguments that fit the schema of ${tool.name} could be made`,
-      'write arguments in the file of --calls',
+      `cannot generate arguments that match the input schema of ${tool.name}`,
+      'provide arguments in the --calls file',
     )
   }
 }

@@ -221,7 +221,7 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
     case 'refused':
       return new LoadError(
         'UNREACHABLE',
-        `nothing responds at the target (${reason})`,
+        `the target cannot be reached (${reason})`,
         'check host and port of --target, and that the server runs',
       )
     case 'timeout':
@@ -250,7 +250,7 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
       return new LoadError(
         'NOT_MCP',
         `the target does not speak MCP: ${reason}`,
-        'give the URL of the MCP endpoint itself, such as http://localhost:3000/mcp',
+        'pass the URL of the MCP endpoint itself, such as http://localhost:3000/mcp',
       )
     case 'rpc':
     case 'tool':
@@ -270,19 +270,19 @@ function statusError(status: number, reason: string): LoadError {
     return new LoadError(
       'NEEDS_AUTH',
       `the target requires authentication (status ${status})`,
-      'give a token with --auth-token-file, or a header with --header',
+      'pass a token with --auth-token-file, or a header with --header',
     )
   }
   if (status === 404 || status === 405) {
     return new LoadError(
       'NOT_MCP',
-      `there is no MCP endpoint at this path (status ${status})`,
-      'give the whole URL with its path, such as http://localhost:3000/mcp',
+      `no MCP endpoint at this path (status ${status})`,
+      'pass the full URL including its path, such as http://localhost:3000/mcp',
     )
   }
   return new LoadError(
     'HANDSHAKE_FAILED',
     `the server responded to the handshake with status ${status}${reason === '' ? '' : `: ${reason}`}`,
-    'check the log of the server; let no rule match `initialize`',
+    'check the server log, and that no rule matches `initialize`',
   )
 }

@@ -48,7 +48,7 @@ export async function readResponse(
   const parsed = parseMessages(text)
   if (!parsed.ok) return malformed('the response is not JSON-RPC')
   const message = parsed.messages.find((each) => isResponseTo(each, id))
-  if (message === undefined) return malformed('the response is for another request')
+  if (message === undefined) return malformed('the response has the id of another request')
   return toResponse(message, markers)
 }
 

@@ -72,19 +72,18 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
 /** Throws where shards are missing, or others are among them: gates would judge another load. */
 function firstOfWhole(results: readonly LoadResult[]): LoadResult {
   const [first] = results
-  if (first === undefined)
-    throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
+  if (first === undefined) throw new LoadError('CANNOT_MERGE', 'no results to merge', 'name files')
   const shards = results.flatMap(({ run }) => run.shard ?? [])
   const count = shards[0]?.count
   const different = new Set(results.map((each) => JSON.stringify(each))).size
   if (count === undefined && different < results.length)
-    throw new LoadError('CANNOT_MERGE', 'two files have the same result', 'give each result once')
+    throw new LoadError('CANNOT_MERGE', 'two files have the same result', 'pass each result once')
   if (count === undefined) return first
   const indices = new Set(shards.map(({ index }) => index))
   const isWhole = indices.size === count && shards.every((each) => each.count === count)
   if (isWhole && results.length === count) return first
   const seen = [...indices].sort((a, b) => a - b).join(', ')
-  const fix = `give each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
+  const fix = `pass each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
   throw new LoadError(
     'CANNOT_MERGE',
     `the ${results.length} files with the shards ${seen} are not a complete set of shards of one load`,
@@ -131,5 +130,5 @@ export function parseResult(source: string, file: string): LoadResult {
 }
 
 function invalid(file: string, why: string): LoadError {
-  return new LoadError('CANNOT_MERGE', `${file} ${why}`, 'give files that squall load --out wrote')
+  return new LoadError('CANNOT_MERGE', `${file} ${why}`, 'pass files written by squall load --out')
 }

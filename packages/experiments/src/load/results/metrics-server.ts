@@ -74,24 +74,24 @@ const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 export function metricsPage(recorder: Recorder): string {
   const page = new Page()
   const { counts, arrivals, originCounts } = recorder
-  page.head('squall_load_calls_total', 'counter', 'Calls that ended, by tool and result.')
+  page.head('squall_load_calls_total', 'counter', 'Completed calls, by tool and result.')
   for (const [tool, { calls, ok }] of callsByLabel(recorder)) {
     page.line('squall_load_calls_total', { tool, result: 'success' }, ok)
     page.line('squall_load_calls_total', { tool, result: 'failure' }, calls - ok)
   }
-  page.head('squall_load_errors_total', 'counter', 'Calls that ended in an error, by its origin.')
+  page.head('squall_load_errors_total', 'counter', 'Failed calls, by origin of the error.')
   for (const origin of ORIGINS) {
     page.line('squall_load_errors_total', { origin }, originCounts[origin])
   }
-  page.head('squall_load_tasks_total', 'counter', 'Tasks that ended, by result.')
+  page.head('squall_load_tasks_total', 'counter', 'Completed tasks, by result.')
   page.line('squall_load_tasks_total', { result: 'success' }, counts.tasks - counts.failedTasks)
   page.line('squall_load_tasks_total', { result: 'failure' }, counts.failedTasks)
   page.single('squall_load_retries_total', 'counter', 'Retries of calls.', counts.retries)
-  page.single('squall_load_arrivals_total', 'counter', 'Calls that were due.', arrivals.planned)
+  page.single('squall_load_arrivals_total', 'counter', 'Scheduled calls.', arrivals.planned)
   page.single(
     'squall_load_dropped_total',
     'counter',
-    'Calls that were due and could not be started.',
+    'Scheduled calls that could not be started.',
     arrivals.dropped,
   )
   page.single('squall_load_in_flight', 'gauge', 'In-flight calls.', recorder.inFlight)
@@ -99,7 +99,7 @@ export function metricsPage(recorder: Recorder): string {
   page.single('squall_load_success_ratio', 'gauge', 'Success / calls.', tcsr ?? Number.NaN)
   page.single('squall_load_blast_radius', 'gauge', 'Failed / all tasks.', blastRadius ?? Number.NaN)
   const name = 'squall_load_call_duration_seconds'
-  page.head(name, 'histogram', 'Time from when a call was due to its end.')
+  page.head(name, 'histogram', 'Call latency, from the scheduled start of the call.')
   const { latency } = recorder
   for (const bound of BOUNDS_S) {
     page.line(`${name}_bucket`, { le: String(bound) }, latency.countUpTo(bound * 1000))

@@ -28,7 +28,7 @@ export function runningRejection(claim: Claim): Rejection {
   return {
     code: 'EXPERIMENT_RUNNING',
     wrong: claimText(claim),
-    fix: 'wait until it has ended; squall experiment restore --force ends it',
+    fix: 'wait until it has finished; squall experiment restore --force ends it',
   }
 }
 
@@ -76,7 +76,7 @@ function lateRejection({ versions, target }: Begin, pods: Pods): Rejection | und
   if (late === undefined) return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
-    wrong: `pod ${late.pod.name} has other rules than the ConfigMap ${target.configMap}`,
+    wrong: `pod ${late.pod.name} runs different rules from the ConfigMap ${target.configMap}`,
     fix: 'wait until it has read them; squall status compares them',
   }
 }

@@ -15,8 +15,8 @@ export async function podLabels(
   if (Object.keys(labels).length > 0 && found['matchExpressions'] === undefined) return labels
   throw rejectionError(
     'SIDECAR_UNREACHABLE',
-    `the Deployment ${deployment} selects its pods by more than equal labels`,
-    'name labels of its pods with sidecar.kubernetes.selector',
+    `the Deployment ${deployment} has a selector that uses more than label equality`,
+    'set sidecar.kubernetes.selector to labels of its pods',
   )
 }
 

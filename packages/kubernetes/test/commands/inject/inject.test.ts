@@ -222,7 +222,7 @@ spec: {template: {metadata: {annotations: {squall.dev/inject: "true"}}}}
     expect(code).toBe(0)
     expect(text).toContain(service)
     expect(told).toContain(
-      'service/tools: unchanged (unknown_kind): no pod template is known in Service of serving.knative.dev/v1; the webhook injects',
+      'service/tools: unchanged (unknown_kind): the pod template of Service of serving.knative.dev/v1 is unknown; the webhook injects',
     )
     expect(told).not.toContain('service/b')
   })
