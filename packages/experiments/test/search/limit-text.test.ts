@@ -28,6 +28,14 @@ it('a search in which no run failed names no limit', () => {
   )
 })
 
+it('a search whose runs show nothing yet names no lower bound', () => {
+  const limit = { where: 'within', limit: 50, interval: [null, null] } as const
+  const points = [point(1, 'undecided')]
+  expect(limitText({ ...limit, points, settings, isPrecise: false }, percent)).toBe(
+    'errors>5% was true in no run; with 95.0 % confidence no lower bound is certain yet. Allow more runs.',
+  )
+})
+
 it('a search names the magnitude from which the condition is true, with its interval', () => {
   const interval = [7, 22] as const
   const points = [point(7, 'passed'), point(22, 'failed')]

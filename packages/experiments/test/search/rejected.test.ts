@@ -104,10 +104,10 @@ test('an invalid pair of valid magnitudes is rejected before a run', async () =>
 test.each([
   [[], '--vary is missing'],
   [['--vary', 'percent=1%..50%'], '--until is missing'],
-  [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'end at 0'],
-  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'milder value'],
-  [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'one unit'],
-  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'no parameter'],
+  [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'begins or ends at 0'],
+  [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'begins with the stronger value'],
+  [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'different units'],
+  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'does not name a parameter'],
   [
     ['--vary', 'percent=1%..9%', '--vary', 'percent=1%..5%', '--until', 'errors>5%'],
     'varied twice',
