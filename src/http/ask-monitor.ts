@@ -71,7 +71,7 @@ export async function askJson(
  */
 export async function askPrometheus(base: URL, query: string, options: Partial<AskOptions>) {
   const found = await askJson(base, '/api/v1/query', { query }, options)
-  const { resultType = 'vector', result } = fieldsOf(fieldsOf(found)['data'])
+  const { resultType, result } = fieldsOf(fieldsOf(found)['data'])
   if (resultType !== 'scalar' && resultType !== 'vector') {
     throw new MonitorError('the result is not a value: neither a vector nor a scalar')
   }

@@ -96,7 +96,7 @@ test('--json prints the result and nothing else, a failed gate is exit code 1, a
 })
 
 test.each([
-  ['nothing responds', ['--target', 'http://127.0.0.1:4/mcp'], 'nothing responds'],
+  ['nothing responds', ['--target', 'http://127.0.0.1:4/mcp'], 'the target cannot be reached'],
   ['a gate cannot be read', ['--slo', 'sucess>99%'], '--slo: the gate'],
   ['the target is production', ['--environment', 'prod'], 'production'],
 ])(
@@ -270,7 +270,9 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   expect(wrong('--skip-late')).toMatch(/needs --deadline/)
   expect(wrong('--breaker', '2')).toMatch(/not a share/)
   expect(wrong('--client-kind', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
-  expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; use an index from 0/)
+  expect(wrong('--shard', '4/4')).toMatch(
+    /the index 4 is out of range for 4 shards; use an index from 0/,
+  )
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
   expect(wrong('--protocol-version', 'newest')).toMatch(/not a protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)

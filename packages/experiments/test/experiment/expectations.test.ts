@@ -81,7 +81,7 @@ test('exhaust holds sessions in a stage of its own', async () => {
   expect(result, result.why).toMatchObject({ verdict: 'passed', restored: true })
   expect(result.stages.map(({ label, share }) => [label, share])).toEqual([['exhaust', null]])
   const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
-  expect(notes).toEqual(['holds 3 of 3 sessions, 0 with a stream'])
+  expect(notes).toEqual(['3 of 3 sessions are open, 0 with a stream'])
 })
 
 async function problems(changes: Changes): Promise<readonly string[]> {

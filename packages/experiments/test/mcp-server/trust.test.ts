@@ -83,6 +83,6 @@ it('a person trusts a policy at a terminal, in a file outside the project', asyn
   closing.push(() => agent.close())
   expect((await agent.call('propose_experiment', { plan: stage.text({}) })).isError).toBe(false)
   expect(await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'y', own)).toContain(
-    'trusted already',
+    'It is already trusted.',
   )
 })
