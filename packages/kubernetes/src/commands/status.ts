@@ -1,4 +1,11 @@
-import { defineCommand, environmentLabelFlag, group, productionNamesFlag, toggle } from '#cli'
+import {
+  environmentLabelFlag,
+  group,
+  operation,
+  productionNamesFlag,
+  type RequestOf,
+  toggle,
+} from '#cli'
 import {
   CLUSTER_FLAGS,
   clusterOf,
@@ -6,7 +13,7 @@ import {
   isEveryNamespace,
 } from '../cli/cluster-options.ts'
 
-export const STATUS = defineCommand({
+export const STATUS = operation({
   name: 'status',
   examples: ['status -n shop', 'status -A'],
   page: 'docs/guides/apply.md',
@@ -32,10 +39,6 @@ export const STATUS = defineCommand({
     all: flags.all,
     json: flags.json,
   }),
-  start: async (request) => {
-    const { statusCommand } = await import('../cli/status.ts')
-    const { inContexts } = await import('../cli/contexts.ts')
-    const conflict = request.watch && '--watch'
-    return inContexts(request, (each, { out }) => statusCommand(each, out), { conflict })
-  },
 })
+
+export type StatusRequest = RequestOf<typeof STATUS>
