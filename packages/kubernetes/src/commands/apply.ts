@@ -75,13 +75,12 @@ export const APPLY = operation({
 The file is validated, and written into a ConfigMap with your kubeconfig's credentials. Pods are
 annotated so that the kubelet updates the volume at once.`,
   parse: (flags, context) => ({
+    ...flags,
     ...rolloutOf(flags, context),
     file: flags.filename,
     configMap: flags.configmap,
-    key: flags.key,
     production: productionOf(flags, context.env),
     lastsMs: flags.for,
-    force: flags.force,
     budget: flags,
     wait: !flags.noWait,
   }),

@@ -32,12 +32,10 @@ export const STATUS = operation({
     }),
   },
   parse: ({ productionNames: patterns, environmentLabel, ...flags }, context) => ({
+    ...flags,
     cluster: clusterOf(flags, context),
     allNamespaces: isEveryNamespace(flags, context),
     production: { patterns, environmentLabel },
-    watch: flags.watch,
-    all: flags.all,
-    json: flags.json,
   }),
 })
 

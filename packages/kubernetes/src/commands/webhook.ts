@@ -115,13 +115,10 @@ Admission requests are served at POST /mutate with TLS; /livez, /readyz and /met
       )
     }
     return {
-      listen,
-      admin,
+      ...flags,
       adminAccess: readAccessOf(flags, env, admin),
       settingsFile: flags.settings,
       minor: flags.kubernetesVersion,
-      readNamespaces: flags.readNamespaces,
-      readServices: flags.readServices,
       policyFile: flags.policy,
       ...(flags.readBudget && {
         budget: { requireBudget: flags.requireBudget, systemNamespace: namespace },
@@ -132,8 +129,6 @@ Admission requests are served at POST /mutate with TLS; /livez, /readyz and /met
       reviewTimeoutMs: flags.reviewTimeout,
       shutdownDelayMs: flags.shutdownDelay,
       drainTimeoutMs: flags.drainTimeout,
-      logLevel: flags.logLevel,
-      logFormat: flags.logFormat,
     }
   },
 })
