@@ -13,7 +13,14 @@ export {
   readTokenOf,
 } from '../sidecar/flags/admin-access.ts'
 export { parseEndpoints, SIDECAR_FLAGS } from './flags/admin-endpoints.ts'
-export { type Command, type Context, defineCommand } from './flags/command.ts'
+export {
+  type Command,
+  command,
+  type Context,
+  defineCommand,
+  operation,
+  type RequestOf,
+} from './flags/command.ts'
 export {
   type Environment,
   type FlagInput,

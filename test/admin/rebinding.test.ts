@@ -101,9 +101,11 @@ it("answers Squall's own clients and who has the admin token by any name", async
 })
 
 it('lets no page read the metrics of a load', async () => {
-  const server = await serveMetrics({ host: '127.0.0.1', port: 0 }, () => 'calls 1\n', [
-    'load.example.com',
-  ])
+  const server = await serveMetrics(
+    { kind: 'tcp', host: '127.0.0.1', port: 0 },
+    () => 'calls 1\n',
+    ['load.example.com'],
+  )
   opened(server)
   const port = Number(server.address.split(':')[1])
   const asked = (host: string) => askedAs(port, '/metrics', { host })

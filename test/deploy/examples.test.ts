@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { injectCommand } from '../../packages/kubernetes/src/cli/inject.ts'
-import type { InjectRequest } from '../../packages/kubernetes/src/cli/inject.ts'
+import type { InjectRequest } from '../../packages/kubernetes/src/commands/inject.ts'
 import { parseCommandLine } from '../support/commands/command-line.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
@@ -137,16 +137,16 @@ async function inject(
   let text = ''
   let reported = ''
   const request: InjectRequest = {
-    files: [fileURLToPath(new URL('../../deploy/examples/mcp-server.yaml', import.meta.url))],
+    filename: [fileURLToPath(new URL('../../deploy/examples/mcp-server.yaml', import.meta.url))],
     undo: false,
     format: 'yaml',
     namespace: 'default',
-    namespaceLabels,
-    namespaceAnnotations: {},
-    minor: 33,
-    annotations: {},
+    namespaceLabel: namespaceLabels,
+    namespaceAnnotation: {},
+    kubernetesVersion: 33,
+    annotation: {},
     image: undefined,
-    settingsFile: undefined,
+    settings: undefined,
   }
   const code = await injectCommand(request, {
     write: async (part) => void (text += part),

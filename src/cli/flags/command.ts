@@ -78,3 +78,27 @@ export function defineCommand<Of extends Flags, Request>(spec: CommandSpec<Of, R
     },
   }
 }
+
+type Operation<Of extends Flags, Request> = Omit<CommandSpec<Of, Request>, 'start'>
+
+/**
+ * Declares a command without what runs it, so that what runs it takes the type of its request from
+ * here.
+ */
+export function operation<Of extends Flags, Request>(
+  spec: Operation<Of, Request>,
+): Operation<Of, Request> {
+  return spec
+}
+
+/** The request of an operation. */
+export type RequestOf<Of extends { parse: (...all: never) => unknown }> = ReturnType<Of['parse']>
+
+/** Returns the command of an operation, whose module is loaded when it runs. */
+export function command<Of extends Flags, Request, Name extends string>(
+  spec: Operation<Of, Request>,
+  load: () => Promise<Readonly<Record<Name, (request: Request) => number | Promise<number>>>>,
+  name: Name,
+): Command {
+  return defineCommand({ ...spec, start: async (request) => (await load())[name](request) })
+}

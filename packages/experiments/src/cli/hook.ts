@@ -1,10 +1,9 @@
 import { fieldsOf, parsedJson, plain } from '#base'
-import type { RequestOf } from '../commands/operation.ts'
 import type { MCP_HOOK } from '../commands/policy.ts'
 import { freezePolicy } from '../policy/frozen-policy.ts'
 import { callProblems, type ToolCall } from '../policy/reach.ts'
 import { notePolicy, realPath } from '../policy/trust.ts'
-import { readText, UsageError } from '#cli'
+import { readText, type RequestOf, UsageError } from '#cli'
 
 /** Limits the size of an event. */
 const MAX_EVENT_BYTES = 1024 * 1024

@@ -1,6 +1,5 @@
 import { plain, quoted } from '#base'
 import type { IMPORT } from '../commands/import.ts'
-import type { RequestOf } from '../commands/operation.ts'
 import {
   type Imported,
   importFaults,
@@ -11,7 +10,7 @@ import {
   parseWithPositions,
   problemFrames,
 } from '#rules'
-import { invalidFile, print, readBytes, writeText } from '#cli'
+import { invalidFile, print, readBytes, type RequestOf, writeText } from '#cli'
 
 const FAILED = 1
 

@@ -1,5 +1,5 @@
 import { type RunningLoad, runLoad, shardOf } from '../load/run-load.ts'
-import type { ListenAddress } from '#protocol'
+import { BindError } from '#sidecar'
 import { metricsPage, type MetricsServer, serveMetrics } from '../load/results/metrics-server.ts'
 import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
 import type { LoadOptions } from '../load/load-options.ts'
@@ -20,7 +20,7 @@ import type { LoadRequest } from '../commands/load.ts'
 import { loadSuite } from '../report/junit.ts'
 import { loadTable } from '../report/load-table.ts'
 import { createInterface } from 'node:readline'
-import { foreign, onStopSignals, systemReason } from '#base'
+import { foreign, onStopSignals } from '#base'
 
 /**
  * Listens to the signals that end a load, Ctrl-C and SIGTERM, and calls `onStop` at the first; the
@@ -68,11 +68,8 @@ async function loadToResult(request: LoadRequest): Promise<number> {
   let metrics: MetricsServer | undefined
   let running: RunningLoad | undefined
   if (request.metrics !== undefined) {
-    metrics = await openMetrics(
-      request.metrics,
-      () => running && metricsPage(running.recorder),
-      request.metricsHosts,
-    )
+    const page = (): string => (running === undefined ? '' : metricsPage(running.recorder))
+    metrics = await serveMetrics(request.metrics, page, request.metricsHosts).catch(cannotListen)
     if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
   }
   try {
@@ -130,20 +127,9 @@ async function writeResult(
   await print(text)
 }
 
-async function openMetrics(
-  address: ListenAddress,
-  page: () => string | undefined,
-  hosts: readonly string[],
-): Promise<MetricsServer> {
-  try {
-    return await serveMetrics(address, () => page() ?? '', hosts)
-  } catch (error) {
-    throw new UsageError(
-      'CANNOT_LISTEN',
-      `--metrics: the address cannot be bound (${systemReason(error)})`,
-      'choose another address, such as 127.0.0.1:0',
-    )
-  }
+function cannotListen(error: unknown): never {
+  if (!(error instanceof BindError)) throw error
+  throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
 }
 
 function goalOf({ pace, shard, work }: LoadOptions) {

@@ -4,7 +4,6 @@ import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { isRecord, parsedJson, plain, quoted, ownCommand } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
-import type { RequestOf } from '../commands/operation.ts'
 import type {
   POLICY_INIT,
   POLICY_PRINT,
@@ -16,10 +15,11 @@ import { policyDigest, trustedDigest, trustPolicy } from '../policy/trust.ts'
 import { isAgreed, needPerson } from './person.ts'
 import {
   deployFile,
-  InvalidFilesError,
   invalidFile,
+  InvalidFilesError,
   print,
   readText,
+  type RequestOf,
   schemaLine,
   writeText,
 } from '#cli'

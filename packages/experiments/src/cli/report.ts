@@ -1,5 +1,4 @@
-import { writeText } from '#cli'
-import type { RequestOf } from '../commands/operation.ts'
+import { type RequestOf, writeText } from '#cli'
 import type { LOAD_MERGE, ReportRequest } from '../commands/report.ts'
 import { LoadError } from '../load/load-error.ts'
 import { Histogram } from '../load/results/histogram.ts'

@@ -1,5 +1,14 @@
-import { asText, group, one, parseEndpoints, parseListen, readTokenOf, toggle } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
+import {
+  asText,
+  group,
+  one,
+  operation,
+  parseEndpoints,
+  parseListen,
+  readTokenOf,
+  type RequestOf,
+  toggle,
+} from '#cli'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 import { CLUSTER_FLAGS, clusterOf } from '#kubernetes'
 

@@ -13,14 +13,15 @@ import {
   invalidValue,
   missing,
   one,
+  operation,
   productionNamesFlag,
   readTokenFlag,
   readTokenOf,
+  type RequestOf,
   toggle,
   type UsageError,
   type Values,
 } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
 import { headerFlags } from '../cli/server-flags.ts'
 import { EXPERIMENTS, JSON_OUT, PAGE, RUN_OPERAND, runOf, STORAGE } from './past-experiments.ts'
 import { annotationPrefixFlag, CLUSTER_FLAGS, clusterOf, parseObjectName } from '#kubernetes'

@@ -1,5 +1,4 @@
-import { asText, group, missing, one, oneOf, toggle } from '#cli'
-import { operation } from './operation.ts'
+import { asText, group, missing, one, oneOf, operation, toggle } from '#cli'
 import { FORMATS } from '#rules'
 
 export const IMPORT = operation({

@@ -1,4 +1,4 @@
-import type { Command } from '#cli'
+import { type Command, command } from '#cli'
 import { CHECK } from './check.ts'
 import { DEMO } from './demo.ts'
 import {
@@ -12,7 +12,6 @@ import { INIT } from './init.ts'
 import { LOAD } from './load.ts'
 import { MCP, MCP_APPROVE } from './mcp.ts'
 import { EXPERIMENT_NEXT } from './next.ts'
-import { command } from './operation.ts'
 import {
   EXPERIMENT_CATALOG,
   EXPERIMENT_COMPARE,

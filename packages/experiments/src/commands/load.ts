@@ -13,6 +13,7 @@ import {
   many,
   one,
   oneOf,
+  operation,
   parseEndpoints,
   parseHosts,
   parseListen,
@@ -20,10 +21,10 @@ import {
   productionOf,
   readTokenFlag,
   readTokenOf,
+  type RequestOf,
   toggle,
   type Values,
 } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
 import { headerFlags, targetFlag } from '../cli/server-flags.ts'
 import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
 

@@ -12,10 +12,11 @@ import {
   mcpTokenOf,
   missing,
   one,
+  operation,
   parseEndpoints,
   parseListen,
+  type RequestOf,
 } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
 import { parseTarget } from '../cli/server-flags.ts'
 import { parseObjectName } from '#kubernetes'
 import { ACCESS_FLAGS, accessOf, STATE, stateOf } from './experiment.ts'

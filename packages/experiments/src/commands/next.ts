@@ -7,12 +7,12 @@ import {
   invalidValue,
   many,
   one,
+  operation,
   pairs,
   parseEndpoints,
   readTokenFlag,
   readTokenOf,
 } from '#cli'
-import { operation } from './operation.ts'
 import { parseTarget, targetFlag } from '../cli/server-flags.ts'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 

@@ -1,6 +1,5 @@
 import { VERDICTS } from '../experiment/verdicts.ts'
-import { asText, count, group, missing, one, oneOf, toggle } from '#cli'
-import { operation } from './operation.ts'
+import { asText, count, group, missing, one, oneOf, operation, toggle } from '#cli'
 
 export const STORAGE = 'Storage:'
 export const PAGE = 'docs/guides/experiments.md'

@@ -1,7 +1,6 @@
 import { AGENTS } from '../policy/agents.ts'
-import { asText, group, missing, one, oneOf, toggle, type UsageError } from '#cli'
+import { asText, group, missing, one, oneOf, operation, toggle, type UsageError } from '#cli'
 import { stateOf } from './experiment.ts'
-import { operation } from './operation.ts'
 
 const PAGE = 'docs/guides/policy.md'
 const DEFAULT_FILE = 'squall-policy.yaml'

@@ -1,6 +1,16 @@
 import { basename } from 'node:path'
-import { asText, group, invalidCombination, many, missing, one, toggle, UsageError } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
+import {
+  asText,
+  group,
+  invalidCombination,
+  many,
+  missing,
+  one,
+  operation,
+  type RequestOf,
+  toggle,
+  UsageError,
+} from '#cli'
 
 const MOST_RUNS = 20
 

@@ -10,10 +10,10 @@ import {
   many,
   missing,
   one,
+  operation,
   percent,
   type Values,
 } from '#cli'
-import { operation } from './operation.ts'
 import { readPercent } from '#base'
 import { ACCESS_FLAGS, accessOf, POLICY } from './experiment.ts'
 import { JSON_OUT } from './past-experiments.ts'

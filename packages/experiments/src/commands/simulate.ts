@@ -1,5 +1,14 @@
-import { atMost, count, type FlagInput, group, invalidValue, many, missing, one } from '#cli'
-import { operation } from './operation.ts'
+import {
+  atMost,
+  count,
+  type FlagInput,
+  group,
+  invalidValue,
+  many,
+  missing,
+  one,
+  operation,
+} from '#cli'
 import { EXPERIMENTS, JSON_OUT } from './past-experiments.ts'
 
 const FLEET = 'Fleet:'

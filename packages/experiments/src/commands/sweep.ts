@@ -11,12 +11,13 @@ import {
   many,
   missing,
   one,
+  operation,
+  type RequestOf,
   toggle,
 } from '#cli'
 import { FAULT_NAMES, type FaultName } from '../sweep/faults.ts'
 import { isGood, VERDICT_NAMES } from '../sweep/judge.ts'
 import { PLAY_FLAGS } from './tape.ts'
-import { operation, type RequestOf } from './operation.ts'
 
 const TASK = 'The task:'
 const CELLS = 'The cells:'

@@ -7,13 +7,14 @@ import {
   missing,
   one,
   oneOf,
+  operation,
   readFlags,
+  type RequestOf,
   toggle,
 } from '#cli'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 import { MATCHES, OFF_TAPE, PACES } from '../tape/play-options.ts'
 import { JSON_OUT } from './past-experiments.ts'
-import { operation, type RequestOf } from './operation.ts'
 
 const PAGE = 'docs/guides/tapes.md'
 const PLAY = 'The tape:'

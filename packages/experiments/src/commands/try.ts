@@ -1,5 +1,14 @@
-import { asText, count, duration, group, invalidCombination, one, toggle } from '#cli'
-import { operation, type RequestOf } from './operation.ts'
+import {
+  asText,
+  count,
+  duration,
+  group,
+  invalidCombination,
+  one,
+  operation,
+  type RequestOf,
+  toggle,
+} from '#cli'
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 
 const SERVER = 'The server:'

@@ -43,14 +43,19 @@ export function isSavedPlan(value: unknown): value is SavedPlan {
 
 /** Reads a stored plan again. */
 export function readStored(
-  { file, directory, text, files }: SavedPlan,
+  kept: SavedPlan,
   production?: ProductionCheck,
   policy?: Policy,
 ): Promise<ReadPlan> {
-  const readText = async (path: string): Promise<string> => {
-    const found = files[path]
-    if (found === undefined) throw new NotSavedError(`${path} was not stored with the run`)
-    return found
+  const { file, directory, text } = kept
+  return readPlan(text, { production, policy, file, directory, readText: filesOf(kept) })
+}
+
+/** Returns a function that reads the files stored with a plan. */
+export function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
+  return async (path) => {
+    const text = files[path]
+    if (text === undefined) throw new NotSavedError(`${path} was not stored with the plan`)
+    return text
   }
-  return readPlan(text, { production, policy, file, directory, readText })
 }

@@ -1,9 +1,8 @@
 import { userInfo } from 'node:os'
 import { durationText, plain } from '#base'
 import type { MCP_APPROVE } from '../commands/mcp.ts'
-import type { RequestOf } from '../commands/operation.ts'
 import { isAgreed, needPerson } from '../cli/person.ts'
-import { print } from '#cli'
+import { print, type RequestOf } from '#cli'
 import { APPROVAL_MS, Proposals } from './proposals.ts'
 import { DeniedError } from '../policy/denied-error.ts'
 

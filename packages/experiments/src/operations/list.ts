@@ -1,9 +1,8 @@
 import { nearestName, plain, quoted, shortDigest } from '#base'
 import type { EXPERIMENT_LIST } from '../commands/past-experiments.ts'
-import type { RequestOf } from '../commands/operation.ts'
 import { type HistoryEntry, readHistory, selectedRuns } from '../experiment/history.ts'
 import { READY_PLANS } from '../experiment/ready-plans.ts'
-import { print, schemaLine, UsageError } from '#cli'
+import { print, type RequestOf, schemaLine, UsageError } from '#cli'
 
 /** Lists the history, the newest run last. */
 export async function listExperiments({

@@ -1,8 +1,8 @@
 import { fieldsOf, quoted } from '#base'
-import type { RequestOf } from '../commands/operation.ts'
 import type { EXPERIMENT_SEARCH } from '../commands/search.ts'
 import type { Plan } from '../experiment/plan.ts'
 import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { filesOf } from '../experiment/saved-plan.ts'
 import type { Rejection } from '../experiment/rejection.ts'
 import { LoadError } from '../load/load-error.ts'
 import { type Condition, parseCondition } from '../search/condition.ts'
@@ -10,7 +10,7 @@ import type { SearchPlan } from '../search/search-plan.ts'
 import { readSearch, type SearchSettings } from '../search/search-result.ts'
 import { parseVariations, type Variation } from '../search/variation.ts'
 import { readYaml } from '#rules'
-import { invalidFile } from '#cli'
+import { invalidFile, type RequestOf } from '#cli'
 import { readPolicyFile } from '../cli/policy.ts'
 import { readAsked, validPlan } from './read-plans.ts'
 
@@ -42,15 +42,6 @@ export async function openSearch(request: SearchRequest) {
   const readText = filesOf(kept)
   const { read } = await readAndKeep(kept.file, kept.text, readText, production, policy)
   return { search: searchOf({ read, kept }, result.settings), earlier, policy }
-}
-
-/** Returns a function that reads the files stored with a plan. */
-export function filesOf({ files }: SavedPlan): (path: string) => Promise<string> {
-  return async (path) => {
-    const text = files[path]
-    if (text === undefined) throw new Error('it was not stored with the search')
-    return text
-  }
 }
 
 function searchOf(

@@ -1,13 +1,12 @@
 import { plain } from '#base'
 import type { EXPERIMENT_COMPARE, EXPERIMENT_SHOW } from '../commands/past-experiments.ts'
-import type { RequestOf } from '../commands/operation.ts'
 import { comparedRuns, comparisonTables, compareResults } from '../experiment/compare.ts'
 import { noteLines, resultTables } from '../experiment/experiment-report.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
 import { findRun, PastRunError, readPastResult } from '../experiment/history.ts'
 import { textTable } from '../report/text-table.ts'
 import { writeReport } from '../report/write-report.ts'
-import { invalidFile, print, writeText } from '#cli'
+import { invalidFile, print, type RequestOf, writeText } from '#cli'
 
 /** Returns the id of a past run. Throws a `UsageError` when there is no such run. */
 export function pastId(experiments: string, begin: string): Promise<string> {

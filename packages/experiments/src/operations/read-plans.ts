@@ -1,5 +1,4 @@
 import type { EXPERIMENT_VALIDATE, RunRequest } from '../commands/experiment.ts'
-import type { RequestOf } from '../commands/operation.ts'
 import { NotSavedError, readSavedPlan } from '../experiment/saved-plan.ts'
 import { readHistory } from '../experiment/history.ts'
 import { asInvoked, plain, quoted, readBounded } from '#base'
@@ -12,7 +11,7 @@ import {
 import { type Policy, problemLines, type ProductionCheck } from '#rules'
 import type { LocatedRejection } from '../experiment/plan-rejections.ts'
 import type { Rejection } from '../experiment/rejection.ts'
-import { InvalidFilesError, invalidFile, print, readText } from '#cli'
+import { invalidFile, InvalidFilesError, print, readText, type RequestOf } from '#cli'
 import { pastId } from './past.ts'
 import { readPolicyFile } from '../cli/policy.ts'
 

@@ -1,6 +1,6 @@
 import { type LineOutput, plain } from '#base'
 import type { EXPERIMENT_RESTORE } from '../commands/experiment.ts'
-import type { RequestOf } from '../commands/operation.ts'
+import type { RequestOf } from '#cli'
 import {
   type ClaimedKey,
   claimOf,

@@ -3,12 +3,12 @@ import type { accessOf } from '../commands/experiment.ts'
 import type { EndCode, ExperimentResult } from '../experiment/experiment-result.ts'
 import { percentage } from '#base'
 import { type SavedPlan, readAndKeep } from '../experiment/read-plan.ts'
+import { filesOf } from '../experiment/saved-plan.ts'
 import { RejectedError, rejectionError } from '../experiment/rejection.ts'
 import { batchesOf, type Condition } from '../search/condition.ts'
 import type { SearchEnd } from '../search/search-result.ts'
 import { type Batch, type Decision, sum } from '../search/sequential-test.ts'
 import type { Measurement } from '../search/limit-search.ts'
-import { filesOf } from './open-search.ts'
 import { runHere, storeResult, tooManyRuns, withSidecars } from './run-here.ts'
 
 /** One run of a search: what it proves, if anything, and why the search cannot go on, if so. */

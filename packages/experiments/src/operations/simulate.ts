@@ -1,5 +1,4 @@
 import { CLEAR_LINE, interruption, plainText, quoted, redraw, redraws, shownUrl } from '#base'
-import type { RequestOf } from '../commands/operation.ts'
 import type { EXPERIMENT_SIMULATE } from '../commands/simulate.ts'
 import {
   parsePastResult,
@@ -14,7 +13,7 @@ import { parseResult } from '../load/results/merge-results.ts'
 import { type Measurement, measurementOf } from '../simulate/measured.ts'
 import { simulate } from '../simulate/simulate.ts'
 import { simulationText } from '../simulate/simulation-text.ts'
-import { INTERRUPTED, InterruptedError, print } from '#cli'
+import { INTERRUPTED, InterruptedError, print, type RequestOf } from '#cli'
 import { readAs } from '../cli/read-input.ts'
 import { printRejected, readPlanFile, validPlan } from './read-plans.ts'
 

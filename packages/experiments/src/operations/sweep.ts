@@ -6,8 +6,7 @@ import { redactText } from '#sidecar'
 import { withJunit, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
-import { cell, type ReportTable } from '../report/report-table.ts'
-import { textTable } from '../report/text-table.ts'
+import { textTable, withoutAbout } from '../report/text-table.ts'
 import { openSweepTape } from '../sweep/sweep-tape.ts'
 import {
   badCells,
@@ -119,11 +118,6 @@ export function sweepText(result: SweepResult, directory: string): string {
   ]
     .filter((part) => part !== '')
     .join('\n')
-}
-
-/** Leaves out the arguments, for which a terminal is too narrow. */
-function withoutAbout({ rows, ...table }: ReportTable): ReportTable {
-  return { ...table, rows: rows.map(([first, ...rest]) => [cell(first!.text), ...rest]) }
 }
 
 const MAX_SHOWN = 10

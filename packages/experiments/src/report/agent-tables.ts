@@ -1,7 +1,7 @@
 import { VERDICT_NAMES } from '#sidecar'
 import { foreign, integerText, percentage, plainNumber } from '#base'
 import type { LoadResult } from '../load/results/result.ts'
-import { comparedText, duplicatesText, falseUsesText, perTask } from './agent-text.ts'
+import { comparedText, duplicatesText, falseUsesText, perTask, verdictsText } from './agent-text.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.ts'
 
 const MAX_ROWS = 50
@@ -9,7 +9,7 @@ const BAD: ReadonlySet<string> = new Set(['runaway', 'duplicate_execution', 'pos
 
 /** Tabulates the tasks that sidecars counted; empty without such sidecars. */
 export function agentTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable {
-  const columns = [{ name: 'Figure' }, { name: 'Value', number: true }]
+  const columns = [{ name: 'Figure' }, { name: 'Value' }]
   const title = 'Tasks of agents'
   if (agents === undefined) return { title, columns, rows: [] }
   const { tasks, problem } = agents
@@ -24,6 +24,7 @@ export function agentTable({ agents }: Pick<LoadResult, 'agents'>): ReportTable 
     ['Retries per task', plainNumber(perTask(agents, tasks.retries))],
     ['Wasted calls', integerText(tasks.wasted)],
     ['Changed results used', integerText(tasks.silent)],
+    ['Verdicts', verdictsText(agents)],
     ['Executed twice', twice === '' ? '0' : twice],
     ['Maybe executed twice', integerText(agents.totals['possible_duplicate'] ?? 0)],
     ['False values used', falseUsesText(agents)],

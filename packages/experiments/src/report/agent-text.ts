@@ -1,18 +1,10 @@
-import { foreign, integerText, percentage, plainNumber } from '#base'
+import { foreign, integerText } from '#base'
 import { differences } from '../load/results/agent-result.ts'
 import type { AgentResult } from '../load/results/result.ts'
 
 /** Returns a share of the tasks of agents; null without tasks. */
 export function perTask({ tasks }: AgentResult, count: number): number | null {
   return tasks.tasks === 0 ? null : count / tasks.tasks
-}
-
-/** Describes the tasks that sidecars counted. */
-export function tasksText(agents: AgentResult): string {
-  const { tasks } = agents
-  const failed = `${integerText(tasks.failed)} failed (${percentage(perTask(agents, tasks.failed))})`
-  const each = `${plainNumber(perTask(agents, tasks.calls))} calls per task`
-  return `${integerText(tasks.tasks)} tasks, ${failed}; ${each}, ${integerText(tasks.retries)} retries, ${integerText(tasks.wasted)} wasted, ${integerText(tasks.silent)} changed results used`
 }
 
 /** Lists the verdicts, the most frequent first. */

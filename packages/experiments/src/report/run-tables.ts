@@ -120,24 +120,17 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the words for an error, such as `HTTP status 503`. */
-export function errorWords({ kind, code }: Pick<ErrorCount, 'kind' | 'code'>): string {
+function errorWords({ kind, code }: Pick<ErrorCount, 'kind' | 'code'>): string {
   return `${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`
-}
-
-/** Returns the errors of all tools, the most frequent first. */
-export function toolErrors({
-  tools,
-}: LoadResult): readonly (ErrorCount & { readonly tool: string })[] {
-  return tools
-    .flatMap(({ tool, errors }) => errors.map((error) => ({ tool, ...error })))
-    .sort((a, b) => b.count - a.count)
 }
 
 const MAX_ERRORS = 50
 
 /** Tabulates the errors of each tool, with what they say. */
-export function toolErrorTable(result: LoadResult): ReportTable {
-  const all = toolErrors(result)
+export function toolErrorTable({ tools }: LoadResult): ReportTable {
+  const all = tools
+    .flatMap(({ tool, errors }) => errors.map((error) => ({ tool, ...error })))
+    .sort((a, b) => b.count - a.count)
   const left = all.length - MAX_ERRORS
   return {
     title: 'Errors by tool',
@@ -199,15 +192,11 @@ export const GATE_COLUMNS = [
   ...['Margin', 'Beyond the limit', 'Verdict'].map((name) => ({ name })),
 ]
 
-/** Tabulates the gates. */
+/** Tabulates the gates, those that failed first. */
 export function gateTable({ slo }: LoadResult): ReportTable {
-  const rows = failedFirst(slo).map((verdict) => gateCells(verdict))
+  const sorted = slo.toSorted((a, b) => Number(a.ok) - Number(b.ok))
+  const rows = sorted.map((verdict) => gateCells(verdict))
   return withoutEmpty({ title: 'Gates', columns: GATE_COLUMNS, rows })
-}
-
-/** Returns the gates with those that failed first. */
-export function failedFirst(gates: LoadResult['slo']): LoadResult['slo'] {
-  return gates.toSorted((a, b) => Number(a.ok) - Number(b.ok))
 }
 
 /** Returns the cells of a gate, under a longer name where its own does not say enough. */
@@ -222,7 +211,11 @@ export function gateCells(verdict: LoadResult['slo'][number], name = verdict.gat
 }
 
 /** Tabulates the calls that were due, and the held streams. */
-export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
+export function arrivalTable({ arrivals, held, tools }: LoadResult): ReportTable {
+  const cut = tools
+    .filter(({ abandoned }) => abandoned !== undefined)
+    .map((tool) => `${foreign(tool.tool, 60)} ${integerText(tool.abandoned!)}`)
+  const by = cut.length === 0 ? '' : ` (${cut.join(', ')})`
   const rows: [string, number, string][] = [
     ['Planned', arrivals.planned, 'scheduled calls'],
     ['Started', arrivals.started, 'calls that the client started'],
@@ -233,8 +226,8 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
       'Cut',
       arrivals.abandoned,
       arrivals.hung === undefined
-        ? 'in flight at the end; counted nowhere else'
-        : 'in flight at the end; gates count those that hung as timeouts',
+        ? `in flight at the end; counted nowhere else${by}`
+        : `in flight at the end; gates count those that hung as timeouts${by}`,
     ],
   ]
   const { missed = 0 } = arrivals

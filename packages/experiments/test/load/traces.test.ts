@@ -66,7 +66,7 @@ test('the trace of a failed call is in result, terminal and reports', async () =
   const trace = String(traces[1]).slice(3, 35)
   expect(result.tools[0]!.errors).toMatchObject([{ samples: [{ message: 'it broke', trace }] }])
   const table = loadTable(result, false)
-  expect(table).toContain(`\n  it broke\n  trace ${trace}\n`)
+  expect(table).toContain(`\n  it broke, trace ${trace}\n`)
   const runs = [{ title: 'one', result }]
   for (const text of [reportMarkdown(runs), writeReport(runs)]) {
     expect(text).toContain(`it broke, trace ${trace}`)

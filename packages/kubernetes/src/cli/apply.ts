@@ -30,17 +30,15 @@ import { findBypasses } from '../kube/bypassed-pods.ts'
 import { KubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
-import { type ProductionCheck, isAhead, ruleEnd } from '#rules'
+import { isAhead, ruleEnd } from '#rules'
 import { isStopped } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
-import { type BudgetOptions, sawBudget } from '../kube/budget.ts'
+import { sawBudget } from '../kube/budget.ts'
 import { readCheckedRules, invalidCombination, invalidFile, UsageError } from '#cli'
-import {
-  rejectOverBudget,
-  rejectProductionNamespace,
-  type RolloutRequest,
-} from './cluster-options.ts'
+import { rejectOverBudget, rejectProductionNamespace } from './cluster-options.ts'
+import type { ApplyRequest } from '../commands/apply.ts'
+import { inContexts } from './contexts.ts'
 import { openPods, podLines } from '../kube/progress-output.ts'
 import { confirmedBy } from './confirmed-by.ts'
 import { writeObserved } from './observed.ts'
@@ -58,20 +56,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { claimText, runningClaim } from '../kube/claimed-rules.ts'
 
-export interface ApplyRequest extends RolloutRequest {
-  readonly file: string
-  readonly configMap: string
-  readonly key: string
-  /** Undefined where production is allowed. */
-  readonly production: ProductionCheck | undefined
-  /** The time from now after which no rule acts. */
-  readonly lastsMs: number | undefined
-  /** Replaces claimed rules, and rules that end by rules without an end. */
-  readonly force: boolean
-  readonly wait: boolean
-  readonly budget: BudgetOptions
-}
-
 interface Run extends Rollout {
   readonly request: ApplyRequest
   readonly asked: RulesTarget
@@ -84,6 +68,13 @@ interface Outcome {
   /** Undefined where nothing was written. */
   readonly change?: WrittenRules['change']
   readonly progress: Progress
+}
+
+/** Runs `squall apply` in each cluster; returns the worst exit code. */
+export function applyInContexts(request: ApplyRequest): Promise<number> {
+  // Standard input can be read once, and one Prometheus may have pods of the same names.
+  const conflict = request.file === '-' ? '-f -' : request.confirm !== undefined && '--confirm'
+  return inContexts(request, applyCommand, { conflict })
 }
 
 /** Runs `squall apply`; returns the exit code. */

@@ -10,36 +10,17 @@ import {
 import { armedText } from '../kube/await-rules.ts'
 import { recordAttached, userName } from '../kube/audit.ts'
 import { metadataOf, PODS } from '../kube/resources.ts'
-import type { BudgetOptions } from '../kube/budget.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
-import type { ProductionCheck } from '#rules'
 import { invalidFile, readCheckedRules } from '#cli'
 import {
   namespaceLabels,
   rejectOverBudget,
   rejectProductionNamespace,
-  type RolloutRequest,
   sawBudgetIn,
 } from './cluster-options.ts'
+import type { AttachRequest } from '../commands/attach.ts'
 import { FAILED, inNamespace, jsonText, rejectedRules, type Rollout } from './rollout.ts'
-
-interface DetachRequest extends Pick<RolloutRequest, 'cluster' | 'timeoutMs' | 'json'> {
-  readonly pod: string
-}
-
-interface AttachRequest extends DetachRequest {
-  readonly file: string
-  readonly forMs: number
-  readonly port: string | undefined
-  readonly image: string
-  readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never' | undefined
-  /** Undefined where production is allowed. */
-  readonly production: ProductionCheck | undefined
-  readonly environment: string | undefined
-  readonly environmentLabel: string
-  readonly budget: BudgetOptions
-}
 
 /** The text stays in the pod until the pod is deleted. */
 const MAX_RULES = 64 * 1024
@@ -49,11 +30,13 @@ const ENFORCE = 'pod-security.kubernetes.io/enforce'
 const ENDING = 'an added container exits by itself'
 
 /**
- * Runs `squall attach`: adds a sidecar to a running pod, for a limited time; returns the exit code.
+ * Runs `squall attach`: adds a sidecar to a running pod, for a limited time, or ends it; returns the
+ * exit code.
  */
 export async function attachCommand(request: AttachRequest): Promise<number> {
+  if (request.filename === undefined) return detach(request)
   const output = { out: process.stdout, err: process.stderr }
-  const { text, problems } = await readCheckedRules(request.file)
+  const { text, problems } = await readCheckedRules(request.filename)
   if (problems.length > 0) return rejectedRules(problems, request.json, output, 'attached')
   if (Buffer.byteLength(text) > MAX_RULES) {
     const fix = 'use fewer rules, or inject the sidecar, which reads a ConfigMap'
@@ -71,7 +54,8 @@ async function attach(
   namespace: string,
   text: string,
 ): Promise<number> {
-  const { timeoutMs, cluster, pod, json, image, pullPolicy, port, forMs } = request
+  const { timeout: timeoutMs, cluster, pod, json, image, port, for: forMs } = request
+  const pullPolicy = request.imagePullPolicy
   const ref = { namespace, name: pod }
   const wait = { timeoutMs, signal, readToken: cluster.readToken }
   const startBefore = new Date(Date.now() + timeoutMs)
@@ -112,10 +96,10 @@ async function attach(
 }
 
 /** Runs `squall attach --undo`: ends the attached sidecar of a pod; returns the exit code. */
-export function detachCommand(request: DetachRequest): Promise<number> {
+function detach(request: AttachRequest): Promise<number> {
   const output = { out: process.stdout, err: process.stderr }
   return inNamespace(request, ENDING, async (client, namespace, signal) => {
-    const { timeoutMs, pod, cluster, json } = request
+    const { timeout: timeoutMs, pod, cluster, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const ref = { namespace, name: pod }
     const said = await detachFromPod(client, ref, wait)
@@ -170,7 +154,7 @@ async function rejectNamespace(
 /** Passes the names that mean production on to the sidecar. */
 function sidecarEnv({ production, environment }: AttachRequest): Readonly<Record<string, string>> {
   return {
-    ...(environment !== undefined && { SQUALL_ENVIRONMENT: environment }),
+    ...(environment !== undefined && { SQUALL_ENVIRONMENT: environment.text }),
     ...(production === undefined
       ? { SQUALL_ALLOW_PRODUCTION: 'true' }
       : { SQUALL_PRODUCTION_NAMES: production.patterns.join(',') }),

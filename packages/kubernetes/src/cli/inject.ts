@@ -15,50 +15,33 @@ import { ManifestError } from '../manifests/manifest.ts'
 import { type KubeObject, podOf, type PodTemplate } from '../manifests/pod-templates.ts'
 import { invalidFile, print, readText } from '#cli'
 import { readInjectorSettings } from './injector-settings.ts'
-
-/** The options of `squall inject`. */
-export interface InjectRequest {
-  readonly files: readonly string[]
-  /** Removes what an earlier run injected. */
-  readonly undo: boolean
-  readonly format: ManifestFormat
-  readonly namespace: string
-  readonly namespaceLabels: Texts
-  readonly namespaceAnnotations: Texts
-  /** Kubernetes 1.`minor`. */
-  readonly minor: number | undefined
-  /** Added to each pod template; keys may omit the prefix. */
-  readonly annotations: Texts
-  readonly image: string | undefined
-  readonly settingsFile: string | undefined
-}
-
-type Texts = Readonly<Record<string, string>>
+import type { InjectRequest } from '../commands/inject.ts'
 
 /** Injects the sidecar into manifests as the webhook does into pods; returns the exit code. */
 export async function injectCommand(
   request: InjectRequest,
   out: Outputs = STANDARD,
 ): Promise<number> {
-  const settings = await readInjectorSettings(request.settingsFile, request.image)
-  const files = await readManifests(request.files)
+  const settings = await readInjectorSettings(request.settings, request.image)
+  const files = await readManifests(request.filename)
   if (request.undo) return removeSidecars(files, request.format, settings.prefix, out)
   const objects = files.flatMap((file) => file.documents.flatMap((document) => document.objects))
   const facts = manifestFacts(
     objects,
-    { labels: request.namespaceLabels, annotations: request.namespaceAnnotations },
+    { labels: request.namespaceLabel, annotations: request.namespaceAnnotation },
     request.namespace,
   )
   const notes = withoutPods(objects, settings.prefix)
   const inject = (template: PodTemplate, injectedServices?: ReadonlySet<string>): Injection => {
     const namespace = template.namespace ?? request.namespace
-    const parsed = parsePod(withAnnotations(template, request.annotations, settings.prefix))
+    const parsed = parsePod(withAnnotations(template, request.annotation, settings.prefix))
     if (!parsed.ok) return { kind: 'denied', reason: 'invalid_pod', message: parsed.message }
     return injectPod(parsed.pod, {
       namespace: facts.namespace(namespace),
       services: facts.services(namespace),
       injectedServices,
-      cluster: request.minor === undefined ? undefined : { minor: request.minor },
+      cluster:
+        request.kubernetesVersion === undefined ? undefined : { minor: request.kubernetesVersion },
       settings,
       owner: template.owner,
       workload: template.workload,

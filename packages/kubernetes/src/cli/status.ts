@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { plain } from '#base'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
-import { findArmedProduction, type NamespaceCheck } from '../kube/production-namespaces.ts'
+import { findArmedProduction } from '../kube/production-namespaces.ts'
 import { sidecarOverview } from '../kube/sidecar-overview.ts'
 import {
   hasTrouble,
@@ -13,16 +13,15 @@ import {
   statusText,
 } from '../kube/status-text.ts'
 import { fitLine, type Input, type Line, openTerminal, type Output, textLine } from '#cli'
-import { type ClusterOptions, withClient } from './cluster-options.ts'
+import type { StatusRequest } from '../commands/status.ts'
+import { withClient } from './cluster-options.ts'
+import { inContexts } from './contexts.ts'
 import { FAILED, jsonText } from './rollout.ts'
 
-export interface StatusRequest {
-  readonly cluster: ClusterOptions
-  readonly allNamespaces: boolean
-  readonly production: NamespaceCheck
-  readonly watch: boolean
-  readonly json: boolean
-  readonly all: boolean
+/** Runs `squall status` in each cluster; returns the worst exit code. */
+export function statusInContexts(request: StatusRequest): Promise<number> {
+  const conflict = request.watch && '--watch'
+  return inContexts(request, (each, { out }) => statusCommand(each, out), { conflict })
 }
 
 /** Runs `squall status`; returns 1 when a sidecar does not respond, or is armed in production. */

@@ -1,39 +1,14 @@
 import { once } from 'node:events'
-import { BindError, createLogger, type LogFormat, type Logger, type LogLevel } from '#sidecar'
+import { BindError, createLogger, type Logger } from '#sidecar'
 import { asKubeError } from '../kube/kube-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { CertificateError } from '../webhook/serving-certificate.ts'
 import { startWebhook, type Webhook, type WebhookOptions } from '../webhook/start-webhook.ts'
 import { clientFor } from './cluster-options.ts'
-import {
-  drainSignal,
-  type Environment,
-  invalidFile,
-  readVersion,
-  surviveOwnErrors,
-  UsageError,
-} from '#cli'
+import { drainSignal, invalidFile, readVersion, surviveOwnErrors, UsageError } from '#cli'
 import { readInjectorSettings } from './injector-settings.ts'
-import type { WebhookTls } from './certificate-flags.ts'
+import type { WebhookRequest } from '../commands/webhook.ts'
 import { setFlagsFromString } from 'node:v8'
-
-/** The options of `squall webhook`: times in milliseconds, sizes in bytes. */
-export interface WebhookRequest extends Omit<
-  WebhookOptions,
-  'certificate' | 'settings' | 'version' | 'versionClient'
-> {
-  readonly settingsFile: string | undefined
-  readonly tls: WebhookTls
-  readonly cluster: {
-    readonly namespace: string | undefined
-    readonly kubeconfig: string | undefined
-    readonly context: string | undefined
-    readonly caFile: string | undefined
-    readonly env: Environment
-  }
-  readonly logLevel: LogLevel
-  readonly logFormat: LogFormat
-}
 
 /** Runs the webhook until a signal stops it; returns the exit code. */
 export async function webhookCommand(request: WebhookRequest): Promise<number> {

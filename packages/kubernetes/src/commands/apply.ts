@@ -2,15 +2,16 @@ import { MAX_DURATION_MS } from '#base'
 import { rulesKey } from '../injector/value-checks.ts'
 import {
   asText,
-  defineCommand,
   duration,
   environmentLabelFlag,
   type FlagInput,
   group,
   invalidValue,
   one,
+  operation,
   productionFlags,
   productionOf,
+  type RequestOf,
   toggle,
 } from '#cli'
 import {
@@ -26,7 +27,7 @@ import {
 /** Says how to name a rules file where none is named. */
 export const NEEDS_RULES = 'pass a rules file with -f, or - for standard input'
 
-export const APPLY = defineCommand({
+export const APPLY = operation({
   name: 'apply',
   examples: ['apply -f rules.yaml -n shop', 'apply -f rules.yaml -n shop --for 15m'],
   page: 'docs/guides/apply.md',
@@ -74,24 +75,18 @@ export const APPLY = defineCommand({
 The file is validated, and written into a ConfigMap with your kubeconfig's credentials. Pods are
 annotated so that the kubelet updates the volume at once.`,
   parse: (flags, context) => ({
+    ...flags,
     ...rolloutOf(flags, context),
     file: flags.filename,
     configMap: flags.configmap,
-    key: flags.key,
     production: productionOf(flags, context.env),
     lastsMs: flags.for,
-    force: flags.force,
     budget: flags,
     wait: !flags.noWait,
   }),
-  start: async (request) => {
-    const { applyCommand } = await import('../cli/apply.ts')
-    const { inContexts } = await import('../cli/contexts.ts')
-    // Standard input can be read once, and one Prometheus may have pods of the same names.
-    const conflict = request.file === '-' ? '-f -' : request.confirm !== undefined && '--confirm'
-    return inContexts(request, applyCommand, { conflict })
-  },
 })
+
+export type ApplyRequest = RequestOf<typeof APPLY>
 
 function parseKey(given: FlagInput): string {
   const fix = rulesKey(given.text)

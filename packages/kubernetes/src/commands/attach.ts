@@ -1,6 +1,5 @@
 import {
   asText,
-  defineCommand,
   duration,
   environmentLabelFlag,
   type FlagInput,
@@ -10,9 +9,11 @@ import {
   missing,
   one,
   oneOf,
+  operation,
   productionFlags,
   productionOf,
   readVersion,
+  type RequestOf,
   toggle,
 } from '#cli'
 import { BUDGET_FLAGS, CLUSTER_FLAGS, clusterOf, parseObjectName } from '../cli/cluster-options.ts'
@@ -23,7 +24,7 @@ const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
 // The pod is named, so there is no selector.
 const { selector: _selector, ...POD_FLAGS } = CLUSTER_FLAGS
 
-export const ATTACH = defineCommand({
+export const ATTACH = operation({
   name: 'attach',
   examples: [
     'attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m',
@@ -82,26 +83,17 @@ or squall attach --undo stops it. Open connections stay with your MCP server.`,
     }
     if (!undo && file === undefined) throw missing('--filename is missing', NEEDS_RULES)
     return {
+      ...flags,
       pod: parseObjectName({ text: pod.replace(/^pods?\//, ''), source: 'the pod' }),
       cluster: clusterOf(flags, context),
-      timeoutMs: flags.timeout,
-      json: flags.json,
-      file,
-      forMs: flags.for,
-      port: flags.port,
       image: flags.image ?? `squall:${readVersion()}-sidecar`,
-      pullPolicy: flags.imagePullPolicy,
       production: undo ? undefined : productionOf(flags, context.env),
-      environment: flags.environment?.text,
-      environmentLabel: flags.environmentLabel,
       budget: flags,
     }
   },
-  start: async ({ file, ...request }) => {
-    const { attachCommand, detachCommand } = await import('../cli/attach.ts')
-    return file === undefined ? detachCommand(request) : attachCommand({ ...request, file })
-  },
 })
+
+export type AttachRequest = RequestOf<typeof ATTACH>
 
 function parsePortName({ text, source }: FlagInput): string {
   if (PORT.test(text)) return text

@@ -1,4 +1,4 @@
-import type { Command } from '#cli'
+import { type Command, command } from '#cli'
 import { APPLY } from './apply.ts'
 import { ATTACH } from './attach.ts'
 import { ATTACHED } from './attached.ts'
@@ -11,11 +11,11 @@ import { WEBHOOK } from './webhook.ts'
 export const COMMANDS: readonly Command[] = [
   STOP,
   RESUME,
-  APPLY,
-  STATUS,
-  ATTACH,
-  INJECT,
-  WEBHOOK,
+  command(APPLY, () => import('../cli/apply.ts'), 'applyInContexts'),
+  command(STATUS, () => import('../cli/status.ts'), 'statusInContexts'),
+  command(ATTACH, () => import('../cli/attach.ts'), 'attachCommand'),
+  command(INJECT, () => import('../cli/inject.ts'), 'injectCommand'),
+  command(WEBHOOK, () => import('../cli/webhook.ts'), 'webhookCommand'),
   REDIRECT,
   ATTACHED,
 ]

@@ -1,7 +1,6 @@
 import {
   asText,
   atMost,
-  defineCommand,
   type FlagInput,
   group,
   invalidCombination,
@@ -10,7 +9,9 @@ import {
   missing,
   one,
   oneOf,
+  operation,
   pairs,
+  type RequestOf,
   toggle,
 } from '#cli'
 import { parseMinor } from '../cli/cluster-options.ts'
@@ -19,7 +20,7 @@ const INPUT = 'Input:'
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MOST_FILES = 1000
 
-export const INJECT = defineCommand({
+export const INJECT = operation({
   name: 'inject',
   examples: [
     'inject -f deployment.yaml | kubectl apply -f -',
@@ -80,20 +81,10 @@ export const INJECT = defineCommand({
 The result is written to standard output, notes on pods to standard error. Namespaces and
 Services in the input are used for checks. If a pod is denied, nothing is written and the
 exit code is 1.`,
-  parse: (flags) => ({
-    files: flags.filename,
-    undo: flags.undo,
-    format: flags.format,
-    namespace: flags.namespace,
-    namespaceLabels: flags.namespaceLabel,
-    namespaceAnnotations: flags.namespaceAnnotation,
-    minor: flags.kubernetesVersion,
-    annotations: flags.annotation,
-    image: flags.image,
-    settingsFile: flags.settings,
-  }),
-  start: async (request) => (await import('../cli/inject.ts')).injectCommand(request),
+  parse: (flags) => flags,
 })
+
+export type InjectRequest = RequestOf<typeof INJECT>
 
 function parseNamespace(given: FlagInput): string {
   if (NAMESPACE.test(given.text)) return given.text

@@ -1,4 +1,11 @@
-import { defineCommand, environmentLabelFlag, group, productionNamesFlag, toggle } from '#cli'
+import {
+  environmentLabelFlag,
+  group,
+  operation,
+  productionNamesFlag,
+  type RequestOf,
+  toggle,
+} from '#cli'
 import {
   CLUSTER_FLAGS,
   clusterOf,
@@ -6,7 +13,7 @@ import {
   isEveryNamespace,
 } from '../cli/cluster-options.ts'
 
-export const STATUS = defineCommand({
+export const STATUS = operation({
   name: 'status',
   examples: ['status -n shop', 'status -A'],
   page: 'docs/guides/apply.md',
@@ -25,17 +32,11 @@ export const STATUS = defineCommand({
     }),
   },
   parse: ({ productionNames: patterns, environmentLabel, ...flags }, context) => ({
+    ...flags,
     cluster: clusterOf(flags, context),
     allNamespaces: isEveryNamespace(flags, context),
     production: { patterns, environmentLabel },
-    watch: flags.watch,
-    all: flags.all,
-    json: flags.json,
   }),
-  start: async (request) => {
-    const { statusCommand } = await import('../cli/status.ts')
-    const { inContexts } = await import('../cli/contexts.ts')
-    const conflict = request.watch && '--watch'
-    return inContexts(request, (each, { out }) => statusCommand(each, out), { conflict })
-  },
 })
+
+export type StatusRequest = RequestOf<typeof STATUS>

@@ -1,15 +1,16 @@
 import {
   adminAccessFlags,
   asText,
-  defineCommand,
   duration,
   group,
   invalidCombination,
   LOG_FLAGS,
   one,
+  operation,
   overlaps,
   parseListen,
   readAccessOf,
+  type RequestOf,
   size,
   toggle,
 } from '#cli'
@@ -19,7 +20,7 @@ import { CERTIFICATE_FLAGS, webhookTlsOf } from '../cli/certificate-flags.ts'
 const ADDRESSES = 'Addresses:'
 const END_TIME = { min: 0, max: 600_000 }
 
-export const WEBHOOK = defineCommand({
+export const WEBHOOK = operation({
   name: 'webhook',
   examples: [
     'webhook --tls-dir /etc/squall/tls --settings settings.yaml',
@@ -114,13 +115,10 @@ Admission requests are served at POST /mutate with TLS; /livez, /readyz and /met
       )
     }
     return {
-      listen,
-      admin,
+      ...flags,
       adminAccess: readAccessOf(flags, env, admin),
       settingsFile: flags.settings,
       minor: flags.kubernetesVersion,
-      readNamespaces: flags.readNamespaces,
-      readServices: flags.readServices,
       policyFile: flags.policy,
       ...(flags.readBudget && {
         budget: { requireBudget: flags.requireBudget, systemNamespace: namespace },
@@ -131,9 +129,8 @@ Admission requests are served at POST /mutate with TLS; /livez, /readyz and /met
       reviewTimeoutMs: flags.reviewTimeout,
       shutdownDelayMs: flags.shutdownDelay,
       drainTimeoutMs: flags.drainTimeout,
-      logLevel: flags.logLevel,
-      logFormat: flags.logFormat,
     }
   },
-  start: async (request) => (await import('../cli/webhook.ts')).webhookCommand(request),
 })
+
+export type WebhookRequest = RequestOf<typeof WEBHOOK>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WebhookRequest } from '../../src/cli/webhook.ts'
+import type { WebhookRequest } from '../../src/commands/webhook.ts'
 import { asked } from '../../../../test/support/commands/command-line.ts'
 
 const OWN = [

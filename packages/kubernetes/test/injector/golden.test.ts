@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { injectCommand, type InjectRequest } from '../../src/cli/inject.ts'
+import { injectCommand } from '../../src/cli/inject.ts'
+import type { InjectRequest } from '../../src/commands/inject.ts'
 import { askedBy } from '../../../../test/support/commands/command-line.ts'
 
 const STALE = 'if this change is right, run npm run generate'

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { injectCommand, type InjectRequest } from '../../../src/cli/inject.ts'
+import { injectCommand } from '../../../src/cli/inject.ts'
+import type { InjectRequest } from '../../../src/commands/inject.ts'
 import { askedBy } from '../../../../../test/support/commands/command-line.ts'
 
 type Text = string | Uint8Array
