@@ -80,6 +80,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     await runModel(pace, { clients, callsPerTask: work.fanOut, stop, clock }, runTask, recorder)
     const ended = {
       startedAt,
+      tasks: pace.tasks,
       durationMs: recorder.elapsedMs,
       complete: !stop.aborted,
       leftOut,
