@@ -1,7 +1,7 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '#base'
 import type { Endpoint } from '../clients/load-client.ts'
-import type { LoadOptions } from '../load-options.ts'
+import { type LoadOptions, shardOf } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
   type AgentResult,
@@ -17,8 +17,6 @@ import { evaluateSlo } from './slo.ts'
 /** Describes the time and the completeness of a run. */
 interface RunTimes extends Pick<RunInfo, 'durationMs' | 'complete'> {
   readonly startedAt: Date
-  /** Those of the shard. */
-  readonly tasks: number | undefined
   readonly leftOut: readonly LeftOutTool[]
   readonly missedFaults: number | undefined
   readonly agents: AgentResult | undefined
@@ -30,9 +28,8 @@ export function buildResult(
   endpoint: Endpoint,
   recorder: Recorder,
   held: HeldStreams,
-  times: RunTimes,
+  { startedAt, durationMs, complete, leftOut, missedFaults, agents }: RunTimes,
 ): LoadResult {
-  const { startedAt, durationMs, complete, leftOut, missedFaults, agents } = times
   const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
   const indicators = indicatorsOf(counts)
@@ -58,7 +55,10 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: { ...recorder.arrivals, ...(complete && unservedCalls(recorder, options, times)) },
+    arrivals: {
+      ...recorder.arrivals,
+      ...(complete && unservedCalls(recorder, options, durationMs)),
+    },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -74,11 +74,11 @@ export function buildResult(
 function unservedCalls(
   recorder: Recorder,
   options: LoadOptions,
-  times: RunTimes,
+  elapsedMs: number,
 ): Partial<Arrivals> {
   const { pace, work } = options
   const hung = hungCalls(recorder, pace.gracefulStopMs ?? 0)
-  const missed = pace.rate === undefined ? missedCalls(recorder, options, times) : 0
+  const missed = pace.rate === undefined ? missedCalls(recorder, options, elapsedMs) : 0
   const hungTasks = Math.ceil((hung + missed) / work.fanOut)
   return {
     ...(hung > 0 && { hung }),
@@ -102,10 +102,10 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
  */
 function missedCalls(
   { timeline, arrivals }: Recorder,
-  { pace, work, resilience }: LoadOptions,
-  { durationMs: elapsedMs, tasks = Infinity }: RunTimes,
+  { pace, work, resilience, shard }: LoadOptions,
+  elapsedMs: number,
 ): number {
-  const { durationMs, gracefulStopMs = 0 } = pace
+  const { durationMs, gracefulStopMs = 0, tasks = Infinity } = shardOf(pace, shard)
   const { atMs, calls, slowestMs } = timeline.lastResponse
   const leastMs = Math.max(slowestMs, Math.min(gracefulStopMs, 2 * resilience.timeoutMs))
   const isSilent = elapsedMs - atMs > leastMs
