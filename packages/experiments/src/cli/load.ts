@@ -1,8 +1,8 @@
-import { type RunningLoad, runLoad, shardOf } from '../load/run-load.ts'
+import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import { BindError } from '#sidecar'
 import { metricsPage, type MetricsServer, serveMetrics } from '../load/results/metrics-server.ts'
 import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
-import type { LoadOptions } from '../load/load-options.ts'
+import { type LoadOptions, shardOf } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import {
   INTERRUPTED,

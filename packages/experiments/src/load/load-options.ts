@@ -98,3 +98,19 @@ export const LOAD_DEFAULTS = {
   checks: { expectations: [], slo: [] },
   seed: 1,
 } as const satisfies Omit<LoadOptions, 'target' | 'version'>
+
+/** Returns the part of a load that one shard runs. */
+export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
+  if (shard === undefined) return pace
+  const { index, count } = shard
+  const part = (whole: number): number =>
+    Math.floor(whole / count) + (index < whole % count ? 1 : 0)
+  return {
+    ...pace,
+    clients: Math.max(1, part(pace.clients)),
+    maxInFlight: Math.max(1, part(pace.maxInFlight)),
+    hold: part(pace.hold),
+    ...(pace.rate !== undefined && { rate: pace.rate / count }),
+    ...(pace.tasks !== undefined && { tasks: part(pace.tasks) }),
+  }
+}

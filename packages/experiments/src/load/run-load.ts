@@ -8,7 +8,7 @@ import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import { type Endpoint, type LoadClient, TASK_HEADER } from './clients/load-client.ts'
-import type { LoadOptions, LoadPace, LoadTarget } from './load-options.ts'
+import { type LoadOptions, type LoadPace, type LoadTarget, shardOf } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
 import {
   type LoadModel,
@@ -19,7 +19,6 @@ import {
   taskRunner,
 } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
-import type { Shard } from './results/result.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
 import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
@@ -130,22 +129,6 @@ function names({ headers }: LoadTarget, header: string): boolean {
 /** Returns true when the sidecars count the tasks of this load as its own. */
 function isCompared({ target, shard }: LoadOptions): boolean {
   return target.indirect !== true && shard === undefined && !names(target, TASK_HEADER)
-}
-
-/** Returns the part of a load that one shard runs. */
-export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
-  if (shard === undefined) return pace
-  const { index, count } = shard
-  const part = (whole: number): number =>
-    Math.floor(whole / count) + (index < whole % count ? 1 : 0)
-  return {
-    ...pace,
-    clients: Math.max(1, part(pace.clients)),
-    maxInFlight: Math.max(1, part(pace.maxInFlight)),
-    hold: part(pace.hold),
-    ...(pace.rate !== undefined && { rate: pace.rate / count }),
-    ...(pace.tasks !== undefined && { tasks: part(pace.tasks) }),
-  }
 }
 
 /** Limits the sessions that begin at the same time. */

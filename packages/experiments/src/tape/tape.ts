@@ -199,8 +199,10 @@ async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promis
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: CHUNK })) {
     for (const { bytes, kind } of splitter.push(chunk as Buffer)) {
       size += bytes.length
-      // Only the beginning of a long line is kept.
-      if (kind === 'long') start = Buffer.from(bytes.subarray(0, MAX_START))
+      // Only the beginning of a long line is kept, which may come in several pieces.
+      if (kind === 'long') start = NOTHING
+      const missing = MAX_START - (start?.length ?? MAX_START)
+      if (missing > 0) start = Buffer.concat([start!, bytes.subarray(0, missing)])
       if (bytes.at(-1) === LF) finish(bytes)
     }
   }

@@ -3,6 +3,7 @@
  * A load of five seconds went on for a minute, as one call of many had a made-up argument that kept
  * the server busy for so long.
  */
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { mergeResults } from '../../src/load/results/merge-results.ts'
 import { parseSlo } from '../../src/load/results/slo.ts'
@@ -11,7 +12,12 @@ import { progressLine } from '../../src/load/load-progress.ts'
 import type { RunningLoad } from '../../src/load/run-load.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { load } from './load-run.ts'
-import { type ScriptedServer, startUpstream } from '../../../../test/support/wire.ts'
+import { startSquall } from '../../../../test/support/commands.ts'
+import {
+  scriptedListener,
+  type ScriptedServer,
+  startUpstream,
+} from '../../../../test/support/wire.ts'
 
 let server: ScriptedServer
 
@@ -108,4 +114,60 @@ test.each([
   expect(loadTable(result, false)).toMatch(
     /\nMissed +[\d,]+ +not sent while the server hung; gates count them as timeouts\n/,
   )
+})
+
+test.each([
+  ['responds late', 'ok'],
+  ['responds with errors', 'tool error'],
+  ['is down', 'status 503'],
+] as const)('a server that %s, more slowly than before, did not hang', async (_, ending) => {
+  const slowly = async (): Promise<typeof ending> => {
+    await setTimeout(150)
+    return ending
+  }
+  server = await startUpstream('scripted', (call) => (call > 200 ? slowly() : 'ok'))
+  const result = await load({
+    url: server.url,
+    work,
+    pace: { clients: 4, durationMs: 4_000, gracefulStopMs: 1_000 },
+    resilience: { deadlineMs: 100 },
+    checks: { slo: [parseSlo('p99<10s')] },
+  })
+  expect(result.counts.success).toBeLessThan(result.counts.calls)
+  expect(result.arrivals.missed).toBeUndefined()
+  expect(result.slo.map(({ ok }) => ok)).toEqual([true])
+})
+
+test('a shard misses no more calls than it would have made', async () => {
+  server = await startUpstream('scripted', (call) => (call > 400 ? 'hang' : 'ok'))
+  const { arrivals } = await load({
+    url: server.url,
+    work,
+    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: 1_000, tasks: 1_000 },
+    shard: { index: 0, count: 2 },
+  })
+  expect(arrivals.missed! + arrivals.started).toBe(500)
+})
+
+test('the wait for verdicts after a load is not the silence of its server', async () => {
+  let hangsAt = Infinity
+  const upstream = scriptedListener(() => (performance.now() > hangsAt ? 'hang' : 'ok'))
+  const flags = ['--task-window', '4s']
+  const { squall, close } = await startSquall({ rules: 'rules: []\n', flags, upstream })
+  server = { close } as ScriptedServer
+  const asked = {
+    url: new URL(`http://127.0.0.1:${squall.port}/mcp`),
+    sidecars: [squall.admin],
+    work: { tools: ['rest'] },
+    pace: { durationMs: 3_000, gracefulStopMs: 10_000 },
+    resilience: { timeoutMs: 1_000 },
+    checks: { slo: [parseSlo('gave-up<=100%')] },
+  }
+  const began = performance.now()
+  const { arrivals, run } = await load(asked, {
+    begun: () => void (hangsAt = performance.now() + 2_800),
+  })
+  // It waited for longer than two time-outs.
+  expect(performance.now() - began - run.durationMs).toBeGreaterThan(2_000)
+  expect(arrivals.missed).toBeUndefined()
 })

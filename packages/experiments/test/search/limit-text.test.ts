@@ -3,7 +3,7 @@ import { limitText } from '../../src/search/search-text.ts'
 import { parseVariation } from '../../src/search/variation.ts'
 
 const settings = { until: 'errors>5%', confidence: 0.95 }
-const point = (magnitude: number, decision: 'passed' | 'failed') => {
+const point = (magnitude: number, decision: 'passed' | 'failed' | 'undecided') => {
   return {
     magnitude,
     runs: 1,

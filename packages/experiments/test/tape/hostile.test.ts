@@ -83,8 +83,11 @@ it('shows and compares foreign texts without their escapes', async () => {
   })
 })
 
-it('serves a result that is too large to be parsed in pieces', async () => {
-  const path = await writtenLarge(17)
+it.each([
+  ['anywhere', undefined],
+  ['at the end of what one read of the file returns', 256 * 1024 - 9],
+])('serves a result that is too large to be parsed in pieces, %s', async (_, offset) => {
+  const path = await writtenLarge(17, offset)
   const { url } = open(await served(path))
   const response = await post(url, 'big', 'grüße')
   const text = await response.text()

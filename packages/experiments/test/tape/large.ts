@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { appendFile } from 'node:fs/promises'
+import { appendFile, stat } from 'node:fs/promises'
 import { once } from 'node:events'
 import { written } from './recorded.ts'
 
@@ -25,9 +25,11 @@ export async function post(
 /** The start of the response with a large result to the id `grüße`. */
 export const LARGE_START = /^\{"jsonrpc":"2.0","id":"gr\\u00fc\\u00dfe","result":\{"text":"xxx/
 
-/** Writes a tape with one result, of so many MiB. */
-export async function writtenLarge(size: number): Promise<string> {
+/** Writes a tape with one result, of so many MiB, whose line begins at `offset` if given. */
+export async function writtenLarge(size: number, offset?: number): Promise<string> {
   const path = await written([{ ...CALL, params: { name: 'big', arguments: {} } }])
+  const rest = offset === undefined ? 0 : offset - (await stat(path)).size
+  if (rest > 0) await appendFile(path, `${' '.repeat(rest - 1)}\n`)
   await appendFile(path, `${JSON.stringify(RESULT).slice(0, -1)},"result":{"text":"`)
   const piece = Buffer.alloc(MIB, 'x')
   await appended(path, function* () {

@@ -222,6 +222,7 @@ interface ExecCluster extends Pick<ClusterAccess, 'server' | 'tls' | 'proxy'> {
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 1024 * 1024
+const DRAIN_MS = 1_000
 /** Credentials that expire within this time are renewed. */
 const MARGIN_MS = 10_000
 
@@ -310,8 +311,9 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
       failed(code === 'ENOENT' ? 'is not installed' : `cannot be run (${code ?? 'error'})`)
     })
     child.once('exit', (code) => {
-      // Programs that it started may hold its output open.
-      if (code === null) child.stdout.destroy()
+      // Programs that it started may hold its output open; all that it wrote is read by then.
+      const drained = setTimeout(() => child.stdout.destroy(), code === null ? 0 : DRAIN_MS)
+      child.once('close', () => clearTimeout(drained))
     })
     child.once('close', (code, signal) => {
       const end = code === null ? `was killed by ${signal}` : `exited with code ${code}`

@@ -140,6 +140,20 @@ test.each(['v1', 'v1beta1'])(
   },
 )
 
+test('credentials are read from a plugin that leaves a program with its output behind', async () => {
+  const status = { token: TOKEN }
+  const response = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }
+  // The program ends when nobody reads its output.
+  const program = `
+    const more = ['-e', 'process.stdout.on("error", () => process.exit()); setInterval(() => console.log(" "), 50)']
+    require('child_process').spawn(process.execPath, more, { stdio: 'inherit', detached: true }).unref()
+    require('fs').writeSync(1, ${JSON.stringify(JSON.stringify(response))})`
+  const args = ['-e', program]
+  const exec = { apiVersion: response.apiVersion, command: process.execPath, args }
+  const file = await write('left-behind', withUser({ exec }))
+  expect(await works({ kubeconfig: file })).toBe('shop')
+})
+
 const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   [
     'a plugin that is not installed',

@@ -1,7 +1,7 @@
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import { shownUrl } from '#base'
 import type { Endpoint } from '../clients/load-client.ts'
-import type { LoadOptions } from '../load-options.ts'
+import { type LoadOptions, shardOf } from '../load-options.ts'
 import type { Recorder } from './recorder.ts'
 import {
   type AgentResult,
@@ -55,7 +55,10 @@ export function buildResult(
     },
     counts,
     indicators,
-    arrivals: { ...recorder.arrivals, ...(complete && unservedCalls(recorder, options)) },
+    arrivals: {
+      ...recorder.arrivals,
+      ...(complete && unservedCalls(recorder, options, durationMs)),
+    },
     errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
@@ -68,10 +71,14 @@ export function buildResult(
 }
 
 /** Counts the calls that gates count as timeouts, and the least number of their tasks. */
-function unservedCalls(recorder: Recorder, options: LoadOptions): Partial<Arrivals> {
+function unservedCalls(
+  recorder: Recorder,
+  options: LoadOptions,
+  elapsedMs: number,
+): Partial<Arrivals> {
   const { pace, work } = options
   const hung = hungCalls(recorder, pace.gracefulStopMs ?? 0)
-  const missed = pace.rate === undefined ? missedCalls(recorder, options) : 0
+  const missed = pace.rate === undefined ? missedCalls(recorder, options, elapsedMs) : 0
   const hungTasks = Math.ceil((hung + missed) / work.fanOut)
   return {
     ...(hung > 0 && { hung }),
@@ -89,14 +96,17 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
 }
 
 /**
- * Counts the calls that a closed model would have made, at the rate until its last success, in a
- * silence until the end: longer than the drain time-out or than two time-outs, and than each call
- * that succeeded.
+ * Counts the calls that a closed model would have made, at the rate until its last response, in a
+ * silence until the end: longer than the drain time-out or than two time-outs, and than each wait
+ * for a response.
  */
-function missedCalls(recorder: Recorder, { pace, work, resilience }: LoadOptions): number {
-  const { durationMs, gracefulStopMs = 0, tasks = Infinity } = pace
-  const { atMs, calls, slowestMs } = recorder.timeline.lastSuccess
-  const { elapsedMs, arrivals } = recorder
+function missedCalls(
+  { timeline, arrivals }: Recorder,
+  { pace, work, resilience, shard }: LoadOptions,
+  elapsedMs: number,
+): number {
+  const { durationMs, gracefulStopMs = 0, tasks = Infinity } = shardOf(pace, shard)
+  const { atMs, calls, slowestMs } = timeline.lastResponse
   const leastMs = Math.max(slowestMs, Math.min(gracefulStopMs, 2 * resilience.timeoutMs))
   const isSilent = elapsedMs - atMs > leastMs
   if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0

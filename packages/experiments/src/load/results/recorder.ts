@@ -9,6 +9,8 @@ import { TimelineRecorder } from './timeline-recorder.ts'
 
 /** The delay from which a call counts as late. */
 const LATE_MS = 50
+/** The time within which a failure shows that the server responds. */
+const PROMPT_MS = 1000
 
 /** A call of a task; without an outcome when the call was not sent. */
 interface TaskCall {
@@ -100,19 +102,22 @@ export class Recorder {
   }
 
   attempt(tool: string, response: CallResponse, latencyMs: number, correct: boolean): void {
+    const { kind } = response
+    const { lastResponse } = this.timeline
+    // A slow failure may be the time-out of a gateway in front of a hung server.
+    const isPrompt = kind !== 'timeout' && latencyMs < PROMPT_MS
+    if (isPrompt || kind === 'ok' || kind === 'tool') {
+      lastResponse.atMs = this.elapsedMs
+      lastResponse.calls = this.counts.calls
+      lastResponse.slowestMs = Math.max(lastResponse.slowestMs, latencyMs)
+    }
     if (response.markers.length > 0) this.faults.add(tool, response, latencyMs, correct)
   }
 
   call(tool: string, outcome: CallOutcome): void {
     const { counts } = this
-    const { lastSuccess } = this.timeline
     this.#leave(tool)
     counts.calls++
-    if (outcome.success) {
-      lastSuccess.atMs = this.elapsedMs
-      lastSuccess.calls = counts.calls
-      lastSuccess.slowestMs = Math.max(lastSuccess.slowestMs, outcome.latencyMs)
-    }
     for (const check of CHECKS) counts[check] += Number(outcome[check])
     counts.success += Number(outcome.success)
     this.latency.add(outcome.latencyMs)

@@ -10,8 +10,8 @@ type Slot = ReturnType<typeof emptySlot>
 
 /** Counts per second; after an hour per two seconds, and so on. */
 export class TimelineRecorder {
-  /** The last success: its time, the calls that had ended, and the slowest success. */
-  readonly lastSuccess = { atMs: 0, calls: 0, slowestMs: 0 }
+  /** The last response: its time, the calls that had ended, and the longest wait for one. */
+  readonly lastResponse = { atMs: 0, calls: 0, slowestMs: 0 }
   #intervalMs = 1000
   #slots: Slot[] = []
 
