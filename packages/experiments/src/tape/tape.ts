@@ -199,8 +199,8 @@ async function eachLine(file: FileHandle, take: (line: RawLine) => void): Promis
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: CHUNK })) {
     for (const { bytes, kind } of splitter.push(chunk as Buffer)) {
       size += bytes.length
-      // Only the beginning of a long line is kept.
-      if (kind === 'long') start = Buffer.from(bytes.subarray(0, MAX_START))
+      // Only the beginning of a long line is kept; its first part may be a single byte.
+      if (kind !== 'line') start = Buffer.concat([start ?? NOTHING, bytes]).subarray(0, MAX_START)
       if (bytes.at(-1) === LF) finish(bytes)
     }
   }
