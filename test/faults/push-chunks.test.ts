@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CallInjection, openInjection } from '../../src/listener/faults/call-injection.ts'
-import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
+import { PushStream, PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { eventMessages, isResponse } from '../../src/mcp/event-message.ts'
@@ -57,7 +57,7 @@ function stage(limit: number) {
     },
     fork: () => watch.fork(),
   }
-  const stream = streams.open(undefined, { sink, position, post: () => undefined })
+  const stream = new PushStream(streams, undefined, { sink, position, post: () => undefined })
   stream.attach({ resume: () => undefined, abort: () => undefined })
   stream.head(HEAD)
   stream.join('/m', true)

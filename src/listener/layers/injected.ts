@@ -37,7 +37,7 @@ function plan(p: StackParts, opened: Opened): ExchangeFaults | undefined {
   const mayAct = weight > 0 || repeats !== undefined
   let faults: ExchangeFaults | undefined
   if (mayAct && posted !== undefined) {
-    const known = {
+    faults = p.planner?.forCalls({
       head,
       requestBytes: size,
       posted,
@@ -46,8 +46,7 @@ function plan(p: StackParts, opened: Opened): ExchangeFaults | undefined {
       session,
       repeats,
       entries,
-    }
-    faults = p.planner?.forCalls(known)
+    })
   } else if (entries.length === 0) faults = p.planner?.forExchange(head, size, isUnread)
   if (faults === undefined && posted !== undefined) releaseParams(posted.calls, weight, p.memory)
   for (const entry of entries) entry.faults = faults

@@ -1,5 +1,6 @@
 import { postOf } from '../faults/request/call-texts.ts'
 import { sendAlone } from '../faults/request/copies.ts'
+import { PushStream } from '../faults/source/push-streams.ts'
 import { PushObserver } from '../push-observer.ts'
 import type { Relay } from '../relay.ts'
 import { alone } from './injected.ts'
@@ -26,7 +27,8 @@ export function streams(
       if (p.push === undefined) return inner.send(opened, relay)
       const post = (text: string, target: string | undefined): void =>
         sendAlone(postOf(head, text, target), upstream)
-      const stream = p.push.open(p.planner?.messagesOf(head), { sink: relay, position, post })
+      const client = { sink: relay, position, post }
+      const stream = new PushStream(p.push, p.planner?.messagesOf(head), client)
       position.stream = stream
       stream.attach(inner.send(opened, stream))
       return stream

@@ -31,7 +31,7 @@ export class ServerCheck {
 
   /** Learns the requests of the client. */
   fromClient({ kind, bytes }: LinePart): void {
-    if (kind === 'more' || isBlank(bytes)) return
+    if (kind === 'more' || (kind !== 'long' && isBlank(bytes))) return
     const parsed = kind === 'long' ? undefined : parseMessages(bytes.toString())
     if (parsed?.ok !== true) {
       this.#knowsIds = false

@@ -27,14 +27,11 @@ export class LineExchange implements Exchange {
   readonly body: IncomingBody
   readonly response: ClientResponse
   listener: ExchangeListener | undefined
-  #hasEnded = false
 
   /** `onRead` is called when later lines may follow, `onEnd` when nothing holds the line. */
   constructor(line: Buffer, memory: MemoryBudget, onRead: () => void, onEnd: () => void) {
     const held = new HeldMemory(memory)
     const end = (): void => {
-      if (this.#hasEnded) return
-      this.#hasEnded = true
       held.end()
       onRead()
       onEnd()
@@ -60,7 +57,7 @@ export class LineExchange implements Exchange {
 
   /** Ends the exchange because the client is gone. */
   gone(): void {
-    if (this.#hasEnded) return
+    if (this.response.ended) return
     this.response.cut('fin')
     this.listener?.gone()
   }

@@ -64,6 +64,8 @@ export class StdioPort {
   #cleared: Promise<void> | undefined
   /** The parts of the server's lines and standard error so far. */
   #parts = 0
+  /** The bytes of the server that are being passed on: a long line is in many parts. */
+  #chunk: Buffer | undefined
   /** The last line of the server when it has no line feed. */
   #tail: Buffer | undefined
 
@@ -227,6 +229,7 @@ export class StdioPort {
   async #readServer(server: ServerProcess): Promise<void> {
     const splitter = new LineSplitter(this.#options.maxBody)
     for await (const chunk of chunksOf(server.output)) {
+      this.#chunk = chunk
       const pause = pacedLoop()
       for (const part of splitter.push(chunk)) {
         this.#parts++
@@ -234,6 +237,7 @@ export class StdioPort {
         await this.#upstream!.stream.push(part)
         await pause()
       }
+      this.#chunk = undefined
     }
     const tail = splitter.end()
     if (tail !== undefined && !server.isCut) this.#check?.fromServer(tail)
@@ -251,16 +255,17 @@ export class StdioPort {
 
   /**
    * Resolves when an ended server's pipes bring nothing more, or brought more for the grace period,
-   * although the client reads.
+   * although the client reads. The time for the parts of one chunk does not count.
    */
   async #silence(): Promise<void> {
     let before = -1
     for (let waits = 0; before !== this.#parts && waits < GRACE / INTERVAL;) {
       before = this.#parts
+      const chunk = this.#chunk
       // Bytes that came while this process stood still are read first.
       await new Promise<void>((resolve) => setTimeout(afterReads, INTERVAL, resolve))
       if (this.#client.blocked) [before, waits] = [-1, 0]
-      else waits++
+      else if (chunk === undefined || chunk !== this.#chunk) waits++
     }
   }
 

@@ -48,6 +48,13 @@ describe.concurrent('a server behind squall stdio', () => {
     expect([code, stdout === `${'\r'.repeat(16 * 1024 * 1024)}\n{}\n`]).toEqual([0, true])
   })
 
+  it('may end while its long line is passed for more than the grace period', async ({ expect }) => {
+    const size = 80 * 1024 * 1024
+    const text = `head -c ${size} /dev/zero | tr '\\0' '\\r'; echo; echo '{}'`
+    const { code, stdout } = await script(text, {}, ['--max-body', '80MiB']).finished()
+    expect([code, stdout.length, stdout.slice(-5)]).toEqual([0, size + 4, '\r\n{}\n'])
+  }, 60_000)
+
   it('sees the end of standard input, and may still respond', async ({ expect }) => {
     const program = script('cat >/dev/null; echo "{}"', { input: '{}\n' })
     expect(await program.finished()).toMatchObject({ code: 0, stdout: '{}\n' })

@@ -2,7 +2,9 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { EventLines, eventOf } from '../../../src/listener/stdio/event-lines.ts'
 import { isBlank, LineSplitter, mayBeMessage } from '../../../src/listener/stdio/lines.ts'
+import { ServerCheck } from '../../../src/listener/stdio/server-check.ts'
 import { SseFramer } from '../../../src/mcp/sse-framer.ts'
+import { SILENT } from '../../../src/telemetry/log.ts'
 
 /** Bytes with many line endings, escapes and messages, in chunks. */
 const chunks = fc.array(
@@ -90,4 +92,13 @@ it('takes objects and arrays for messages, and white space for blank', () => {
   )
   expect(lines.map(mayBeMessage)).toEqual([true, true, false, false, true, false, false])
   expect(lines.map(isBlank)).toEqual([false, false, false, false, false, true, true])
+})
+
+it('suspects no id of the server after a long request whose first part is blank', () => {
+  const check = new ServerCheck(10, SILENT)
+  const request = Buffer.from('{"jsonrpc":"2.0","id":7,"method":"ping"}\n')
+  for (const part of splitAll([Buffer.from(' '), request], 10).lines) check.fromClient(part)
+  const bytes = Buffer.from('{"jsonrpc":"2.0","id":7,"result":{}}\n')
+  check.fromServer({ kind: 'line', bytes })
+  expect(check.counts.unknown_id).toBe(0)
 })

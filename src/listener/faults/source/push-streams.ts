@@ -6,8 +6,7 @@ import { sharesStream } from '../../../mcp/call.ts'
 import type { CallInjection } from '../call-injection.ts'
 import { isStream } from '../emit/injected-response.ts'
 import type { NotApplicableReason } from '../exchange-context.ts'
-import { PushChannel, type PushClient, PushSession, type PushSessions } from './push-channel.ts'
-import type { MessagePlanner } from './server-messages.ts'
+import { PushChannel, PushSession, type PushSessions } from './push-channel.ts'
 
 /** Carries a stream that a client opened by GET, and its events through faults. */
 export class PushStream extends PushChannel implements ResponseSink, Transfer {
@@ -82,11 +81,6 @@ export class PushStreams implements PushSessions {
   constructor(maxEvent: number, holdTimeout: number) {
     this.maxEvent = maxEvent
     this.holdTimeout = holdTimeout
-  }
-
-  /** Creates a stream before its request is sent. */
-  open(messages: MessagePlanner | undefined, client: PushClient): PushStream {
-    return new PushStream(this, messages, client)
   }
 
   /** The number of sessions with a stream or a call. */
