@@ -96,7 +96,7 @@ export const TARGETS = [
     measured: (squall, direct) => added(squall, direct, 'p99Ms'),
   },
   {
-    what: 'error of an injected delay, p99, beside other calls',
+    what: 'error of an injected delay during other calls, p99',
     section: 'delayed5',
     peers: ['squall-delayed5'],
     bar: 2,
@@ -121,7 +121,7 @@ export const TARGETS = [
     measured: growthMiB,
   },
   {
-    what: 'memory at rest',
+    what: 'idle memory',
     section: 'start',
     peers: ['squall'],
     bar: 80,
@@ -154,7 +154,7 @@ export const TARGETS = [
     measured: ({ after }) => after,
   },
   {
-    what: 'start to the first response',
+    what: 'time from start to the first response',
     section: 'start',
     peers: ['squall'],
     bar: 250,
@@ -162,7 +162,7 @@ export const TARGETS = [
     measured: ({ startsMs }) => median(startsMs),
   },
   {
-    what: 'rules file renamed until active, p99',
+    what: 'time from an edit of the rules file until active, p99',
     section: 'reload',
     peers: ['squall'],
     bar: 50,

@@ -25,7 +25,7 @@ const rowOf = (rows, name) => rows.find((row) => row.name === name)
 export function bodies(peers) {
   return {
     name: 'bodies',
-    title: 'Bodies as tools return them',
+    title: 'Bodies of typical tool results',
     peers,
     rounds: 3,
     seconds: 1,

@@ -47,7 +47,7 @@ export function idleConnections(peers) {
       }
       return {
         rows,
-        about: `${session.streams} client connections make one small call each and stay open. The middle of ${plan.rounds} processes.`,
+        about: `${session.streams} client connections make one small call each and stay open. Median of ${plan.rounds} processes.`,
         tables: [idleTable(rows)],
       }
     },
