@@ -18,7 +18,12 @@ export async function adminApiPage(built) {
     method,
     open === true ? 'none' : method === 'GET' ? 'read token, if set' : 'admin token',
     // The column of tokens states the requirement already.
-    cell((summary ?? UNLISTED[path]).replace(/^[A-Z]+, with the admin token: /, '')),
+    cell(
+      (summary ?? UNLISTED[path]).replace(
+        /^[A-Z]+, with the admin token: |; with the admin token,.*/g,
+        '',
+      ),
+    ),
   ])
   const sections = Object.values(API).map(
     ({ path, method, query, request, response, stream }) => `## ${method} ${path}
