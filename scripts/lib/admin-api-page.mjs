@@ -42,7 +42,7 @@ ${table(['Path', 'Method', 'Token', 'Content'], list)}
 
 ${sections.join('\n\n')}
 
-## Errors
+## Error responses
 
 Responses with a status other than 200 have this JSON body, except \`/readyz\`, which returns its usual body with 503:
 
