@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
       expect(await written([{ 'a.yaml': text, 'notes.txt': ENDLESS }])).toBe('allowed')
     }
     const binaryData = { 'a.yaml': Buffer.from(ending(9)).toString('base64') }
-    expect(await written([{}, { more: { binaryData } }])).toMatch(/binaryData cannot be checked/)
+    expect(await written([{}, { more: { binaryData } }])).toMatch(/binaryData cannot be validated/)
   })
 
   it('allow what an experiment writes and restores', async () => {
