@@ -24,7 +24,7 @@ function growthMiB({ samples }) {
 /** @type {readonly Target[]} */
 export const TARGETS = [
   {
-    what: 'CPU per untouched call against HAProxy',
+    what: 'CPU per untouched call, relative to HAProxy',
     section: 'small',
     peers: ['squall', 'haproxy'],
     bar: 1.5,
@@ -32,7 +32,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'CPU per untouched call against http-proxy',
+    what: 'CPU per untouched call, relative to http-proxy',
     section: 'small',
     peers: ['squall', 'http-proxy'],
     bar: 0.25,
@@ -40,7 +40,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'CPU per untouched call against a bare Node socket pipe',
+    what: 'CPU per untouched call, relative to piped Node sockets',
     section: 'small',
     peers: ['squall', 'socket-pipe'],
     bar: 1.35,
@@ -48,7 +48,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'the general path against `node:http` and `undici.dispatch`, small calls',
+    what: 'CPU of the standard path, relative to `node:http` and `undici.dispatch`',
     section: 'small',
     peers: ['squall-general', 'undici-baseline'],
     bar: 1.15,
@@ -56,7 +56,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'the path of streams against `node:http` and `undici.dispatch`',
+    what: 'CPU of event streams, relative to `node:http` and `undici.dispatch`',
     section: 'sse100',
     peers: ['squall', 'undici-baseline'],
     bar: 1.15,
@@ -64,7 +64,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'CPU per call with 1,000 rules against 1',
+    what: 'CPU per call with 1,000 rules, relative to one rule',
     section: 'rules',
     peers: ['squall-1000-rules', 'squall-1-rule'],
     bar: 1.05,
@@ -72,7 +72,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'CPU per call with 20 rules against none',
+    what: 'CPU per call with 20 rules, relative to no rules',
     section: 'rules',
     peers: ['squall-20-rules', 'squall-0-rules'],
     bar: 1.05,
@@ -80,7 +80,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'CPU per call with metrics against none',
+    what: 'CPU per call with metrics, relative to no metrics',
     section: 'metrics',
     peers: ['squall-metrics-on', 'squall-metrics-off'],
     bar: 1.05,
@@ -88,7 +88,7 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'latency added at half load, p99',
+    what: 'added latency at half load, p99',
     section: 'half-load',
     peers: ['squall', 'direct'],
     bar: 0.3,
@@ -96,7 +96,7 @@ export const TARGETS = [
     measured: (squall, direct) => added(squall, direct, 'p99Ms'),
   },
   {
-    what: 'error of an injected delay during other calls, p99',
+    what: 'lateness of an injected delay under load, p99',
     section: 'delayed5',
     peers: ['squall-delayed5'],
     bar: 2,
@@ -104,7 +104,7 @@ export const TARGETS = [
     measured: ({ samples }) => middle(samples, (s) => s.late?.p99Ms),
   },
   {
-    what: 'a 10 MiB response, throughput against the socket pipe',
+    what: 'throughput of a 10 MiB response, relative to piped Node sockets',
     section: 'stream10m',
     peers: ['squall', 'socket-pipe'],
     bar: 0.8,
@@ -113,11 +113,11 @@ export const TARGETS = [
     measured: speedRatio,
   },
   {
-    what: 'memory from the first round of 10 MiB responses to the last',
+    what: 'memory growth over all rounds of 10 MiB responses',
     section: 'stream10m',
     peers: ['squall'],
     bar: 10,
-    unit: 'MiB more',
+    unit: 'MiB',
     measured: growthMiB,
   },
   {
@@ -129,7 +129,7 @@ export const TARGETS = [
     measured: ({ idleMiB }) => (idleMiB * 1024 * 1024) / 1e6,
   },
   {
-    what: 'memory per held SSE stream',
+    what: 'memory per open SSE stream',
     section: 'held2000',
     peers: ['squall'],
     bar: 12,
@@ -137,7 +137,7 @@ export const TARGETS = [
     measured: ({ kibEach }) => kibEach,
   },
   {
-    what: 'memory per held keep-alive connection',
+    what: 'memory per idle keep-alive connection',
     section: 'idle',
     peers: ['squall'],
     bar: 6,
@@ -162,12 +162,12 @@ export const TARGETS = [
     measured: ({ startsMs }) => median(startsMs),
   },
   {
-    what: 'time from an edit of the rules file until active, p99',
+    what: 'time from a change of the rules file until active, p99',
     section: 'reload',
     peers: ['squall'],
     bar: 50,
     unit: 'ms',
-    // An edit that made a call fail is no edit that anybody wants, however quick.
+    // Edits that made a call fail do not meet the target, however fast.
     measured: ({ tookMs, errors }) => (errors > 0 ? Number.NaN : quantile(tookMs, 0.99)),
   },
 ]
@@ -183,8 +183,7 @@ export const TARGETS = [
  */
 
 /**
- * Judges what a section measured by the targets about it; those whose peers did not take part say
- * nothing.
+ * Compares the measurements of a section with its targets; skips targets whose peers did not take part.
  * @param {string} section
  * @param {readonly { name: string }[]} rows
  * @returns {Verdict[]}
@@ -204,7 +203,7 @@ export function verdict({ what, bar, unit, atLeast }, value) {
     target: `${atLeast ? '≥' : '≤'} ${bar} ${unit}`,
     measured: Number.isNaN(value) ? 'nothing' : `${figure(value, decimals)} ${unit}`,
     value,
-    // Nothing measured is nothing proved.
+    // A missing measurement never meets a target.
     met: atLeast ? value >= bar : value <= bar,
   }
 }

@@ -110,7 +110,7 @@ export const SKETCHES = [
   {
     section: 'held2000',
     file: 'held',
-    title: 'Memory for a held stream',
+    title: 'Memory for an open stream',
     about: `KiB of resident memory for each open SSE stream; ${LESS}`,
     unit: 'KiB',
     decimals: 1,

@@ -1,4 +1,4 @@
-// Measures the accuracy of delays beside other calls.
+// Measures the accuracy of delays during other calls.
 // Needs a build: node bench/delays.mjs [seconds]
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'

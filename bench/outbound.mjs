@@ -1,4 +1,4 @@
-// Measures what an outgoing connection costs: CPU for each MB and for each connection, beside two
+// Measures the CPU cost of an outgoing connection, for each MB and each connection, compared with two
 // sockets of Node piped to each other and HAProxy in TCP mode.
 // Needs a build: node bench/outbound.mjs [rounds]
 import { once } from 'node:events'

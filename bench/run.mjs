@@ -126,7 +126,7 @@ async function main() {
   const missing = missingFrom(without, failed)
   for (const line of missing) say(line)
   if (options.md !== undefined && options.all) {
-    const where = `Command: \`${command}\`. Machine: ${machine}, load average ${busy.toFixed(1)} before it.`
+    const where = `Command: \`${command}\`. Machine: ${machine}, load average ${busy.toFixed(1)} before the run.`
     const parts = [where, verdictTable(verdicts), ...missing].filter((text) => text !== '')
     writeBlock(options.md, 'targets', parts.join('\n\n'))
   }

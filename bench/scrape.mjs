@@ -114,7 +114,7 @@ say(
 )
 say('')
 say(
-  '| what                 |   lines |     KiB |    first |   median |      p95 |      CPU | beside calls | call p99, without → with | longest call |',
+  '| what                 |   lines |     KiB |    first |   median |      p95 |      CPU | during calls | call p99, without → with | longest call |',
 )
 say('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
 for (const kind of /** @type {const} */ (['usual', 'all hit'])) {

@@ -1,7 +1,7 @@
-// A small MCP server to try Squall with: `node examples/server.mjs`. It listens on 127.0.0.1:3000 (HOST and
-// PORT change that) at /mcp and responds with event streams. GET /executed counts the calls of each tool.
+// Runs a small MCP server for trying Squall: `node examples/server.mjs`. It listens on 127.0.0.1:3000
+// (set HOST and PORT to change the address) at /mcp, and responds with event streams. GET /executed counts the calls of each tool.
 //   --json      respond with JSON bodies
-//   --failing   every fifth get_weather fails: real errors, to compare with injected ones
+//   --failing   fail every fifth get_weather, to compare real errors with injected ones
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
@@ -92,7 +92,7 @@ function mcpServer() {
   return server
 }
 
-/** Opens a session for a client that initializes. A call without a session works too, for curl. */
+/** Opens a session for `initialize`. Calls without a session also work, for curl. */
 async function transportFor(session, message) {
   if (session !== undefined) return sessions.get(session)
   const transport = new StreamableHTTPServerTransport({
@@ -128,7 +128,7 @@ server.listen(Number(process.env.PORT ?? 3000), host, () =>
     `http://${host.includes(':') ? `[${host}]` : host}:${server.address().port}/mcp\n`,
   ),
 )
-// The first process of a container gets no default handling of signals.
+// PID 1 in a container has no default signal handlers.
 process.on('SIGTERM', () => {
   server.close(() => process.exit())
   setTimeout(() => process.exit(), 2000).unref()

@@ -14,7 +14,7 @@ const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
  */
 
 /**
- * Sends small calls, or those of `exchange`, at a fixed rate whatever becomes of them, from a
+ * Sends small calls, or those of `exchange`, at a fixed rate regardless of their results, from a
  * process of its own.
  * @param {{ port: number, rate: number, seconds: number, delayMs?: number,
  *   exchange?: { request: string, response: string } }} load

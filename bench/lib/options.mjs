@@ -20,7 +20,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --rules FILE       a rules file for squall instead of 20 rules that match nothing
   --squall FILE      squall's main module (default dist/cli/main.js)
   --json FILE        write everything that was measured
-  --md FILE          write tables between their markers in a Markdown file, and charts beside it
+  --md FILE          write tables between their markers in a Markdown file, and charts into its directory
   --check            exit 1 when a target is missed
 `
 

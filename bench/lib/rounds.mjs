@@ -23,7 +23,7 @@ const REST_BEFORE_MS = 200
 const REST_AFTER_MS = 2000
 
 /**
- * Interleaved rounds (A B C, A B C, …): whatever the machine does meanwhile hits all of them.
+ * Interleaves rounds (A B C, A B C, …), so that load on the machine affects all peers.
  * @param {readonly import('./running-peer.mjs').RunningPeer[]} peers
  * @param {{ rounds: number, seconds: number, say: (line: string) => void,
  *   load: (port: number, seconds: number) => Promise<Loaded> }} plan

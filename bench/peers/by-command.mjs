@@ -13,7 +13,7 @@ export function byCommand(name, variable, summary) {
     name,
     summary,
     missing: () =>
-      words().length > 0 ? undefined : `${variable} has no start command (see bench/README.md)`,
+      words().length > 0 ? undefined : `${variable} has no start command: see bench/README.md`,
     command: ({ port, upstreamPort, directory }) => {
       const known = { port: String(port), upstreamPort: String(upstreamPort), directory }
       const [file = '', ...args] = words().map((word) =>

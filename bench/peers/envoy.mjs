@@ -14,7 +14,7 @@ const TYPES = 'type.googleapis.com/envoy.extensions'
 export function envoyWithFault(name, fault) {
   return {
     name,
-    summary: `Envoy, one thread, its fault filter delaying ${fault.percent} % of calls; does not look at the body`,
+    summary: `Envoy, one thread, its fault filter delaying ${fault.percent} % of calls; does not read the body`,
     missing: () =>
       findProgram('envoy', VARIABLE) ? undefined : `no envoy on PATH nor in ${VARIABLE}`,
     command: ({ port, upstreamPort, directory }) => {

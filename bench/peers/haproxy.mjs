@@ -5,7 +5,7 @@ import { findProgram } from '../lib/proc.mjs'
 /** @type {import('./index.mjs').Peer} */
 export const haproxy = {
   name: 'haproxy',
-  summary: 'HAProxy, one thread; does not look at the body',
+  summary: 'HAProxy, one thread; does not read the body',
   missing: () => (findProgram('haproxy') ? undefined : 'haproxy is not installed'),
   command: ({ port, upstreamPort, directory }) => {
     mkdirSync(directory, { recursive: true })

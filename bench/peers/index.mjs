@@ -38,7 +38,7 @@ export const DELAY = { percent: 5, delayMs: 200 }
 /** Names the main module of the version that this one is compared with. */
 const BEFORE = { variable: 'BENCH_SQUALL_BEFORE' }
 
-/** A new peer is a file beside this one and a line here. @type {readonly Peer[]} */
+/** To add a peer, add a file to this directory and a line here. @type {readonly Peer[]} */
 export const PEERS = [
   direct,
   squall,

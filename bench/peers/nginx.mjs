@@ -5,7 +5,7 @@ import { findProgram } from '../lib/proc.mjs'
 /** @type {import('./index.mjs').Peer} */
 export const nginx = {
   name: 'nginx',
-  summary: 'nginx, one process, unbuffered responses; does not look at the body',
+  summary: 'nginx, one process, unbuffered responses; does not read the body',
   missing: () => (findProgram('nginx') ? undefined : 'nginx is not installed'),
   command: ({ port, upstreamPort, directory }) => {
     mkdirSync(directory, { recursive: true })

@@ -12,7 +12,7 @@ const server = fileURLToPath(new URL('./node-delayed-server.mjs', import.meta.ur
 export function nodeDelayed(name, { percent, delayMs }) {
   return {
     name,
-    summary: `two sockets of Node, ${percent} % of calls behind a setTimeout of ${delayMs} ms, nothing parsed`,
+    summary: `two piped Node sockets, no parsing, ${percent} % of calls delayed by a setTimeout of ${delayMs} ms`,
     command: ({ port, upstreamPort }) => ({
       file: process.execPath,
       args: [server, ...[port, upstreamPort, percent, delayMs].map(String)],

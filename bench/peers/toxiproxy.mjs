@@ -8,7 +8,7 @@ const VARIABLE = 'BENCH_TOXIPROXY'
 /** @type {import('./index.mjs').Peer} */
 export const toxiproxy = {
   name: 'toxiproxy',
-  summary: 'toxiproxy without a toxic: it passes TCP on and knows no calls',
+  summary: 'toxiproxy without a toxic: forwards TCP without parsing calls',
   missing: () =>
     findProgram('toxiproxy-server', VARIABLE)
       ? undefined

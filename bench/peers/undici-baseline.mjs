@@ -5,7 +5,7 @@ const server = fileURLToPath(new URL('./undici-baseline-server.mjs', import.meta
 /** @type {import('./index.mjs').Peer} */
 export const undiciBaseline = {
   name: 'undici-baseline',
-  summary: 'node:http in front, undici dispatch behind, each request body parsed',
+  summary: 'node:http as server, undici.dispatch as client, each request body parsed',
   command: ({ port, upstreamPort }) => ({
     file: process.execPath,
     args: [server, String(port), String(upstreamPort)],

@@ -14,7 +14,7 @@ import { startUpstream } from '../upstream/index.mjs'
 
 /** Calls per second, which leave every process time to sleep. */
 const RATE = 3000
-/** Calls per second of the neighbours, and of the faulted calls beside them. */
+/** Calls per second of the untouched calls, and of the concurrent faulted calls. */
 const NEIGHBOURS = 300
 const BESIDE = 1000
 /** The most that the p99 of neighbours may rise by, in milliseconds. */
@@ -32,7 +32,7 @@ const FAULTS = /** @type {const} */ ([
 
 /**
  * Measures the cost of faults in one run: CPU per call against an untouched call, at a fixed rate
- * and at the highest rate, and the added latency of calls beside faulted calls.
+ * and at the highest rate, and the added latency of calls during faulted calls.
  * @returns {import('./index.mjs').Section}
  */
 export function faults() {
@@ -172,7 +172,7 @@ async function measured(pid, rounds, send) {
 }
 
 /**
- * Measures untouched calls beside faulted ones.
+ * Measures the latency of untouched calls during faulted calls.
  * @param {number} port
  * @param {number} rounds
  * @param {number} seconds
@@ -196,5 +196,8 @@ async function neighbours(port, rounds, seconds, exchanges) {
     const p99 = median(list)
     return [name, figure(p99, 2), p99 - base <= MOST_LATER ? 'met' : `above +${MOST_LATER} ms`]
   })
-  return table([`${BESIDE} calls/s beside`, `p99 ms of ${NEIGHBOURS} untouched calls/s`, ''], cells)
+  return table(
+    [`concurrent load, ${BESIDE} calls/s`, `p99 ms of ${NEIGHBOURS} untouched calls/s`, ''],
+    cells,
+  )
 }

@@ -13,12 +13,12 @@ const REST_MS = 2000
 const WARM_UP_SECONDS = 1
 
 /**
- * Memory for each stream that is held open, and what calls beside them cost.
+ * Measures memory for each open stream, and the cost of calls during open streams.
  * @typedef {object} Held
  * @property {string} name
  * @property {number} kibEach
  * @property {number} dropped
- * @property {number} cpuHeld     µs of CPU per call beside the streams
+ * @property {number} cpuHeld     µs of CPU per call while the streams are open
  * @property {number} cpuFree     the same once they are gone
  * @property {number} p99HeldMs
  * @property {number} p99FreeMs
@@ -31,7 +31,7 @@ export function held2000(peers) {
   const work = workload('small')
   return {
     name: 'held2000',
-    title: 'Held streams',
+    title: 'Open streams',
     peers,
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
@@ -49,7 +49,7 @@ export function held2000(peers) {
       }
       return {
         rows,
-        about: `${session.streams} SSE streams are held open. Small calls run for ${plan.seconds} s beside the streams, and again after the streams have closed. Upstream: ${upstream.kind}.`,
+        about: `${session.streams} SSE streams are opened and stay open. Small calls run for ${plan.seconds} s while the streams are open, and again after the streams have closed. Upstream: ${upstream.kind}.`,
         tables: [heldTable(rows)],
       }
     },
@@ -115,7 +115,7 @@ async function loaded(pid, port, { directory }, { seconds, connections }) {
 
 /** @param {readonly Held[]} rows */
 export function heldTable(rows) {
-  const head = ['peer', 'KiB per stream', 'dropped', 'CPU µs/call beside', 'CPU µs/call without']
+  const head = ['peer', 'KiB per stream', 'dropped', 'CPU µs/call during', 'CPU µs/call after']
   const cells = rows.map((row) => [
     row.name,
     figure(row.kibEach, 1),
@@ -128,6 +128,6 @@ export function heldTable(rows) {
     figure(row.afterMiB, 0),
     String(row.errors),
   ])
-  const rest = ['ratio', 'p99 ms beside', 'p99 ms without', 'RSS after MiB', 'errors']
+  const rest = ['ratio', 'p99 ms during', 'p99 ms after', 'RSS after MiB', 'errors']
   return table([...head, ...rest], cells)
 }

@@ -68,7 +68,7 @@ export function saturated({ workload: workName, references = REFERENCES, about, 
 }
 
 /**
- * Calls at a fixed rate, the same whatever becomes of them.
+ * Sends calls at a fixed rate, regardless of their results.
  * @param {{ name: string, title: string, peers: readonly string[], delayMs?: number,
  *   rounds?: number, seconds?: number }} section
  * @returns {import('./index.mjs').Section}
@@ -88,7 +88,7 @@ export function atFixedRate({ delayMs, ...section }) {
           : [lateTable(rows), ratioTable(rows, ['squall', 'envoy'], false)]
       return {
         rows,
-        about: `${rate} small calls a second, each sent on time even if earlier calls are still open. ${plan.rounds} rounds of ${plan.seconds} s; medians. Load: bare sockets of Node, upstream: ${upstream}.`,
+        about: `${rate} small calls per second, sent on schedule regardless of earlier responses (open loop). ${plan.rounds} rounds of ${plan.seconds} s; medians. Load: bare sockets of Node, upstream: ${upstream}.`,
         tables,
       }
     },

@@ -33,7 +33,7 @@ const SENDER_STARTS_MS = 600
 export function reload() {
   return {
     name: 'reload',
-    title: 'Edits of the rules',
+    title: 'Rules reload latency',
     peers: ['squall'],
     seconds: LEAST_SECONDS,
     run: async (session, plan) => {
@@ -49,7 +49,7 @@ export function reload() {
       }
       return {
         rows,
-        about: `A rule among ${RULES} is added and removed for ${seconds} s, each time with a new file renamed over the old file, beside ${RATE} small calls a second. The figures are the time from the rename until the rule first matches a call, or no longer matches one.`,
+        about: `A rule among ${RULES} is added and removed for ${seconds} s, each time with a new file renamed over the old file, during ${RATE} small calls per second. The figures are the time from the rename until the rule first matches a call, or no longer matches one.`,
         tables: [reloadTable(rows)],
       }
     },
@@ -102,7 +102,7 @@ async function until(port, agent, there) {
 
 /** @param {readonly Reloaded[]} rows */
 export function reloadTable(rows) {
-  const head = ['peer', 'edits', 'p50 ms', 'p99 ms', 'slowest ms', 'calls beside', 'errors']
+  const head = ['peer', 'edits', 'p50 ms', 'p99 ms', 'slowest ms', 'calls', 'errors']
   const cells = rows.map(({ name, tookMs, calls, errors }) => [
     name,
     String(tookMs.length),

@@ -26,7 +26,7 @@ const REST_MS = 3000
 export function start(peers) {
   return {
     name: 'start',
-    title: 'Start and rest',
+    title: 'Start time and idle memory',
     peers,
     rounds: STARTS,
     run: async (session, plan) => {
@@ -50,7 +50,7 @@ export function start(peers) {
         }
         return {
           rows,
-          about: `From the start of the process to the first response to a call, ${plan.rounds} times each; then the memory of an idle process after ${REST_MS / 1000} s.`,
+          about: `Time from process start to the first response to a call, ${plan.rounds} runs each; then the memory after an idle time of ${REST_MS / 1000} s.`,
           tables: [startTable(rows)],
         }
       } finally {

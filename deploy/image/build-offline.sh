@@ -1,9 +1,8 @@
 #!/bin/sh
-# build-offline.sh [IMAGE]: builds IMAGE and IMAGE-sidecar without any registry of images, as root, on
-# Linux.
-# The base image is made from programs of this machine: Node 24 (NODE24, or else the `node` on PATH),
-# npm, nft, a shell and what else the Dockerfile runs. Packages come from npm's cache where they are
-# in it. STORAGE names a directory for the images; buildah's own is used without it.
+# build-offline.sh [IMAGE]: builds IMAGE and IMAGE-sidecar without an image registry, as root, on Linux.
+# The base image contains programs of this machine: Node 24 (NODE24, or `node` on PATH), npm, nft, a
+# shell and the other programs that the Dockerfile runs. Packages come from npm's cache if possible.
+# STORAGE sets the directory for images; the default is buildah's own.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -20,7 +19,7 @@ trap 'rm -rf "$work"' EXIT INT TERM
 
 case $("$node" --version) in
   v24.*) ;;
-  *) echo "build-offline: $node is not Node 24; name one by NODE24" >&2; exit 1 ;;
+  *) echo "build-offline: $node is not Node 24; set NODE24 to its path" >&2; exit 1 ;;
 esac
 for tool in buildah nft npm; do
   command -v "$tool" >/dev/null || { echo "build-offline: $tool is missing" >&2; exit 1; }
@@ -29,14 +28,14 @@ done
 if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
   root=$work/root
   mkdir -p "$root/usr/local/bin" "$root/usr/local/lib/node_modules" "$root/root" "$root/tmp" "$root/etc"
-  # Programs name /bin and /lib, wherever they are.
+  # Programs refer to /bin and /lib, even where these are links.
   for directory in bin sbin lib lib64; do
     mkdir -p "$root/usr/$directory" && ln -s "usr/$directory" "$root/$directory"
   done
   # shellcheck disable=SC2086 -- they are words
   PATH=$PATH:/usr/sbin:/sbin sh deploy/image/gather.sh "$root" $tools nft
   sh deploy/image/gather.sh "$root" "$node"
-  # A part of libc that is a file of its own; the bundler asks for it.
+  # The bundler requires this separate file of libc.
   libc=$(ldd "$node" | sed -n 's/.*=> \(\/[^ ]*\/libc\.so\.6\) .*/\1/p')
   cp -L --parents "${libc%/*}/librt.so.1" "$root/"
   rm -rf "$root/usr/share/sbom"
@@ -55,7 +54,7 @@ if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
   buildah "$@" rm "$container" >/dev/null
 fi
 
-# npm finds what it needs in the cache of this machine, and fetches only what is not there.
+# Shares npm's cache of this machine, so npm downloads only missing packages.
 cat >"$work/npmrc" <<END
 cache=/npm-cache
 prefer-offline=true

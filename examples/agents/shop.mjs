@@ -1,9 +1,9 @@
-// A shop of two MCP servers, to see a retry storm: `node examples/agents/shop.mjs`.
+// Runs a shop of two MCP servers that produces a retry storm: `node examples/agents/shop.mjs`.
 //   inventory  port 3000: reserve_item uses one of ten connections of a pool for 200 ms
 //   orders     port 3001: place_order calls reserve_item through Squall, at INVENTORY_URL
-// orders gives up a call after a second and tries again at once, without a limit, and without cancelling the
-// call that it gave up. Its own rate limiter allows 150 calls a second.
-//   --fixed    six attempts with pauses between them, and cancel abandoned calls
+// orders times out after a second and retries at once, without a limit, and without cancelling the abandoned
+// call. Its own rate limiter allows 150 calls per second.
+//   --fixed    limit attempts to six, back off between them, and cancel abandoned calls
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

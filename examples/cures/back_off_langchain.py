@@ -1,4 +1,4 @@
-"""Retries failed calls of a LangChain agent with growing pauses, without asking the model."""
+"""Retries failed calls of a LangChain agent with exponential backoff, without asking the model."""
 
 import httpx
 from langchain.agents import create_agent
@@ -15,7 +15,7 @@ def is_transient(error: BaseException) -> bool:
 
 def create_patient_agent(model, tools):
     retries = ToolRetryMiddleware(
-        # Only tools that may be executed twice.
+        # Lists only tools that may be executed twice.
         tools=["search_docs"],
         retry_on=is_transient,
         max_retries=4,

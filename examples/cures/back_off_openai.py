@@ -1,4 +1,4 @@
-"""Retries failed calls of an OpenAI agent with growing pauses, without asking the model."""
+"""Retries failed calls of an OpenAI agent with exponential backoff, without asking the model."""
 
 import random
 
@@ -9,10 +9,9 @@ def patient_server(url: str) -> MCPServerStreamableHttp:
     return MCPServerStreamableHttp(
         params={"url": url},
         cache_tools_list=True,
-        # For all tools and errors: only for a server whose tools may be executed twice.
+        # Applies to all tools and errors: use it only if all tools may be executed twice.
         max_retry_attempts=4,
-        # 0.5 s to 1 s, then twice as long each time. The SDK has no jitter: each client has its own
-        # pace instead.
+        # Starts with 0.5 s to 1 s and doubles. The SDK has no jitter, so each client gets its own base.
         retry_backoff_seconds_base=random.uniform(0.5, 1),
         retry_backoff_seconds_max=30,
     )

@@ -1,4 +1,4 @@
-"""Retries failed calls of a Pydantic AI agent with growing pauses: pip install tenacity"""
+"""Retries failed calls of a Pydantic AI agent with exponential backoff: pip install tenacity"""
 
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR
@@ -7,12 +7,12 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponen
 
 
 def is_transient(error: BaseException) -> bool:
-    # A ModelRetry, caused by the error that the SDK raises for every status but 404.
+    # Wraps the error that the SDK raises for each status but 404 in a ModelRetry.
     cause = error.__cause__
     return isinstance(cause, MCPError) and cause.code == INTERNAL_ERROR
 
 
-# For calls that may be executed twice.
+# Only for calls that may be executed twice.
 @retry(
     retry=retry_if_exception(is_transient),
     wait=wait_exponential_jitter(initial=0.5, max=30),

@@ -1,4 +1,4 @@
-"""Retries a call of the MCP Python SDK with growing pauses: pip install "mcp>=2" tenacity"""
+"""Retries a call of the MCP Python SDK with exponential backoff: pip install "mcp>=2" tenacity"""
 
 from mcp import Client, MCPError
 from mcp_types import INTERNAL_ERROR
@@ -10,7 +10,7 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, MCPError) and error.code == INTERNAL_ERROR
 
 
-# For calls that may be executed twice. Jitter: clients that failed together do not return together.
+# Only for calls that may be executed twice. Jitter spreads the retries of clients that failed together.
 @retry(
     retry=retry_if_exception(is_transient),
     wait=wait_exponential_jitter(initial=0.5, max=30),

@@ -1,4 +1,4 @@
-"""Turns a lost connection into an error of one call, for clients of the MCP Python SDK 2.
+"""Limits a lost connection to an error of one call, for clients of the MCP Python SDK 2.
 
     Client(streamable_http_client(url, http_client=sturdy_http(timeout=httpx2.Timeout(30, read=300))))
     MCPServerStreamableHttp(params={"url": url, "httpx_client_factory": sturdy_http})
@@ -13,7 +13,7 @@ class SturdyTransport(httpx2.AsyncHTTPTransport):
         try:
             return await super().handle_async_request(request)
         except httpx2.TransportError:
-            # As a gateway would: an exception raised here would end the client.
+            # Returns the status that a gateway would; an exception would terminate the client.
             return httpx2.Response(502, request=request)
 
 

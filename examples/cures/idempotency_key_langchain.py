@@ -1,4 +1,4 @@
-"""Gives equal calls of one run the same key, also if the model repeats the call."""
+"""Sends the same key with equal calls of one run, even if the model repeats the call."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ def with_keys(run_id: str, tools=("create_ticket",)):
     async def add_key(request, handler):
         if request.name not in tools:
             return await handler(request)
-        # What the model wrote as a key is replaced.
+        # Replaces any key that the model wrote.
         arguments = {**request.args, "idempotency_key": ""}
         text = json.dumps([run_id, request.name, arguments], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()

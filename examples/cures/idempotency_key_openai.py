@@ -1,4 +1,4 @@
-"""Gives equal calls of one run the same key, also if the model repeats the call."""
+"""Sends the same key with equal calls of one run, even if the model repeats the call."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ class KeyedServer(MCPServerStreamableHttp):
 
     async def call_tool(self, tool_name, arguments, *rest, **more):
         if tool_name == "create_ticket":
-            # What the model wrote as a key is replaced.
+            # Replaces any key that the model wrote.
             arguments = {**(arguments or {}), "idempotency_key": ""}
             text = json.dumps([self.run_id, tool_name, arguments], sort_keys=True)
             arguments["idempotency_key"] = hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Gives equal calls of one run the same key, also if the model repeats the call."""
+"""Sends the same key with equal calls of one run, even if the model repeats the call."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from pydantic_ai.mcp import MCPToolset
 
 async def with_key(ctx, call_tool, name, arguments):
     if name == "create_ticket":
-        # What the model wrote as a key is replaced.
+        # Replaces any key that the model wrote.
         arguments = {**arguments, "idempotency_key": ""}
         text = json.dumps([ctx.run_id, name, arguments], sort_keys=True)
         arguments["idempotency_key"] = hashlib.sha256(text.encode()).hexdigest()

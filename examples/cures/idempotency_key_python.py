@@ -1,4 +1,4 @@
-"""One key for one ticket: the server recognizes a retry by it, and returns the first ticket."""
+"""Sends one key for each ticket: the server recognizes a retry and returns the first ticket."""
 
 import uuid
 
@@ -8,6 +8,6 @@ from back_off_python import call_tool
 
 
 async def create_ticket(client: Client, title: str):
-    # Made before the first attempt, not for each of them.
+    # Creates the key once, not for each attempt.
     key = str(uuid.uuid4())
     return await call_tool(client, "create_ticket", {"title": title, "idempotency_key": key})

@@ -1,4 +1,4 @@
-// Waits as long as the server asks: new StreamableHTTPClientTransport(url, { fetch: patientFetch })
+// Waits as long as `Retry-After` requests: new StreamableHTTPClientTransport(url, { fetch: patientFetch })
 // For SDK v1 and v2. The server did not execute a call that it rejected with 429 or 503.
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -11,12 +11,12 @@ export async function patientFetch(url, init) {
     const pause = retryAfter(response)
     if (pause === undefined || pause > LONGEST_MS || tries === TRIES) return response
     await response.body?.cancel()
-    // Not earlier than asked; later by up to a tenth, and not all clients at once.
+    // Adds up to 10 % of jitter, so that clients do not retry at once.
     await sleep(pause * (1 + Math.random() / 10) + 10, undefined, { signal: init?.signal })
   }
 }
 
-/** Returns milliseconds. The header has seconds or a date. */
+/** Parses seconds or a date, and returns milliseconds. */
 function retryAfter({ status, headers }) {
   const text = headers.get('retry-after')
   if (text === null || (status !== 429 && status !== 503)) return undefined

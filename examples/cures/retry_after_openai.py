@@ -1,4 +1,4 @@
-"""Waits as long as the server asks, for OpenAI Agents."""
+"""Waits as long as `Retry-After` requests, for OpenAI Agents."""
 
 import httpx2
 from agents.mcp import MCPServerStreamableHttp
@@ -14,6 +14,6 @@ def patient_server(url: str) -> MCPServerStreamableHttp:
     return MCPServerStreamableHttp(
         params={"url": url, "httpx_client_factory": patient_http},
         cache_tools_list=True,
-        # The pauses count; the default is 5 s.
+        # Includes the waits; the default is 5 s.
         client_session_timeout_seconds=90,
     )

@@ -1,11 +1,11 @@
-"""Waits as long as the server asks, for Pydantic AI: pip install "pydantic-ai-slim[mcp,retries]" """
+"""Waits as long as `Retry-After` requests, for Pydantic AI: pip install "pydantic-ai-slim[mcp,retries]" """
 
 import httpx2
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_retry_after
 from tenacity import retry_if_exception_type, stop_after_attempt, wait_random
 
-# Not earlier than asked; a little later, and not all clients at once.
+# Adds jitter, so that clients do not retry at once; never waits less than requested.
 PATIENT = RetryConfig(
     retry=retry_if_exception_type(httpx2.HTTPStatusError),
     wait=wait_retry_after(max_wait=60) + wait_random(0.01, 0.2),

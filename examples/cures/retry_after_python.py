@@ -1,4 +1,4 @@
-"""Waits as long as the server asks, for the MCP Python SDK."""
+"""Waits as long as `Retry-After` requests, for the MCP Python SDK."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ class PatientTransport(httpx2.AsyncHTTPTransport):
             if pause is None or pause > 60 or tries == 4:
                 return response
             await response.aclose()
-            # Not earlier than asked; a little later, and not all clients at once.
+            # Adds jitter, so that clients do not retry at once; never waits less than requested.
             await asyncio.sleep(pause * random.uniform(1, 1.1) + 0.01)
 
 

@@ -1,4 +1,4 @@
-// Begins a new session when the server has lost the old one, and repeats the call.
+// Starts a new session when the server has lost the old one, and repeats the call.
 // For SDK v1 and v2: const callTool = inSessions(async () => { …; await client.connect(…); return client })
 
 export function inSessions(connect) {
@@ -8,9 +8,9 @@ export function inSessions(connect) {
     try {
       return await (await used).callTool(params)
     } catch (error) {
-      // Anything but 404 says nothing about the session.
+      // Only 404 means that the session is lost.
       if ((error.status ?? error.code) !== 404) throw error
-      // Calls that fail at the same time begin one session together.
+      // Calls that fail at the same time share one new session.
       if (session === used) session = connect()
       return (await session).callTool(params)
     }

@@ -1,4 +1,4 @@
-"""A session for each call, and a second one for a call whose session was lost."""
+"""Opens a session for each call, and a second one if the session is lost."""
 
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from mcp import McpError
@@ -14,6 +14,6 @@ async def in_new_session(request, handler):
 
 
 def session_client(url: str) -> MultiServerMCPClient:
-    # Use `await client.get_tools()`: tools of `load_mcp_tools(session)` stay in one session.
+    # Requires `await client.get_tools()`: tools from `load_mcp_tools(session)` share one session.
     shop = {"transport": "streamable_http", "url": url}
     return MultiServerMCPClient({"shop": shop}, tool_interceptors=[in_new_session])

@@ -1,9 +1,9 @@
-"""Begins a new session when the server has lost the old one, for OpenAI Agents."""
+"""Starts a new session when the server has lost the old one, for OpenAI Agents."""
 
 from agents.mcp import MCPServerStreamableHttp
 from mcp import MCPError
 
-# The message of the SDK for 404, or that of the server.
+# Matches the message of the SDK for 404, or the message of the server.
 LOST = ("Session terminated", "Session not found")
 
 

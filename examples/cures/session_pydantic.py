@@ -1,10 +1,10 @@
-"""Repeats a call in a new session when that of the run is lost, for Pydantic AI."""
+"""Repeats a call in a new session when the session of the run is lost, for Pydantic AI."""
 
 from mcp import MCPError
 from pydantic_ai import ModelRetry
 from pydantic_ai.mcp import MCPToolset
 
-# The message of the SDK for 404, or that of the server.
+# Matches the message of the SDK for 404, or the message of the server.
 LOST = ("Session terminated", "Session not found")
 
 
@@ -19,5 +19,5 @@ def session_toolset(url: str) -> MCPToolset:
         async with MCPToolset(url) as fresh:
             return await fresh.direct_call_tool(name, arguments)
 
-    # Each run has a session of its own, unless `async with agent:` is around several.
+    # Each run has its own session, unless `async with agent:` wraps several runs.
     return MCPToolset(url, process_tool_call=in_new_session)

@@ -1,10 +1,10 @@
-"""Begins a new session when the server has lost the old one, for the MCP Python SDK."""
+"""Starts a new session when the server has lost the old one, for the MCP Python SDK."""
 
 from contextlib import AsyncExitStack
 
 from mcp import Client, MCPError
 
-# The message of the SDK for 404, or that of the server.
+# Matches the message of the SDK for 404, or the message of the server.
 LOST = ("Session terminated", "Session not found")
 
 

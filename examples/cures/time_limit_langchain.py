@@ -1,4 +1,4 @@
-"""Gives up after 10 s, instead of 300 s without a byte."""
+"""Times out after 10 s, instead of 300 s without a byte."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Gives up after 10 s. The default is 5 s; 0 and None mean no limit."""
+"""Times out after 10 s. The default is 5 s; 0 and None mean no limit."""
 
 from agents.mcp import MCPServerStreamableHttp
 

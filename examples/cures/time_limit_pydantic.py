@@ -1,4 +1,4 @@
-"""Gives up after 10 s, instead of 300 s."""
+"""Times out after 10 s, instead of 300 s."""
 
 from pydantic_ai.mcp import MCPToolset
 

@@ -1,4 +1,4 @@
-"""Gives up after 10 s, instead of 300 s without a byte."""
+"""Times out after 10 s, instead of 300 s without a byte."""
 
 from mcp import Client
 
@@ -8,5 +8,5 @@ def limited_client(url: str) -> Client:
 
 
 async def search(client: Client, query: str):
-    # Another limit for one call.
+    # Overrides the timeout for one call.
     return await client.call_tool("search_docs", {"query": query}, read_timeout_seconds=10)

@@ -1,4 +1,4 @@
-"""An agent of the Agent Development Kit, with its defaults."""
+"""Runs an agent of the Agent Development Kit, with default settings."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-// An agent of the AI SDK, with its defaults.
+// Runs an agent of the AI SDK, with default settings.
 import { createMCPClient } from '@ai-sdk/mcp'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'

@@ -1,4 +1,4 @@
-"""A loop around the client of FastMCP, with its defaults: it gives the model what a call returns or raises."""
+"""Runs a loop around the client of FastMCP, with default settings: the model gets what a call returns or raises."""
 
 import asyncio
 import os

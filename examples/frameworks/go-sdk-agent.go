@@ -1,4 +1,4 @@
-// A loop around the client of the official Go SDK, with its defaults.
+// Runs a loop around the client of the official Go SDK, with default settings.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// An agent of LangChain for JavaScript, with its defaults.
+// Runs an agent of LangChain for JavaScript, with default settings.
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessage } from '@langchain/core/messages'
 import { MultiServerMCPClient } from '@langchain/mcp-adapters'

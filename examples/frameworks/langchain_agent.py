@@ -1,4 +1,4 @@
-"""An agent of LangChain, with its defaults."""
+"""Runs an agent of LangChain, with default settings."""
 
 import asyncio
 import os

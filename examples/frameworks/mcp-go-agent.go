@@ -1,4 +1,4 @@
-// A loop around the client of mcp-go, with its defaults.
+// Runs a loop around the client of mcp-go, with default settings.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// An agent of OpenAI Agents for JavaScript, with its defaults.
+// Runs an agent of OpenAI Agents for JavaScript, with default settings.
 import { Agent, MCPServerStreamableHttp, run, setTracingDisabled, Usage } from '@openai/agents'
 import { Script } from './script.mjs'
 

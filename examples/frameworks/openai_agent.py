@@ -1,4 +1,4 @@
-"""An agent of OpenAI Agents for Python, with its defaults."""
+"""Runs an agent of OpenAI Agents for Python, with default settings."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An agent of Pydantic AI, with its defaults."""
+"""Runs an agent of Pydantic AI, with default settings."""
 
 import asyncio
 import os

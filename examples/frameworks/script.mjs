@@ -1,5 +1,5 @@
-// The model of each agent, as script.py has it: asks for three calls, one after another, whatever the
-// results are, and prints what it reads in each.
+// Scripts the model of each agent, as script.py does: requests three calls in sequence, regardless of the
+// results, and prints the results that it reads.
 const BOOKED = ['BK-771204', 'confirmed', '4187.23']
 const CALLS = [
   { name: 'search_trips', args: { to: 'Lisbon' }, values: ['TR-48213', '4187.23'] },
@@ -25,7 +25,7 @@ export class Script {
     const waited = (performance.now() - this.since) / 1000
     const found = values.filter((value) => text.includes(value))
     const isError = /(?<!is)error|invalid|fail|unavailable/i.test(text)
-    // A result without any text is one, too.
+    // A result without text counts as a result.
     const isEmpty = /^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)/.test(text)
     if (isError || (found.length === 0 && !isEmpty)) {
       process.stderr.write(`  ${text.slice(0, 200)}\n`)

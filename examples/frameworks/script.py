@@ -1,4 +1,4 @@
-"""The model of each agent: it asks for three calls, one after another, whatever the results are.
+"""Scripts the model of each agent: requests three calls in sequence, regardless of the results.
 
 It prints what it reads in each result: `ok`, `changed` when values are missing or others, or `error`.
 """
@@ -34,7 +34,7 @@ class Script:
         waited = time.monotonic() - self.since
         found = [value in text for value in values]
         is_error = re.search("(?<!is)error|invalid|fail|unavailable", text.lower())
-        # A result without any text is one, too.
+        # A result without text counts as a result.
         is_empty = re.search(r'^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)', text)
         if is_error or not (any(found) or is_empty):
             print(f"  {text[:200]!r}", file=sys.stderr)

@@ -1,5 +1,5 @@
-// The server whose calls are recorded: `node server.mjs sessions` has sessions (protocol version
-// 2025-11-25), `node server.mjs stateless` has none (2026-07-28). It prints its address.
+// Runs the server for the recorded calls, with sessions (`node server.mjs sessions`, protocol version
+// 2025-11-25) or without (`node server.mjs stateless`, 2026-07-28), and prints its address.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-"""An agent of Strands, with its defaults."""
+"""Runs an agent of Strands, with default settings."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-// A test with faults: node --test retry.test.mjs, with the URL of your MCP server in MCP_URL.
+// Tests retries under faults: node --test retry.test.mjs, with the URL of your MCP server in MCP_URL.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createSquall } from 'mcp-squall'
@@ -6,13 +6,13 @@ import { createSquall } from 'mcp-squall'
 const squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 after(() => squall.close())
 
-// A failed test is followed by which of its errors were injected.
+// Reports after a failed test which errors were injected.
 function whatWasInjected() {
   const counts = squall.rules().map(({ rule, injected: count }) => `${count} by the rule ${rule}`)
   return `errors that Squall injected, not the server: ${counts.join(', ')}`
 }
 
-// Stands for the code under test.
+// Replace with the code under test.
 async function callTool(name, tries) {
   const response = await fetch(squall.url, {
     method: 'POST',

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The page of the admin API: how to use it, and its paths and fields from its contract in the code. */
+/** Descriptions of paths that the list of the admin port omits. */
+const UNLISTED = {
+  '/page/…': 'files of the admin page',
+  '/app-health/…': 'health of the MCP server, for probes of the pod',
+}
+
+/** Returns the page of the admin API: the guide, then paths and fields from the contract in the code. */
 export async function adminApiPage(built) {
   const guide = await readFile(new URL('./admin-api.md', import.meta.url), 'utf8')
   const { API, OTHER_PATHS } = await built('src/admin/contract/api.js')
@@ -10,17 +16,19 @@ export async function adminApiPage(built) {
   const list = all.map(({ path, method, summary, open }) => [
     `\`${path}\``,
     method,
-    open === true
-      ? 'nothing'
-      : method !== 'GET'
-        ? 'the admin token'
-        : 'the read token, if one is set',
-    cell(summary ?? ''),
+    open === true ? 'none' : method === 'GET' ? 'read token, if set' : 'admin token',
+    // The column of tokens states the requirement already.
+    cell(
+      (summary ?? UNLISTED[path]).replace(
+        /^[A-Z]+, with the admin token: |; with the admin token,.*/g,
+        '',
+      ),
+    ),
   ])
   const sections = Object.values(API).map(
     ({ path, method, query, request, response, stream }) => `## ${method} ${path}
 
-${query === undefined ? '' : `The query is optional:\n\n${fields(query)}\n\n`}${request === undefined ? '' : `${method === 'DELETE' ? 'The body:' : 'The body is optional:'}\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'The response:'}
+${query === undefined ? '' : `Optional query parameters:\n\n${fields(query)}\n\n`}${request === undefined ? '' : `${method === 'DELETE' ? 'Request body:' : 'Optional request body:'}\n\n${fields(request)}\n\n`}${stream === true ? 'Server-sent events, each with this JSON:' : 'Response:'}
 
 ${fields(response)}`,
   )
@@ -30,25 +38,25 @@ ${guide.trim()}
 
 ## Paths
 
-${table(['Path', 'Method', 'Needs', 'Sends'], list)}
+${table(['Path', 'Method', 'Token', 'Content'], list)}
 
 ${sections.join('\n\n')}
 
-## Failures
+## Error responses
 
-Every response with another status than 200 has this JSON, but for \`/readyz\`, which sends its own with 503:
+Responses with a status other than 200 have this JSON body, except \`/readyz\`, which returns its usual body with 503:
 
 ${fields(SCHEMAS.failure)}
 `
 }
 
-/** A table of an object's fields, and of the fields of objects in it. */
+/** Returns a table of an object's fields, including the fields of nested objects. */
 function fields(schema) {
   const rows = []
   const add = (node, prefix) => {
     for (const [key, each] of Object.entries(node.properties ?? {})) {
       const name = `${prefix}${key}`
-      const missing = node.required?.includes(key) === true ? '' : ', or missing'
+      const missing = node.required?.includes(key) === true ? '' : ', optional'
       rows.push([`\`${name}\``, `${typeOf(each)}${missing}`, cell(each.description ?? '')])
       // Skips fields that another path describes in full.
       if (each.description?.startsWith('As `') !== true) {

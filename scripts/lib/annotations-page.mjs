@@ -1,6 +1,6 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The reference of all annotations, from their table in the code. */
+/** Returns the reference of all annotations, from their table in the code. */
 export async function annotationsPage(built) {
   const { ANNOTATIONS } = await built('packages/kubernetes/src/injector/annotations.js')
   const forPods = ANNOTATIONS.filter(({ targets }) => targets.includes('pod'))
@@ -11,7 +11,11 @@ export async function annotationsPage(built) {
 
 Look up an annotation that configures the sidecar of a pod. All keys begin with \`squall.dev/\`; set them on the pod template, not on the Deployment. [Injection](../concepts/injection.md) describes their effect.
 
-Keys with a “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads them only with [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) of the chart, which is off by default; \`squall inject\` reads them from Namespaces in its input. The pod takes precedence over the namespace, and the namespace over the settings of the injector. Limits on rules (\`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\`, \`guard-window\`) are ceilings instead: a pod that requests more than its namespace or the settings allow is denied, with the ceiling; \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` are combined. Values are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a correction.
+- **Values** are strings: write \`"3000"\` and \`"true"\`. A pod with an unknown key or an invalid value is denied, with a suggested fix.
+- **Namespaces**: keys with “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads these only with [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) of the chart, which is off by default. \`squall inject\` reads them from the Namespaces in its input.
+- **Precedence**: the pod overrides the namespace, and the namespace overrides the settings of the injector.
+- **Ceilings**: \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\` cannot be exceeded. A pod that requests more than its namespace or the settings allow is denied; the message states the ceiling.
+- **Combined lists**: values of \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` from all levels apply together.
 
 ${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}
 
@@ -31,17 +35,17 @@ ${table(
       '`environment`, without prefix',
       'label',
       'a name',
-      'name of the environment; `production` and `prod` require the annotation above',
+      'name of the environment; faults in `production` or `prod` require the annotation above',
     ],
   ],
 )}
 
 ## Written by Squall
 
-| Key | By | Value |
+| Key | Written by | Value |
 | --- | --- | --- |
 | \`status\` | the injector | JSON: the mode and its reason, the version, the ports, and the original values for \`squall inject --undo\` |
-| \`rules-touched\` | \`squall apply\`, \`stop\`, \`resume\`, experiments | time of the last change of the ConfigMap, so that the kubelet reads it at once |
+| \`rules-touched\` | \`squall apply\`, \`stop\`, \`resume\`, experiments | time of the last ConfigMap change, which makes the kubelet update the volume at once |
 `
 }
 

@@ -6,7 +6,7 @@ import { cell, GENERATED, table } from './markdown.mjs'
 const DEPLOY = new URL('../../deploy/', import.meta.url)
 const read = (path) => readFile(new URL(path, DEPLOY), 'utf8')
 
-/** The files copied into the chart, which can read no file outside of its directory. */
+/** The files copied into the chart: Helm reads no file outside the chart's directory. */
 export const CHART_FILES = [
   ...PROVISIONED,
   ...['alerts', 'indicators'].map((name) => ({
@@ -17,7 +17,7 @@ export const CHART_FILES = [
   { path: 'deploy/chart/README.md', make: chartReadme },
 ]
 
-/** Returns each value with its default, by its path: a chart cannot read its own values.yaml. */
+/** Returns the default of each value by its path: templates cannot read values.yaml. */
 async function chartDefaults() {
   const rows = valueRows(await read('chart/values.yaml'))
   const text = stringify(Object.fromEntries(rows.map(({ key, value }) => [key, value])))
@@ -33,7 +33,7 @@ async function chartReadme() {
 ${(await readFile(new URL('chart-readme.md', import.meta.url), 'utf8')).replace('VALUES', () => values)}`
 }
 
-/** Each value of the chart with its default and what its comment says. */
+/** Returns each value of the chart with its default and its comment, without the file's own comment. */
 export function valueRows(text) {
   const { contents } = parseDocument(text)
   return rowsOf(contents, '')
@@ -42,8 +42,12 @@ export function valueRows(text) {
 function rowsOf(map, prefix) {
   return map.items.flatMap(({ key, value }, index) => {
     const name = `${prefix}${key.value}`
-    // The comment of the first key belongs to the map, as far as the parser is concerned.
-    const about = (key.commentBefore ?? (index === 0 ? map.commentBefore : undefined))?.trim()
+    // The parser assigns the comment of the first key to the map, with that of the file before it.
+    const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined)
+    const about = comment
+      ?.split(/\n\s*\n/)
+      .at(-1)
+      .trim()
     if (about === undefined && isMap(value)) return rowsOf(value, `${name}.`)
     return [{ key: name, value: value.toJSON(), about }]
   })

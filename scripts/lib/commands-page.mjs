@@ -1,11 +1,11 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** A flag that this many commands share is explained once. */
+/** Number of commands from which a shared flag is described once. */
 const SHARED = 3
 const HEAD = ['Flag', 'Default', 'Meaning']
 
 /**
- * The reference of all commands but run, which has a page of its own, from their list in the code.
+ * Returns the reference of all commands except run, which has its own page, from the list in the code.
  */
 export async function commandsPage(built) {
   const { allCommands } = await built('src/cli/squall.js')
@@ -21,19 +21,19 @@ export async function commandsPage(built) {
 
 # Commands
 
-Look up a command and its flags. The sidecar, \`squall run\`, has [its own page of flags](flags.md); [exit codes](exit-codes.md) are the same for all commands. \`man squall\` has the same text.
+Look up a command and its flags. The sidecar, \`squall run\`, has [its own page of flags](flags.md); [exit codes](exit-codes.md) are the same for all commands. \`man squall\` has the same content.
 
 ${table(['Command', 'What it does'], rows)}
 
 ## Flags of several commands
 
-The sections of the commands name these flags without explaining them again.
+Several commands have these flags; the sections of the commands list them by name only.
 
 ${table(HEAD, [...shared.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(row))}
 
 ## Variables
 
-Environment variables set the flags of the sections that link here: the name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`. \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for every command, and prints its errors as JSON.
+Environment variables set the flags of commands whose section links here. The name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`: \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for all commands, and also prints errors as JSON.
 
 ${others.map((command) => section(command, homeOf)).join('\n\n')}
 `
@@ -83,7 +83,7 @@ function section(command, homeOf) {
     ...elsewhere('[Flags of several commands](#flags-of-several-commands)', at('shared')),
     ...elsewhere('[Flags of `squall run`](flags.md)', at('run')),
   )
-  if (fromEnvironment) parts.push('[Environment variables](#variables) set these flags too.')
+  if (fromEnvironment) parts.push('[Environment variables](#variables) also set these flags.')
   const lines = examples.map((example) => `npx mcp-squall ${example}`).join('\n')
   const more = page.replace('docs/', '')
   parts.push(`Examples:\n\n\`\`\`sh\n${lines}\n\`\`\``, `More: [${more}](../${more})`)

@@ -1,7 +1,7 @@
 import { GENERATED, cell, table } from './markdown.mjs'
 import { schemaTables } from './schema-tables.mjs'
 
-/** Faults of connections and processes have no call that a client could report. */
+/** Faults without a section in the matrix: they affect no call that a client could report. */
 const NOT_MEASURED = ['connection']
 
 /** Returns the file name of the page of a fault. */
@@ -31,8 +31,8 @@ function list(faults) {
   return `${[
     GENERATED,
     '# Faults',
-    'Choose a fault by what it does, or by its name in another tool. A rule injects one or several of them, in [`faults`](../rules.md#faults).',
-    table(['Fault', 'What it does', 'In other tools'], rows),
+    'Choose a fault by its effect, or by its name in another tool. A rule injects one or more faults, listed in [`faults`](../rules.md#faults).',
+    table(['Fault', 'Effect', 'In other tools'], rows),
   ].join('\n\n')}\n`
 }
 
@@ -40,12 +40,14 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
   const parameters = tables(schema)
   const measured = NOT_MEASURED.includes(name)
     ? []
-    : [`[The client matrix](../matrix.md#${name.toLowerCase()}) shows what real clients reported.`]
+    : [
+        `[The client matrix](../matrix.md#${name.toLowerCase()}) lists the errors that real clients report.`,
+      ]
   // The fault of connections acts on no message.
   const reach =
     name === 'connection'
       ? ''
-      : `[Reach](../reach.md#${name.toLowerCase()}) shows on which messages the fault acts. `
+      : `[Reach](../reach.md#${name.toLowerCase()}) lists the messages on which the fault acts. `
   const parts = [
     GENERATED,
     `# ${name}`,
@@ -57,7 +59,7 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
       : ['## What clients see', [clientSees, ...measured].join('\n\n')]),
     ...(otherTools === undefined ? [] : ['## In other tools', otherTools]),
     '## See also',
-    `[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. ${reach}[\`squall explain\`](../../guides/explain.md) shows whether it acts on a call of yours.`,
+    `[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. ${reach}[\`squall explain\`](../../guides/explain.md) predicts whether a rule acts on a call.`,
   ]
   return `${parts.join('\n\n')}\n`
 }

@@ -1,6 +1,6 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The reference of all flags, from their table in the code. */
+/** Returns the reference of all flags, from their table in the code. */
 export async function flagsPage(built) {
   const { envName, namedFlags } = await built('src/base/flags/flag.js')
   const { RUN_FLAGS } = await built('src/sidecar/run-options.js')
@@ -17,9 +17,9 @@ export async function flagsPage(built) {
 
 # Flags of \`squall run\`
 
-Look up a flag of the sidecar, or its environment variable. The command line takes precedence, and an empty variable counts as unset. In variables, switches are \`true\` or \`false\`, and repeatable flags are separated by commas.
+Look up a flag of the sidecar, or its environment variable. The command line takes precedence over variables. An empty variable counts as unset. In variables, set switches to \`true\` or \`false\`, and separate values of repeatable flags with commas.
 
-Durations have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. Sizes are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. An invalid value ends Squall with exit code 2 and a suggested fix.
+Durations have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. Sizes are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. With an invalid value, Squall exits with code 2 and suggests a fix.
 
 ${index}
 

@@ -23,7 +23,7 @@ async function read(name) {
   return JSON.parse(await readFile(new URL(name, EXAMPLES), 'utf8'))
 }
 
-/** The page of what agent frameworks survive, from stored measurements. */
+/** Returns the page about faults that agent frameworks survive, from stored measurements. */
 export async function frameworksPage() {
   const results = await read('results.json')
   const all = (await read('frameworks.json')).filter(({ id }) => results[id] !== undefined)
@@ -31,7 +31,7 @@ export async function frameworksPage() {
 
 # Agent frameworks
 
-See what a single failed tool call does to an agent of each framework with default settings. \`squall sweep\` measured each cell, with a scripted model.
+Compare how agents of each framework, with default settings, handle a single failed tool call. \`squall sweep\` measured each cell with a scripted model.
 
 ${Object.entries(SERVERS)
   .map(([server, title]) => section(server, title, all, results))
@@ -39,19 +39,19 @@ ${Object.entries(SERVERS)
 
 | cell                 | meaning                                                                                      |
 | -------------------- | -------------------------------------------------------------------------------------------- |
-| \`ok\`               | The model got the right result.                                                               |
-| \`changed\`          | The model got the changed result, and nothing noticed it.                             |
+| \`ok\`               | The model got the correct result.                                                               |
+| \`changed\`          | The model got the changed result, and no error occurred.                             |
 | \`error\`            | The model got an error, and the next call succeeded.                                          |
-| \`error after 60 s\` | The same, after a timeout.                                                                 |
-| \`…, then error\`    | The next call, without a fault, also failed: the client is unusable.                            |
+| \`error after 60 s\` | An error as above, after a timeout of 60 s.                                                                |
+| \`…, then error\`    | The next call, without a fault, also failed: the client was unusable.                            |
 | \`…, then run ends\` | The next call, without a fault, ended the run.                                             |
 | \`run ends\`         | An exception ended the run, and the model never saw the error.                                    |
 | \`waits\`            | Nothing ended the call within 90 s.                                                           |
-| \`repeated\`         | The framework retried, without the model.                                         |
-| \`executed twice\`   | The same, and the server executed a write twice.                                              |
-| \`not applicable\`   | The fault cannot act: the client has no session.                                              |
+| \`repeated\`         | The framework retried without a decision of the model.                                         |
+| \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
+| \`not applicable\`   | The fault cannot act, because the client has no session.                                              |
 
-[Sweep](../guides/sweep.md#calls-and-cells) explains the faults. \`empty\`, \`falsified\` and \`drift\` change the result: only a check of the tool's \`outputSchema\` can notice \`drift\` and \`empty\`, and nothing in a framework can notice \`falsified\`. \`drift\` changes \`structuredContent\` alone: the model of a client that reads the texts of a result gets the right one (\`ok\`).
+[Sweep](../guides/sweep.md#calls-and-cells) explains the faults. \`empty\`, \`falsified\` and \`drift\` change the result. A framework can detect \`drift\` and \`empty\` only by validation against the tool's \`outputSchema\`; it cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content of the result gets the correct result (\`ok\`).
 
 ## Versions
 
@@ -67,19 +67,19 @@ ${table(
   }),
 )}
 
-The protocol version is that of tool calls, with the server with sessions (2025-11-25), then, if it differs, with the one without (2026-07-28).
+The protocol version is the version of tool calls: first with the server with sessions (2025-11-25), then, if different, with the server without sessions (2026-07-28).
 
 ## How it is measured
 
-Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), with the defaults of the framework. It books a trip by three calls: \`search_trips\`, \`book_trip\`, \`get_booking\`.
+Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), with the defaults of the framework. It books a trip with three calls: \`search_trips\`, \`book_trip\`, \`get_booking\`.
 
-The model is a script, the same for all, which requests the three calls in this order, once each. After a result or an error, it continues with the next call; it never retries and never gives up. Retries, early ends and waits are therefore the framework's. The TypeScript SDK, the FastMCP client and the Go clients have no agent; a loop gives the model what a call returns or throws.
+The model is the same script for all frameworks. It requests the three calls in this order, once each, and continues after a result or an error; it never retries and never gives up. Retries, early ends and waits are therefore caused by the framework. The TypeScript SDK, the FastMCP client and the Go clients have no agent, so a loop passes the result or exception of each call to the model.
 
-1. The agent works once through \`squall run --tape\` with the server, and its three results must be correct.
-2. \`squall sweep\` runs it once for each fault at \`book_trip\`, with a timeout of 90 s per run.
-3. A cell says what the model read of \`book_trip\`; then, where it is not right, what it read of \`get_booking\`.
+1. The agent runs once against the server through \`squall run --tape\`. Its three results must be correct.
+2. \`squall sweep\` runs the agent once for each fault at \`book_trip\`, with a timeout of 90 s per run.
+3. Each cell states what the model got from \`book_trip\` and, if that was not the correct result, from \`get_booking\`.
 
-The cells were measured with Node 20.20, Python 3.11 and Go 1.26. Repeat it from a clone, with Python 3.10, Node 20.19, and Go for its clients:
+The cells were measured with Node 20.20, Python 3.11 and Go 1.26. To repeat the measurement from a clone, install Python 3.10, Node 20.19, and Go for the Go clients:
 
 \`\`\`sh
 npm ci && npm run build
@@ -87,7 +87,7 @@ node scripts/frameworks.mjs langchain
 npm run generate
 \`\`\`
 
-Without a name, all are measured. Packages are installed in \`build/frameworks\`, in the versions of \`examples/frameworks/frameworks.json\`. A nightly test measures the five with \`isPinned\` again (\`--check --pinned\`), and fails with the name of each cell that has changed.
+Without a name, the script measures all frameworks. It installs packages in \`build/frameworks\`, in the versions of \`examples/frameworks/frameworks.json\`. A nightly test repeats the measurement of the five frameworks with \`isPinned\` (\`--check --pinned\`), and fails with the name of each changed cell.
 `
 }
 

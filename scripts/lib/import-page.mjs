@@ -1,6 +1,6 @@
 import { cell, GENERATED, table } from './markdown.mjs'
 
-/** The reference of imports, from the declared fields of each format. */
+/** Returns the reference of imports, from the declared fields of each format. */
 export async function importPage(built) {
   const { CONVERTERS } = await built('src/rules/import/import.js')
   const { FORMATS } = await built('src/rules/import/formats.js')
@@ -15,19 +15,27 @@ npx mcp-squall import examples/import/mcp-chaos.yaml -o imported.yaml
 npx mcp-squall validate imported.yaml
 \`\`\`
 
-With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a \`squall experiment\` plan. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`, any other a \`# TODO\` comment. Addresses, environment and load are placeholders.
+With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a \`squall experiment\` plan. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`; other sentences become \`# TODO\` comments. Replace the placeholders for addresses, environment and load.
 
-The format is detected, or set by \`--from\`. Standard error, or \`--json\`, reports with line and column:
+Squall detects the format; \`--from\` sets it. Standard error, or the output of \`--json\`, lists with line and column:
 
-- \`changed\`: a field with another meaning, such as a random interval that became a fixed one;
-- \`left out\`: a field that rules do not support, with the reason;
-- \`unknown\`: a field that the format does not have.
+- \`changed\`: fields whose meaning changes, such as a random interval that becomes a fixed interval;
+- \`left out\`: fields that rules do not support, with the reason;
+- \`unknown\`: fields that the format does not define.
 
-**Apply the rules only to the pods that the source selects.** The source's hosts, namespaces, meshes and ports are omitted without disabling a rule. If any other field that limits a fault is unknown or cannot be converted, the rule has \`enabled: false\` and a comment with the reason; complete its \`match\`, then remove the line. A file with a wrong type, an unknown type of fault or a missing value is rejected, with the limits of rules files: 1 MiB, 50 levels, one document. Kubernetes objects may come in up to 100 documents, or as items of a \`List\`; those of another format are left out, with the \`--from\` that converts them.
+**Apply the rules only to the pods that the source selects.** Squall omits the source's hosts, namespaces, meshes and ports, and keeps the rule enabled.
 
-**Without a conversion**, \`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` read files of mcp-chaos and mcp-chaos-monkey instead of rules, and reload them live. Unknown fields then reject the file, and differing fields are logged. \`squall apply\` and \`attach\` need rules.
+- **Disabled rules**: if another field that limits a fault is unknown or cannot be converted, the rule gets \`enabled: false\` and a comment with the reason. Complete its \`match\`, then remove \`enabled: false\`.
+- **Invalid files**: Squall rejects a file with a wrong type, an unknown fault type or a missing value. The limits of rules files apply: 1 MiB, 50 levels, one document.
+- **Kubernetes objects** may be in up to 100 documents, or in a \`List\`. Objects of another format are left out; the report names the \`--from\` that converts them.
 
-The exit code is 1 for an invalid file. A file without convertible faults gives \`rules: []\` and exit code 0.
+## Use files without conversion
+
+\`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` also read files of mcp-chaos and mcp-chaos-monkey, and \`run\` and \`stdio\` reload them live. A file with unknown fields is rejected; fields whose meaning changes are logged. \`squall apply\` and \`attach\` accept only rules.
+
+## Exit codes
+
+The exit code of \`squall import\` is 1 for an invalid file. For a file without convertible faults, the result is \`rules: []\` and the exit code 0.
 
 ${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
 }
@@ -37,7 +45,7 @@ function section(name, { source, about, shapes }) {
 
 Reads ${source}. ${about}
 
-${table(['Object', 'Field', 'In rules'], shapes.flatMap(rows))}
+${table(['Object', 'Field', 'Conversion'], shapes.flatMap(rows))}
 `
 }
 

@@ -20,7 +20,7 @@ export async function planPage(built) {
   return `${[
     GENERATED,
     '# Plan',
-    'Look up a key of a plan for [`squall experiment`](../guides/experiments.md). Paths are relative to the plan; `rules` are as in [a rules file](rules.md). For editors, `squall schema experiment` prints the JSON Schema.',
+    'Look up a key of a plan for [`squall experiment`](../guides/experiments.md). Paths are relative to the plan. `rules` has the format of [a rules file](rules.md). `squall schema experiment` prints the JSON Schema for editors.',
     table(['Key', 'Required', 'Meaning'], rows),
     ...sections,
   ].join('\n\n')}\n`

@@ -52,11 +52,7 @@ describe.each(examples)('%s', (name) => {
   it('is short and says what it is about', async () => {
     const lines = (await readFile(exampleFile(name), 'utf8')).split('\n')
     expect(lines.length).toBeLessThanOrEqual(61)
-    for (const part of [
-      '# In real life:',
-      '# What to look for in your agent:',
-      '# What shows it:',
-    ]) {
+    for (const part of ['# Cause:', '# Check in your agent:', '# Metrics:']) {
       expect(
         lines.some((line) => line.startsWith(part)),
         part,

@@ -22,8 +22,8 @@ const ENDLESS = failing('one')
 const inMinutes = (minutes: number): string =>
   new Date(Date.now() + minutes * 60_000).toISOString().replace(/\.\d+/, '')
 const ending = (minutes: number): string => `until: ${inMinutes(minutes)}\n${ENDLESS}`
-const NO_END = /rules that inject faults need an end: write until: .*squall\s+apply --for 30m/
-const NO_LABEL = /needs the label squall\.dev\/rules/
+const NO_END = /rules that inject faults must expire: set until: .*squall\s+apply --for 30m/
+const NO_LABEL = /requires the label squall\.dev\/rules/
 
 let server: ApiServer
 let names = 0
@@ -113,13 +113,13 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     expect(await written([{ 'a.yaml': `${own(rule)}${other}` }])).toMatch(NO_END)
     expect(await written([{ 'a.yaml': `${own(rule)}${own(other)}` }])).toBe('allowed')
     expect(await written([{ 'a.yaml': `# until: ${inMinutes(9)}\n${ENDLESS}` }])).toMatch(NO_END)
-    expect(await written([{ 'a.yaml': ending(600) }])).toMatch(/must end within 4h of the write/)
+    expect(await written([{ 'a.yaml': ending(600) }])).toMatch(/must expire within 4h/)
     // Nothing that injects needs an end.
     for (const text of ['rules: []\n', `enabled: false\n${ENDLESS}`]) {
       expect(await written([{ 'a.yaml': text, 'notes.txt': ENDLESS }])).toBe('allowed')
     }
     const binaryData = { 'a.yaml': Buffer.from(ending(9)).toString('base64') }
-    expect(await written([{}, { more: { binaryData } }])).toMatch(/binaryData cannot be checked/)
+    expect(await written([{}, { more: { binaryData } }])).toMatch(/binaryData cannot be validated/)
   })
 
   it('allow what an experiment writes and restores', async () => {
@@ -248,7 +248,7 @@ describe.skipIf(missing !== undefined)('policies of the API server', () => {
     ]
     for (const [stop, ...before] of ends) {
       expect(await as('writer', stop, ...before)).toContain(
-        'ending a stop needs the verb resume on stops.squall.dev',
+        'ending a stop requires the verb resume on stops.squall.dev',
       )
       expect(await as('owner', stop, ...before)).toBe('allowed')
     }

@@ -1,7 +1,7 @@
-// A load on an MCP server with k6: each virtual user opens a session and calls a tool in it.
+// Runs a load on an MCP server with k6: each virtual user opens a session and calls a tool.
 //   k6 run -e TARGET=http://localhost:3000/mcp -e TOOL=get_weather -e ARGS='{"city":"Oslo"}' load.js
 // With -e PROTOCOL=2026-07-28, it calls the tool without a session.
-// squall load also covers schemas, expectations, retries and shards; this script is for users of k6.
+// For teams that use k6; squall load also supports schemas, expectations, retries and shards.
 import { check } from 'k6'
 import http from 'k6/http'
 import { Counter, Rate, Trend } from 'k6/metrics'
@@ -23,7 +23,7 @@ if (protocol === undefined) {
 const responded = new Rate('mcp_responded')
 const duration = new Trend('mcp_call_duration', true)
 const outcomes = new Counter('mcp_outcomes')
-// Squall marks injected errors, so that they do not count as errors of the server.
+// Counts errors with Squall's marker separately from server errors.
 const injected = new Rate('mcp_injected')
 
 export const options = {
@@ -45,12 +45,12 @@ export const options = {
   },
 }
 
-/** Runs once, before the users. */
+/** Runs once, before the virtual users start. */
 export function setup() {
   return counts()
 }
 
-/** Runs once, after the users. */
+/** Runs once, after the virtual users end. */
 export function teardown(before) {
   judge(before)
 }
@@ -63,7 +63,7 @@ export default function user() {
   if (session !== undefined) http.del(TARGET, null, { headers: sessions.headersFor(session) })
 }
 
-/** Opens a session; returns no id of a server without sessions, undefined if it failed. */
+/** Opens a session; returns an empty result for a server without sessions, undefined on failure. */
 function open() {
   const params = {
     protocolVersion: sessions.VERSION,

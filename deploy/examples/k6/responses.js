@@ -1,5 +1,4 @@
-// Helpers that read responses of MCP over Streamable HTTP, for each protocol version. They import nothing
-// from k6.
+// Parses MCP responses over Streamable HTTP, for all protocol versions, without imports from k6.
 
 /** Returns a header of a response, by its name in lower case. */
 export function headerOf(headers, name) {
@@ -19,19 +18,19 @@ export function responseTo(id, messages) {
   return messages.find((each) => each.id === id && ('result' in each || 'error' in each))
 }
 
-/** Returns how a call ended, as a client sees it. */
+/** Returns the outcome of a call, as a client sees it. */
 export function outcomeOf(status, response) {
   if (status === 0) return 'no_response'
   if (status >= 400) return 'http_error'
   if (response === undefined) return 'incomplete'
   if (response.error !== undefined) return 'rpc_error'
   if (response.result.isError === true) return 'tool_error'
-  // Since 2026-07-28 a result may also ask for input, or name a task.
+  // Since 2026-07-28, a result may also request input or reference a task.
   const { resultType } = response.result
   return resultType === undefined || resultType === 'complete' ? 'ok' : resultType
 }
 
-/** Returns whether Squall marked the response: by a header, or by a comment in its event stream. */
+/** Returns whether the response has Squall's marker, as a header or as a comment in an event stream. */
 export function isInjected(headers, body) {
   return headerOf(headers, 'x-squall-fault') !== undefined || /^: x-squall-fault /m.test(body || '')
 }

@@ -1,4 +1,4 @@
-// Makes requests of protocol version 2025-06-18, in a session.
+// Builds requests of protocol version 2025-06-18, with a session.
 
 export const VERSION = '2025-06-18'
 

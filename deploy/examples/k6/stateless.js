@@ -1,5 +1,5 @@
-// Makes requests of protocol version 2026-07-28: it has no sessions, and each POST names its method and
-// its tool in headers.
+// Builds requests of protocol version 2026-07-28, which has no sessions: each POST has its method and tool
+// in headers.
 import encoding from 'k6/encoding'
 
 export const VERSION = '2026-07-28'
@@ -25,7 +25,7 @@ export function request(method, params, { id }) {
   }
 }
 
-/** Returns a name as a header can carry it: in Base64 where it is not plain ASCII. */
+/** Encodes a name for a header: as Base64 unless it is plain ASCII. */
 function headerValue(name) {
   const isPlain = /^(?! )[ -~]+(?<! )$/.test(name) && !/^=\?base64\?.*\?=$/.test(name)
   return isPlain ? name : `=?base64?${encoding.b64encode(name)}?=`

@@ -1,5 +1,5 @@
-// Tests with faults for Go, with the URL of your MCP server in MCP_URL. They need Squall on PATH (or
-// SQUALL as a command, such as "npx mcp-squall"), and only the standard library.
+// Tests retries under faults in Go, with the URL of your MCP server in MCP_URL. Requires Squall on PATH (or
+// its command in SQUALL, such as "npx mcp-squall"), and only the standard library.
 package tests
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Squall is a running sidecar: URL in the place of the server's, rules by SetRules.
+// Squall is a running sidecar: URL replaces the server's URL, SetRules sets rules.
 type Squall struct {
 	URL          string
 	t            *testing.T
@@ -30,8 +30,8 @@ type Squall struct {
 // Fault is a fault that was injected into a call.
 type Fault struct{ Rule, Fault, Tool, Effect, At string }
 
-// StartSquall starts Squall in front of the server for one test, and ends it with the test. When the
-// test fails, its log has the injected faults.
+// StartSquall starts Squall in front of the server for one test, and stops it after the test. The log of
+// a failed test lists the injected faults.
 func StartSquall(t *testing.T) *Squall {
 	t.Helper()
 	upstream, err := url.Parse(or(os.Getenv("MCP_URL"), "http://127.0.0.1:3000/mcp"))
@@ -70,8 +70,8 @@ func StartSquall(t *testing.T) *Squall {
 	return squall
 }
 
-// SetRules replaces all rules, as the text of a rules file, and returns when they are active. A rule
-// that does not change keeps its counts.
+// SetRules replaces all rules with the text of a rules file, and returns when they are active. Unchanged
+// rules keep their counts.
 func (s *Squall) SetRules(text string) {
 	s.t.Helper()
 	data := []byte(text)
@@ -115,7 +115,7 @@ func (s *Squall) read(path string, value any) {
 	check(s.t, json.NewDecoder(response.Body).Decode(value))
 }
 
-// callTool stands for the code under test.
+// callTool is a placeholder for the code under test.
 func callTool(t *testing.T, url, name string, tries int) int {
 	t.Helper()
 	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call",

@@ -4,7 +4,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 
-/** Tests with faults, without a framework. The URL of your MCP server is in MCP_URL. */
+/** Tests retries under faults, without a framework. MCP_URL has the URL of your MCP server. */
 public final class RetryTest {
   private static final String DOWN =
       """
@@ -29,7 +29,7 @@ public final class RetryTest {
     }
   }
 
-  /** Stands for the code under test. */
+  /** Replace with the code under test. */
   private static int callTool(String url, String name, int tries) throws Exception {
     var call =
         """

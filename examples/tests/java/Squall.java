@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * A running sidecar: {@code url} in the place of the server's, rules by {@link #setRules}. Needs Squall on
- * PATH (or SQUALL as a command, such as "npx mcp-squall"), and only the JDK, 17 or newer. Use it in
+ * Runs a sidecar: {@code url} replaces the server's URL, {@link #setRules} sets rules. Requires Squall on
+ * PATH (or its command in SQUALL, such as "npx mcp-squall"), and only the JDK, 17 or newer. Use it in
  * try-with-resources, or in the extension of a test framework.
  */
 public final class Squall implements AutoCloseable {

@@ -1,5 +1,5 @@
-"""A test with faults for pytest, with the URL of your MCP server in MCP_URL. It needs Node and Squall on PATH
-(or SQUALL as a command, such as "npx mcp-squall"), and nothing of PyPI but pytest."""
+"""Tests retries under faults with pytest, with the URL of your MCP server in MCP_URL. Requires Node, Squall on
+PATH (or its command in SQUALL, such as "npx mcp-squall"), and only pytest from PyPI."""
 
 import json
 import os
@@ -23,7 +23,7 @@ HEADERS = {
 
 
 class Sidecar:
-    """A running Squall: `url` in the place of the server's, rules by `set_rules`."""
+    """Runs a sidecar: `url` replaces the server's URL, `set_rules` sets rules."""
 
     def __init__(self, directory: Path):
         self._rules = directory / "rules.yaml"
@@ -40,7 +40,7 @@ class Sidecar:
         self._until(lambda: self._get("/readyz")["ready"])
 
     def set_rules(self, rules: dict) -> None:
-        """Returns when the rules are active. JSON is YAML."""
+        """Replaces the rules, as JSON, and returns when they are active."""
         names = [rule["name"] for rule in rules["rules"]]
         self._rules.write_text(json.dumps(rules))
         self._until(lambda: [rule["name"] for rule in self.rules()] == names)
@@ -72,7 +72,7 @@ class Sidecar:
 def squall(tmp_path):
     sidecar = Sidecar(tmp_path)
     yield sidecar
-    # pytest shows this for a failed test.
+    # Appears in the report of a failed test.
     for rule in sidecar.rules():
         print(f"Squall injected {rule['counts']['injected']} errors by the rule {rule['name']}")
     sidecar.close()
@@ -85,7 +85,7 @@ def free_ports() -> tuple[int, int]:
 
 
 def call_tool(url: str, name: str, tries: int) -> int:
-    """Stands for the code under test."""
+    """Replace with the code under test."""
     params = {"name": name, "arguments": {"query": "refunds"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     request = urllib.request.Request(url, json.dumps(call).encode(), HEADERS)

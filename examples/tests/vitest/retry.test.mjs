@@ -1,4 +1,4 @@
-// A test with faults for vitest: npx vitest run, with the URL of your MCP server in MCP_URL.
+// Tests retries under faults with vitest: npx vitest run, with the URL of your MCP server in MCP_URL.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSquall } from 'mcp-squall'
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
   squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 })
 afterAll(() => squall.close())
-// A failed test says which of its errors were injected.
+// Reports in a failed test which errors were injected.
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return
   for (const { rule, injected } of squall.rules()) {
@@ -16,7 +16,7 @@ afterEach(({ task }) => {
   }
 })
 
-// Stands for the code under test.
+// Replace with the code under test.
 async function callTool(name, tries) {
   const response = await fetch(squall.url, {
     method: 'POST',

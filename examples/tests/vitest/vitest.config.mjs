@@ -1,2 +1,2 @@
-// Keeps vitest from the configuration of this project, which knows other tests. Your project needs none.
+// Hides the vitest configuration of this repository. Your project does not need this file.
 export default {}

@@ -1,6 +1,6 @@
-"""Injects faults into the calls of MCP clients under test, with Squall.
+"""Injects faults into MCP calls of clients under test, with Squall.
 
-Tests use the fixture `squall`. `Sidecar` runs Squall without pytest.
+Use the fixture `squall` in tests. `Sidecar` runs Squall without pytest.
 """
 
 from .admin import CallError, Fault, InvalidRulesError, Rules, SidecarError

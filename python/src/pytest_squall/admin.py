@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Union
 
-# A rules file by its path, its content, or the list of its rules.
+# The path of a rules file, its content, or a list of rules.
 Rules = Union[str, "os.PathLike[str]", Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
 TIMEOUT_SECONDS = 10
 
 
 class SidecarError(Exception):
-    """The sidecar did not start, has ended, or does not respond."""
+    """Raised when the sidecar did not start, has exited, or does not respond."""
 
 
 class InvalidRulesError(ValueError):
-    """Squall rejected the rules. The message has each problem on a line of its own."""
+    """Raised when Squall rejects the rules. The message has one line per error."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that was injected into a call."""
+    """A fault injected into a call."""
 
     rule: str
     fault: str
@@ -34,10 +34,10 @@ class Fault:
     tool: str | None
     """The tool of a `tools/call`."""
     method: str | None
-    """The method of another call."""
+    """The MCP method, for calls other than `tools/call`."""
     at: datetime
     effect: str | None
-    """What the fault did, where its name does not say it, such as `status 503`."""
+    """Details of the effect, such as `status 503`, if the name is not enough."""
     delay_ms: float | None
     id: str | int | None
     """The JSON-RPC id of the call."""
@@ -54,14 +54,14 @@ class Fault:
 
 @dataclass(frozen=True)
 class CallError:
-    """Equal errors of calls, as the client met them."""
+    """Equal errors of calls, as the client received them."""
 
     tool: str | None
     method: str
     outcome: str
-    """How the calls ended, such as `http_error` or `tool_error`."""
+    """The outcome of the calls, such as `http_error` or `tool_error`."""
     origin: str
-    """`injected` by a fault, `real`, or `squall`."""
+    """`injected`, `real`, or `squall` (an error in Squall itself)."""
     status: int | None
     code: int | None
     rule: str | None
@@ -77,14 +77,14 @@ class CallError:
 
 
 class Admin:
-    """The admin port at an address."""
+    """Client of an admin port."""
 
     def __init__(self, address: str) -> None:
         self._host, _, port = address.rpartition(":")
         self._port = int(port)
 
     def text(self, path: str) -> str:
-        """Returns a response. Uses no proxy of the environment. Raises a `SidecarError`."""
+        """Returns a response. Ignores proxies of the environment. Raises a `SidecarError`."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("GET", path, headers={"x-squall-client": "pytest"})
@@ -106,7 +106,7 @@ class Admin:
         return int(self.json("/api/injections")["total"])
 
     def faults_after(self, count: int) -> list[Fault]:
-        """Returns the faults that followed the first `count`, oldest first: the last 200 at most."""
+        """Returns the faults after the first `count`, oldest first; at most the last 200."""
         found = self.json("/api/injections")
         newest = found["faults"][: max(0, found["total"] - count)]
         return [
@@ -124,7 +124,7 @@ class Admin:
         ]
 
     def errors(self) -> list[CallError]:
-        """Returns the errors since the start, the latest kind first."""
+        """Returns the errors since the start, by kind, latest first."""
         return [
             CallError(
                 tool=kind.get("tool"),

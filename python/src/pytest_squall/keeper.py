@@ -1,9 +1,9 @@
-"""Runs a command, and ends it when its owner writes a byte or has ended.
+"""Runs a command, and stops it when its owner writes a byte or exits.
 
 usage: keeper.py OWNER COMMAND [ARGUMENT...]
 
-Squall outlives a killed parent, as a server should. This process does not: it ends the command
-even when the owner was killed, and when another process has inherited the pipe of the owner.
+Squall keeps running when its parent is killed. This process stops Squall in that case, even if another
+process has inherited the pipe of the owner.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 LOOK_SECONDS = 0.1
-# The first signal asks Squall to drain, the second one ends it at once.
+# The first signal starts a graceful shutdown, the second one stops Squall at once.
 SIGNALS = ((signal.SIGTERM, 1.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, None))
 
 

@@ -1,4 +1,4 @@
-"""The plugin of pytest: options, the mark, fixtures, and a section in reports of failures."""
+"""Adds options, the mark, fixtures, and a section in failure reports to pytest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def setting(config: pytest.Config, name: str) -> str:
 
 @pytest.fixture(scope="session")
 def squall_upstream(pytestconfig: pytest.Config) -> str:
-    """The URL of the MCP server. Override this fixture to start a server."""
+    """Returns the URL of the MCP server. Override this fixture to start a server."""
     url = setting(pytestconfig, "upstream") or os.environ.get("MCP_URL", "")
     if not url:
         pytest.fail(
@@ -61,7 +61,7 @@ def squall_upstream(pytestconfig: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def squall_sidecar(pytestconfig: pytest.Config, squall_upstream: str) -> Iterator[Sidecar]:
-    """The sidecar of the run, for fixtures of scope session: its `url` does not change."""
+    """Runs the sidecar of the test session, for session-scoped fixtures: its `url` does not change."""
     problem = ""
     try:
         sidecar = Sidecar(
@@ -80,7 +80,7 @@ def squall_sidecar(pytestconfig: pytest.Config, squall_upstream: str) -> Iterato
 
 @pytest.fixture
 def squall(request: pytest.FixtureRequest, squall_sidecar: Sidecar) -> Iterator[Squall]:
-    """Squall in front of the MCP server, with rules for this test."""
+    """Provides Squall in front of the MCP server, with the rules of this test."""
     in_test = Squall(squall_sidecar)
     request.node.stash[IN_TEST] = in_test
     rules = rules_of_mark(request.node)

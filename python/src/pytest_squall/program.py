@@ -1,4 +1,4 @@
-"""Finds the program."""
+"""Finds the squall command."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ squall was not found: neither on PATH nor in node_modules/.bin of {start} or a d
 Install it in the project, from a clone of Squall (Node 20.19 or newer):
     npm ci && npm pack                          # in the clone
     npm install --save-dev ../squall/mcp-squall-0.1.0.tgz   # in the project
-Or name its command: pytest --squall-command "node ../squall/bin/squall.cjs", the setting
-squall_command of pytest, or the variable SQUALL."""
+Or set its command: pytest --squall-command "node ../squall/bin/squall.cjs", the setting
+squall_command of pytest, or the environment variable SQUALL."""
 
 
 class ProgramNotFoundError(Exception):
-    """Squall is not installed. The message says how to install it."""
+    """Raised when Squall is not installed. The message has instructions."""
 
 
 def find_program(start: Path, command: str | None = None) -> list[str]:
-    """Returns the command that starts Squall, as words.
+    """Returns the command that starts Squall, as a list of arguments.
 
-    That is `command`, or else the variable SQUALL, or else `squall` in `node_modules/.bin` of
-    `start` or of a directory above it, or else `squall` on PATH. Downloads nothing.
+    Uses the first of: `command`, the environment variable SQUALL, `squall` in `node_modules/.bin` of
+    `start` or a parent directory, `squall` on PATH. Downloads nothing.
     """
     named = shlex.split(command or os.environ.get("SQUALL", ""))
     if named:
         found = shutil.which(named[0])
         if found is None:
             raise ProgramNotFoundError(f"{named[0]}: not found; it is the command given for squall")
-        # npx would install a package of that name that it does not find.
+        # Without this flag, npx would install a missing package.
         quiet = ["--no-install"] if Path(named[0]).name == "npx" else []
         return [found, *quiet, *named[1:]]
     for directory in [start, *start.parents]:

@@ -1,4 +1,4 @@
-"""Runs Squall beside the tests."""
+"""Runs Squall as a process next to the tests."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ LOOK_SECONDS = 0.02
 
 
 class Sidecar:
-    """A running Squall in front of an MCP server, without rules at first.
+    """Runs Squall in front of an MCP server, initially without rules.
 
-    Ends with `close`, as a context manager, or with this process, however that ends.
+    Stops on `close`, at the end of a `with` block, or when this process exits or is killed.
     """
 
     url: str
-    """The URL of the server, with the address of the sidecar."""
+    """The URL of the server with the address of the sidecar."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Sidecar:
         directory: Path | None = None,
         args: Sequence[str] = (),
     ) -> None:
-        """Starts Squall and waits until it listens. `args` are further flags of `squall run`."""
+        """Starts Squall and waits until it listens. `args` are additional flags of `squall run`."""
         server = urlsplit(upstream)
         program = find_program(Path(directory or Path.cwd()), command)
         self._own = TemporaryDirectory(prefix="squall-")
@@ -54,7 +54,7 @@ class Sidecar:
         self._rules.write_text("rules: []\n")
         self._log: deque[str] = deque(maxlen=50)
         self._addresses: dict[str, str] = {}
-        # Variables of the environment would change what the tests mean.
+        # Squall variables in the environment would change the test results.
         env = {name: value for name, value in os.environ.items() if not name.startswith("SQUALL_")}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), *program, "run"]
@@ -82,7 +82,7 @@ class Sidecar:
     def set_rules(self, rules: Rules) -> None:
         """Replaces all rules, and returns when they are active. Raises an `InvalidRulesError`.
 
-        A rule that does not change keeps its counts.
+        Unchanged rules keep their counts.
         """
         data = rules_text(rules).encode()
         digest = hashlib.sha256(data).hexdigest()
@@ -100,10 +100,10 @@ class Sidecar:
         self._until(is_active, RULES_SECONDS, "did not read the rules")
 
     def close(self) -> None:
-        """Ends Squall and waits for its end."""
+        """Stops Squall and waits until it exits."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
-                # A fork of this process may keep the pipe open: closing it is not enough.
+                # Closing is not enough: a fork of this process may keep the pipe open.
                 self._process.stdin.write(b"\n")
                 self._process.stdin.close()
         self._process.wait()
@@ -150,7 +150,7 @@ class Sidecar:
 
 
 class Squall:
-    """Squall as one test sees it: counts and faults begin with the test."""
+    """Squall in a single test: counts and faults start with the test."""
 
     def __init__(self, sidecar: Sidecar) -> None:
         self._sidecar = sidecar
@@ -167,29 +167,29 @@ class Squall:
     def set_rules(self, rules: Rules) -> None:
         """Replaces the rules of this test, and returns when they are active.
 
-        Rules are the path of a rules file, its content as a dictionary, or a list of rules. A rule
-        that does not change keeps its counts. Raises an `InvalidRulesError`, and the rules stay as
-        they were.
+        `rules` is the path of a rules file, its content as a dictionary, or a list of rules. Unchanged
+        rules keep their counts. Raises an `InvalidRulesError` for invalid rules; the previous rules
+        stay active.
         """
         self._has_rules = True
         self._sidecar.set_rules(rules)
 
     def faults(self) -> list[Fault]:
-        """Returns the faults that were injected in this test, oldest first: the last 200."""
+        """Returns the faults injected in this test, oldest first; at most the last 200."""
         if self._ended is not None:
             return self._ended[0]
         return self._sidecar.admin.faults_after(self._before)
 
     def fault_count(self) -> int:
-        """Returns the number of faults that were injected in this test."""
+        """Returns the number of faults injected in this test."""
         if self._ended is not None:
             return self._ended[2]
         return self._sidecar.admin.fault_count() - self._before
 
     def errors(self) -> list[CallError]:
-        """Returns the errors of calls in this test, injected and real ones, counted by kind.
+        """Returns the injected and real errors of calls in this test, counted by kind.
 
-        A call counts when its response was sent.
+        A call counts after its response has been sent.
         """
         if self._ended is not None:
             return self._ended[1]
@@ -205,11 +205,11 @@ class Squall:
         return rules
 
     def metrics(self) -> str:
-        """Returns all metrics in the text format of Prometheus, counted since the start."""
+        """Returns all metrics in Prometheus text format, counted since the start."""
         return self._sidecar.admin.text("/metrics")
 
     def end(self) -> None:
-        """Removes the rules, and keeps what was observed."""
+        """Removes the rules, and keeps the observed faults and errors."""
         observed = self.faults(), self.errors(), self.fault_count()
         if self._has_rules:
             self._sidecar.set_rules([])
@@ -231,7 +231,7 @@ def problems_text(rules: Rules, problems: Sequence[dict[str, Any]]) -> str:
     is_file = isinstance(rules, (str, os.PathLike))
     lines = []
     for problem in problems:
-        # Lines and columns of data mean nothing to its author.
+        # Only rules from a file have meaningful lines and columns.
         place = f"{os.fspath(rules)}:{problem['line']}:{problem['column']}: " if is_file else ""  # type: ignore[arg-type]
         lines.append(": ".join(text for text in (place + problem["path"], problem["message"]) if text))
     return "\n".join(["Squall rejected the rules", *lines])

@@ -1,4 +1,4 @@
-"""Finds the single failures that break a task."""
+"""Finds single failures that break a task."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .program import find_program
 
 @dataclass(frozen=True)
 class Cell:
-    """One fault at one call, and how the task ended with it."""
+    """One fault at one call, and the result of the task."""
 
     id: str
     tool: str
     fault: str
     verdict: str
-    """Such as `survived`, `failed_openly`, `failed_silently`, `hung` or `doubled_write`."""
+    """The result, such as `survived`, `failed_openly`, `failed_silently`, `hung` or `doubled_write`."""
     lines: tuple[str, ...]
     """The last lines that the task printed."""
 
 
 class SweepError(Exception):
-    """The sweep could not be made; the message has its reason."""
+    """Raised when the sweep fails; the message has the reason."""
 
 
 def sweep(
@@ -39,10 +39,10 @@ def sweep(
     squall: str | None = None,
     directory: Path | None = None,
 ) -> list[Cell]:
-    """Runs a command once for each call of a tape and each fault; returns what happened.
+    """Runs a command once for each call of a tape and each fault; returns a cell for each run.
 
-    The command gets the address of the server as `MCP_URL`, and in place of `{url}`. Raises a
-    `SweepError` where the command fails without a fault.
+    The command gets the server URL in `MCP_URL` and in place of `{url}`. Raises a `SweepError` if the
+    command fails without a fault.
     """
     program = find_program(directory or Path.cwd(), squall)
     with tempfile.TemporaryDirectory(prefix="squall-sweep-") as results:
@@ -52,7 +52,7 @@ def sweep(
         words = [*program, "sweep", *flags, "--", *command]
         ended = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
     result = json.loads(ended.stdout or "{}")
-    # An error is an object as well.
+    # Errors are also printed as JSON.
     if "cells" not in result:
         raise SweepError(ended.stderr.strip())
     tools = {call["number"]: call["tool"] for call in result["calls"]}
