@@ -48,10 +48,14 @@ export function cell(text: string): Cell {
 }
 
 /** Drops the columns whose cells are all empty or 0, except the first column. */
-export function withoutEmpty({ columns, rows, ...table }: ReportTable): ReportTable {
+export function withoutEmpty(
+  { columns, rows, ...table }: ReportTable,
+  always: readonly string[] = [],
+): ReportTable {
   const kept = columns.map(
-    (_, column) =>
+    ({ name }, column) =>
       column === 0 ||
+      always.includes(name) ||
       rows.some((row) => row[column]!.bar !== undefined || !['0', ''].includes(row[column]!.text)),
   )
   const keep = <T>(all: readonly T[]): T[] => all.filter((_, column) => kept[column])

@@ -73,7 +73,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
       ]
     }),
   }
-  return withoutEmpty(table)
+  return withoutEmpty(table, ['Injected', 'Real'])
 }
 
 /** Tabulates the effect of each fault, by the markers of its responses. */

@@ -153,8 +153,9 @@ test('the wait for verdicts after a load is not the silence of its server', asyn
   let hangsAt = Infinity
   const upstream = scriptedListener(() => (performance.now() > hangsAt ? 'hang' : 'ok'))
   const flags = ['--task-window', '4s']
-  const { squall, close } = await startSquall({ rules: 'rules: []\n', flags, upstream })
-  server = { close } as ScriptedServer
+  const started = await startSquall({ rules: 'rules: []\n', flags, upstream })
+  const { squall } = started
+  server = { close: () => started.close() } as ScriptedServer
   const asked = {
     url: new URL(`http://127.0.0.1:${squall.port}/mcp`),
     sidecars: [squall.admin],

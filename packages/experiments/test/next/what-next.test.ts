@@ -93,7 +93,9 @@ it.each([
   const server = await startUpstream((request, response) => {
     const query = new URL(request.url!, 'http://x').searchParams.get('query')!
     const metric = { tool: query.includes('squall_calls_total') ? 'search' : tool }
-    response.end(JSON.stringify({ data: { result: [{ metric, value: [0, '40'] }] } }))
+    response.end(
+      JSON.stringify({ data: { resultType: 'vector', result: [{ metric, value: [0, '40'] }] } }),
+    )
   })
   try {
     const url = new URL(`http://127.0.0.1:${server.port}`)
