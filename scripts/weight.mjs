@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9039 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9054 },
   { name: 'filters', directories: ['src/filters'], budget: 6988 },
-  { name: 'rules', directories: ['src/rules'], budget: 12710 },
+  { name: 'rules', directories: ['src/rules'], budget: 12656 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6088 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16979 },
-  { name: 'admin', directories: ['src/admin'], budget: 7288 },
+  { name: 'listener', directories: ['src/listener'], budget: 16716 },
+  { name: 'admin', directories: ['src/admin'], budget: 7270 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
-  { name: 'cli', directories: ['src/cli'], budget: 3169 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15359 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32875 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2587 },
+  { name: 'cli', directories: ['src/cli'], budget: 3200 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15217 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32761 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2574 },
 ]
 
 function filesBelow(directory) {
