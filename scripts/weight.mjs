@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
   { name: 'cli', directories: ['src/cli'], budget: 3200 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15217 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32761 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32765 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2574 },
 ]
 

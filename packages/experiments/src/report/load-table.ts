@@ -1,6 +1,6 @@
 import { counted, integerText, latency, oneLine, paint } from '#base'
 import { agentTable } from './agent-tables.ts'
-import { indicatorTable, rateText } from './report-table.ts'
+import { indicatorTable, rateText, type ReportTable } from './report-table.ts'
 import {
   arrivalTable,
   faultTable,
@@ -33,10 +33,14 @@ export function loadTable(result: LoadResult, output: NodeJS.WriteStream | false
     textTable(faultTable(result), { names: FAULT_COLUMNS, most: 20, output }),
     textTable(toolErrorTable(result), { below: 'Message', most: 10, output }),
     isNotable ? textTable(arrivalTable(result), { output }) : '',
-    textTable(agentTable(result), { output }),
+    textTable(withoutZeros(agentTable(result)), { output }),
     textTable(gateTable(result), { below: 'Beyond the limit', output }),
   ]
   return texts.filter((text) => text !== '').join('\n')
+}
+
+function withoutZeros({ rows, ...table }: ReportTable): ReportTable {
+  return { ...table, rows: rows.filter(([, value]) => !/^0(?: %)?$/.test(value!.text)) }
 }
 
 function headText(result: LoadResult, output: NodeJS.WriteStream | false): string {

@@ -196,7 +196,7 @@ export const GATE_COLUMNS = [
 export function gateTable({ slo }: LoadResult): ReportTable {
   const sorted = slo.toSorted((a, b) => Number(a.ok) - Number(b.ok))
   const rows = sorted.map((verdict) => gateCells(verdict))
-  return withoutEmpty({ title: 'Gates', columns: GATE_COLUMNS, rows })
+  return withoutEmpty({ title: 'Gates', columns: GATE_COLUMNS, rows }, ['Measured'])
 }
 
 /** Returns the cells of a gate, under a longer name where its own does not say enough. */

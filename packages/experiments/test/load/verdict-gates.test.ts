@@ -153,8 +153,8 @@ const MAY_WRITE = { name: 'rest', inputSchema }
 const READS = { ...MAY_WRITE, annotations: { readOnlyHint: true } }
 
 test.each([
-  [MAY_WRITE, 1, 'rest 1 (not declared idempotent)', /failed duplicate-execution=0 1 /],
-  [READS, 0, 'rest 1 (idempotent)', /passed duplicate-execution=0 0 /],
+  [MAY_WRITE, 1, 'rest 1 (not declared idempotent)', /duplicate-execution=0 +1 .*✗ failed/],
+  [READS, 0, 'rest 1 (idempotent)', /duplicate-execution=0 +0 .*✓ passed/],
 ] as const)(
   'a retry that is executed twice fails squall load unless its tool is safe: %j',
   async (tool, expected, twice, gate) => {
@@ -173,7 +173,7 @@ test.each([
     const args = ['load', ...target, ...sidecars, ...more, ...gates]
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(code).toBe(expected)
-    expect(stdout).toContain(`executed twice: ${twice}`)
+    expect(stdout.replaceAll(/ +/g, ' ')).toContain(`Executed twice ${twice}`)
     expect(stdout).toContain('the sidecar counted the same 5 tasks, 5 calls and 1 retries')
     expect(stdout).toMatch(gate)
     expect(stdout).toMatch(/runaway<1% .* ✓ passed/)
@@ -181,8 +181,8 @@ test.each([
 )
 
 test.each([
-  [MAY_WRITE, 1, /failed possible-duplicates=0 1 /],
-  [READS, 0, /passed possible-duplicates=0 0 /],
+  [MAY_WRITE, 1, /possible-duplicates=0 +1 .*✗ failed/],
+  [READS, 0, /possible-duplicates=0 +0 .*✓ passed/],
 ] as const)(
   'a retry after a response that broke off fails squall load unless its tool is safe: %j',
   async (tool, expected, gate) => {
@@ -209,7 +209,7 @@ test.each([
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(calls).toBe(6)
     expect(stdout).toMatch(gate)
-    expect(stdout).toContain('passed duplicate-execution=0 0')
+    expect(stdout).toMatch(/duplicate-execution=0 +0 .*✓ passed/)
     expect(code).toBe(expected)
   },
 )
