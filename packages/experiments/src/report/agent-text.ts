@@ -1,4 +1,4 @@
-import { foreign, integerText } from '#base'
+import { counted, foreign, integerText } from '#base'
 import { differences } from '../load/results/agent-result.ts'
 import type { AgentResult } from '../load/results/result.ts'
 
@@ -9,8 +9,8 @@ export function perTask({ tasks }: AgentResult, count: number): number | null {
 
 /** Lists the verdicts, the most frequent first. */
 export function verdictsText({ totals, waiting }: AgentResult): string {
-  const counted = Object.entries(totals).filter(([, count]) => count > 0)
-  const texts = counted
+  const texts = Object.entries(totals)
+    .filter(([, count]) => count > 0)
     .sort(([, a], [, b]) => b - a)
     .map(([verdict, count]) => `${foreign(verdict, 40)} ${integerText(count)}`)
   if (waiting > 0) texts.push(`without a verdict ${integerText(waiting)}`)
@@ -42,7 +42,7 @@ export function comparedText({ compared }: AgentResult): string | undefined {
   const { load, sidecar } = compared
   const different = differences(compared)
   if (different.length === 0) {
-    return `the sidecar counted the same ${integerText(load.tasks)} tasks, ${integerText(load.calls)} calls and ${integerText(load.retries)} retries`
+    return `the sidecar counted the same ${counted(load.tasks, 'task')}, ${counted(load.calls, 'call')} and ${counted(load.retries, 'retry', 'retries')}`
   }
   const texts = different.map(
     (name) => `${name} ${integerText(load[name])} sent, ${integerText(sidecar[name])} counted`,

@@ -120,7 +120,7 @@ test('both sides count the same tasks, calls and retries', async () => {
   expect(load).toEqual({ tasks: 12, calls: 36, retries: result.counts.retries })
   expect(load.retries).toBeGreaterThan(0)
   const text = loadTable(result, false)
-  const same = `the sidecar counted the same 12 tasks, 36 calls and ${load.retries} retries`
+  const same = `the sidecar counted the same 12 tasks, 36 calls and ${load.retries} retr`
   expect(text).toContain(same)
 })
 
@@ -174,7 +174,7 @@ test.each([
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(code).toBe(expected)
     expect(stdout.replaceAll(/ +/g, ' ')).toContain(`Executed twice ${twice}`)
-    expect(stdout).toContain('the sidecar counted the same 5 tasks, 5 calls and 1 retries')
+    expect(stdout).toContain('the sidecar counted the same 5 tasks, 5 calls and 1 retry')
     expect(stdout).toMatch(gate)
     expect(stdout).toMatch(/runaway<1% .* ✓ passed/)
   },
