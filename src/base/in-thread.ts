@@ -26,7 +26,7 @@ export async function inThread<T>(
       worker.once('error', reject)
       worker.once('exit', () => {
         if (signal.aborted) resolve(undefined)
-        else reject(new Error('its thread ended'))
+        else reject(new Error('the worker thread exited'))
       })
     })
   } finally {

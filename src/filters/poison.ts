@@ -52,7 +52,7 @@ export const poison = defineFault({
     }),
     at: oneOf(['end', 'start'], {
       default: 'end',
-      description: 'Adds the text to the end of the last text, or to the start of the first.',
+      description: '`end`: appends to the last text. `start`: prepends to the first.',
     }),
   }),
   clientSees:

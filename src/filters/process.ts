@@ -39,7 +39,7 @@ export const processFault = defineFault({
     stop: Type.Optional(
       duration({
         description:
-          'Suspends the server with all its calls by SIGSTOP for this duration, before it receives this call.',
+          'Suspends the server and all its calls with SIGSTOP for this duration, before it receives this call.',
         examples: ['5s'],
       }),
     ),

@@ -50,7 +50,7 @@ const OWN_FLAGS = {
   ...group('Limits:', {
     maxHeaderSize: size('maximum size of a header block', { min: KIB, max: MIB }, '64KiB'),
     maxBody: size(
-      'maximum request size body to parse; larger bodies pass unread',
+      'maximum body size to parse; larger bodies pass unread',
       { min: KIB, max: 256 * MIB },
       '4MiB',
     ),
@@ -106,7 +106,7 @@ const OWN_FLAGS = {
     ),
     callLog: one(
       'file',
-      'file for a JSON line per ended call, or - for standard output; reopened after a move, and on SIGHUP',
+      'file for one JSON line per completed call, or - for standard output; reopened after a move, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(

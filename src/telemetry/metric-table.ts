@@ -63,7 +63,7 @@ const TABLE = {
   ),
   squall_calls_changed_total: counter(
     ['tool'],
-    'MCP calls that completed ok although a fault changed their request or response, without delays. A subset of squall_calls_total.',
+    'MCP calls that completed ok although a fault changed their request or response; delays do not count as changes. A subset of squall_calls_total.',
   ),
   squall_call_duration_seconds: histogram(
     ['tool', 'origin'],
@@ -128,7 +128,7 @@ const TABLE = {
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Client messages with the canary of a poisoned result, so an agent obeyed it.',
+    'Client messages that contain the canary of a poisoned result: an agent obeyed the injected instruction.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],
@@ -246,7 +246,10 @@ const TABLE = {
     [],
     'Calls counted under the tool "other", because the limit of tool names is reached.',
   ),
-  squall_clock_seconds: gauge([], "The sidecar's clock, by which rules start and end."),
+  squall_clock_seconds: gauge(
+    [],
+    "Unix time of the sidecar's clock, which determines when rules start and end.",
+  ),
   squall_build_info: gauge(['version', 'node'], 'Always 1; the labels have the versions.'),
 }
 

@@ -99,7 +99,7 @@ it('texts with quotes cannot leave their place in a fish script', () => {
 
 it.each([
   [[], 'squall: no shell; use one of bash, zsh, fish\n'],
-  [['csh'], 'squall: "csh" is not a shell that Squall knows; use one of bash, zsh, fish\n'],
+  [['csh'], 'squall: unsupported shell "csh"; use one of bash, zsh, fish\n'],
 ])('completion %j is refused in one line', async (args, line) => {
   const { code, stdout, stderr } = await startProgram(['completion', ...args], {}, { here: true })
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: line })

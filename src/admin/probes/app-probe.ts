@@ -81,7 +81,9 @@ function parseProbe(key: string, handler: Fields, appHost: string): AppProbe {
   const match = KEY.exec(key)
   if (match === null) {
     const kinds = 'livez, readyz, startupz, poststart or prestop'
-    throw new AppProbesError(`${quoted(key)} is not the name of a container, a slash and ${kinds}`)
+    throw new AppProbesError(
+      `invalid key ${quoted(key)}; use CONTAINER/PROBE, where PROBE is ${kinds}`,
+    )
   }
   const isHook = match[1] !== undefined
   const seconds = handler['timeoutSeconds'] ?? (isHook ? HOOK_SECONDS : PROBE_SECONDS)
@@ -106,7 +108,7 @@ function parseAction(key: string, handler: Fields, appHost: string): AppProbe['a
   }
   const scheme = (optionalText(action['scheme'], `${key}: httpGet.scheme`) || 'HTTP').toUpperCase()
   if (scheme !== 'HTTP' && scheme !== 'HTTPS') {
-    throw new AppProbesError(`${key}: httpGet.scheme is neither HTTP nor HTTPS`)
+    throw new AppProbesError(`${key}: httpGet.scheme must be HTTP or HTTPS`)
   }
   const path = wirePath(optionalText(action['path'], `${key}: httpGet.path`))
   const headers = parseHeaders(action['httpHeaders'], `${key}: httpGet.httpHeaders`)
@@ -124,7 +126,7 @@ function parseHeaders(value: unknown, where: string): readonly (readonly [string
       validateHeaderName(name)
       validateHeaderValue(name, content)
     } catch {
-      throw new AppProbesError(`${where} has ${quoted(name)}, which cannot be sent`)
+      throw new AppProbesError(`${where} contains the invalid header ${quoted(name)}`)
     }
     return [name, content]
   })

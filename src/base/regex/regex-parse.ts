@@ -42,7 +42,7 @@ const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, 
 export function parseRegex(pattern: string): RegexNode {
   if (pattern.length > MAX_PATTERN) {
     throw new RegexError(
-      `a regular expression may have ${MAX_PATTERN} characters, this one has ${pattern.length}`,
+      `the regular expression has ${pattern.length} characters; the maximum is ${MAX_PATTERN}`,
       pattern,
       MAX_PATTERN,
     )

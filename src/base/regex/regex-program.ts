@@ -160,7 +160,7 @@ class Emitter {
 
   #tooLarge(): never {
     throw new RegexError(
-      `this pattern is too large: with its repetitions written out it has more than ${MAX_STEPS} steps`,
+      `this pattern is too large: with repetitions expanded, it has more than ${MAX_STEPS} steps`,
       this.#pattern,
       0,
     )

@@ -36,7 +36,7 @@ function parseShell(text: string | undefined): Shell {
   const shell = SHELLS.find((name) => name === text)
   if (shell !== undefined) return shell
   if (text === undefined) throw missing('no shell', FIX)
-  throw new UsageError('INVALID_VALUE', `${quoted(text)} is not a shell that Squall knows`, FIX)
+  throw new UsageError('INVALID_VALUE', `unsupported shell ${quoted(text)}`, FIX)
 }
 
 /** Returns the completion script of a shell for these commands. */

@@ -73,7 +73,7 @@ const FLAGS = {
       'dependency that receives the call, by an --outbound route; also explains connection rules',
       toDependency,
     ),
-    session: one('id', 'session id', asText),
+    session: one('id', 'session ID', asText),
     client: one('name/version', 'name and version of the client', parseClient),
     transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
       default: 'streamable-http',

@@ -58,7 +58,7 @@ const FLAGS = {
   logIds: RUN_FLAGS.logIds,
   errorMessages: RUN_FLAGS.errorMessages,
   callLog: changed(RUN_FLAGS.callLog, {
-    help: 'file for a JSON line per ended call',
+    help: 'file for one JSON line per completed call',
   }),
   callLogSize: RUN_FLAGS.callLogSize,
   logInjections: RUN_FLAGS.logInjections,

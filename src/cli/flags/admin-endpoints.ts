@@ -46,7 +46,7 @@ export function parseEndpoints(addresses: readonly string[]): readonly AdminEndp
   if (endpoints.size > MAX_SIDECARS) {
     throw new UsageError(
       'INVALID_VALUE',
-      `${endpoints.size} sidecars are too many`,
+      `too many sidecars: ${endpoints.size}`,
       `name ${MAX_SIDECARS} at most`,
     )
   }

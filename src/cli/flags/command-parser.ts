@@ -20,7 +20,11 @@ function commandLineError(error: CommanderError, { name: command, flags }: Named
     case 'commander.unknownOption':
       // The parser does not know a switch that has a value.
       if (flags.some(({ name }) => `--${name}` === flag)) {
-        return new UsageError('UNEXPECTED_ARGUMENT', `${flag} takes no value`, `use ${flag} alone`)
+        return new UsageError(
+          'UNEXPECTED_ARGUMENT',
+          `${flag} takes no value`,
+          `use ${flag} without a value`,
+        )
       }
       return new UsageError('UNKNOWN_OPTION', `unknown option ${quoted(flag)}`, meant ?? help)
     case 'commander.unknownCommand': {

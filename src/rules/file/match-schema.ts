@@ -195,7 +195,7 @@ const matchKeys = {
     }),
   ),
   session: Type.Optional(
-    ref<HeaderMatch>('headerValue', { description: 'Matches the session id.' }),
+    ref<HeaderMatch>('headerValue', { description: 'Matches the session ID.' }),
   ),
   client: Type.Optional(
     Type.Unsafe<

@@ -30,7 +30,7 @@ const sweptTask = section({
   }),
   tape: line('Tape of the task.'),
   command: texts('Program and arguments, which run without a shell.'),
-  check: Type.Optional(line('Shell command that accepts a run by exit code 0.')),
+  check: Type.Optional(line('Shell command that checks a run; exit code 0 means success.')),
 })
 
 /** A command that agents may sweep. */

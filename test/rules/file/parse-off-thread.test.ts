@@ -113,7 +113,7 @@ describe('a large text', () => {
     })
     const silent = new URL('data:text/javascript,')
     expect(await parseWherever(there, never, silent)).toMatchObject({
-      problems: [{ problems: [{ message: 'cannot be read: its thread ended' }] }],
+      problems: [{ problems: [{ message: 'cannot be read: the worker thread exited' }] }],
     })
   })
 })

@@ -149,7 +149,10 @@ const steadyState = section(
 
 const load = section(
   {
-    clients: number(1, 10_000, { default: 10, description: 'Clients, each with its own session.' }),
+    clients: number(1, 10_000, {
+      default: 10,
+      description: 'Number of clients, each with its own session.',
+    }),
     rate: Type.Optional(
       rate(100_000, {
         description:
@@ -169,7 +172,7 @@ const load = section(
     fanOut: number(1, 1000, { default: 1, description: 'Number of calls in a task.' }),
     streams: number(0, 100_000, {
       default: 0,
-      description: 'Event streams to keep open during the calls.',
+      description: 'Number of event streams to keep open during the calls.',
     }),
     timeout: duration({ default: '10s', description: 'Timeout of one attempt.' }),
     retries: number(0, 20, { default: 0, description: 'Maximum retries of a failed call.' }),

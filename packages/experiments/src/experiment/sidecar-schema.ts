@@ -87,7 +87,10 @@ export const kill = section(
   {
     pidFile: Type.Optional(text('File with the process ID.')),
     command: Type.Optional(
-      text('Required part of the command line, in case another process has reused the ID.', 256),
+      text(
+        'Substring that the command line of the process must contain, in case the PID was reused.',
+        256,
+      ),
     ),
     pod: Type.Optional(number(1, 1000, { description: 'Number of pods to evict.' })),
     force: Type.Optional(
@@ -138,7 +141,7 @@ export const dependency = section(
 export const exhaust = section(
   {
     sessions: number(1, 1000, {
-      description: 'Sessions to keep open during each stage, each with a stream.',
+      description: 'Number of sessions to keep open during each stage, each with a stream.',
     }),
   },
   {

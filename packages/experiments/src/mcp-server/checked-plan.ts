@@ -33,7 +33,7 @@ const FILE = 'plan.yaml'
 export async function checkPlan(text: string, control: Control): Promise<CheckedPlan> {
   const policy = control.limits.trusted()
   const noFiles = (path: string): Promise<string> =>
-    Promise.reject(new Error(`write the content in place of ${quoted(path)}`))
+    Promise.reject(new Error(`files are not allowed; inline the content of ${quoted(path)}`))
   const { read, kept } = await readAndKeep(FILE, text, noFiles, control.production, policy)
   if (!read.ok) {
     const problems = read.problems.flatMap((each) => each.problems)

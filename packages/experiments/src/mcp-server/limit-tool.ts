@@ -147,7 +147,7 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
   const { id, plan, vary: first, second, until, maxMinutes = MAX_MINUTES } = input
   if (id !== undefined) {
     if (Object.keys(input).length === 1) return control.proposals.find(id)
-    throw new DeniedError('a proposal has everything else: call find_limit with the id alone')
+    throw new DeniedError('id excludes all other parameters; call find_limit with id only')
   }
   if (plan === undefined || first === undefined || until === undefined) {
     throw new DeniedError('write plan, vary and until, or the id of an approved proposal')

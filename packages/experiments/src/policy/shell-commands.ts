@@ -120,7 +120,7 @@ export class ShellReader {
 
   #deepen(): void {
     if (++this.#depth <= MAX_DEPTH) return
-    throw new UncheckedError('it has too many commands in commands to be checked; write less')
+    throw new UncheckedError('it nests commands too deeply to be checked; simplify it')
   }
 
   #take(pattern: RegExp): RegExpExecArray | undefined {

@@ -205,6 +205,6 @@ class Places {
       this.#isSure = /^[;\n(]$/.test(end)
     }
     if (this.#seen.size <= MAX_DIRECTORIES) return
-    throw new UncheckedError('it runs in too many directories to be checked; send less')
+    throw new UncheckedError('it runs in too many directories to be checked; split it')
   }
 }

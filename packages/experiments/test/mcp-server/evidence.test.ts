@@ -125,7 +125,7 @@ it('cannot send the token of the monitoring to another host by a path', async ()
   const more = [`--monitor=${origin}`, `--monitor-token-file=${stage.directory}/token`]
   const agent = await agentOf({}, { flags: more })
   const { text } = await agent.call('suggest_slo', { prometheus: `${origin}//127.0.0.1:9` })
-  expect(text).toContain('responds with status 404')
+  expect(text).toContain('responded with status 404')
   expect(seen[0]).toMatch(/^Bearer a-token \/\/127\.0\.0\.1:9\/api\/v1\/query\?/)
   const named = `http://user:password@127.0.0.1:${monitor.port}`
   expect((await agent.call('suggest_slo', { prometheus: named })).isError).toBe(true)

@@ -47,7 +47,7 @@ export const ATTACHED = defineCommand({
     ...group(PORTS, {
       nft: one('program', 'name or path of nft', asText, { default: 'nft' }),
       user: count(
-        'user of squall run, without capabilities',
+        'UID that runs squall run, without capabilities',
         { min: 1, max: 2 ** 32 - 2 },
         '65532',
       ),

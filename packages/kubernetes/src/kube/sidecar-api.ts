@@ -162,7 +162,7 @@ async function openPort(
   if (socket !== undefined) return socket
   // A WebSocket has no reason for a rejection; the same request without an upgrade has.
   await client.request({ method: 'GET', path, query, what, signal })
-  throw new KubeError('unreachable', `cannot ${what}: the API server opened no WebSocket`)
+  throw new KubeError('unreachable', `cannot ${what}: the API server did not open a WebSocket`)
 }
 
 function portStream(socket: WebSocket): Duplex {

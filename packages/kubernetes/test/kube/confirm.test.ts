@@ -154,15 +154,15 @@ test.each<[string, Responder, RegExp]>([
   [
     'rejects the query',
     (_, response) => void response.writeHead(400).end(PASSWORD),
-    /\/api\/v1\/query responds with status 400/,
+    /\/api\/v1\/query responded with status 400/,
   ],
   [
     'redirects',
     (_, response) => void response.writeHead(302, { location: `http://x:${PASSWORD}@y/` }).end(),
-    /responds with status 302/,
+    /responded with status 302/,
   ],
-  ['sends no JSON', (_, response) => void response.end(PASSWORD), /does not send JSON/],
-  ['sends 5 MiB', (_, response) => void response.end(HUGE), /sends over 4194304 bytes/],
+  ['sends no JSON', (_, response) => void response.end(PASSWORD), /did not return JSON/],
+  ['sends 5 MiB', (_, response) => void response.end(HUGE), /sent more than 4194304 bytes/],
   ['closes the connection', (_, response) => void response.destroy(), /UND_ERR_SOCKET|ECONNRESET/],
   ['never ends', (_, response) => void response.write('{'), /no response within 5 s/],
 ])('all sidecars are asked when Prometheus %s', async (_, respond, why) => {

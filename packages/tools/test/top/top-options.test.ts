@@ -41,7 +41,7 @@ it.each([
 
 it('refuses more sidecars than one can look at', () => {
   const many = Array.from({ length: 65 }, (_, i) => `10.0.0.1:${i + 1}`)
-  expect(() => top(...many)).toThrow('65 sidecars are too many; name 64 at most')
+  expect(() => top(...many)).toThrow('too many sidecars: 65; name 64 at most')
 })
 
 it('takes the token from the environment, and none that cannot be one', () => {
