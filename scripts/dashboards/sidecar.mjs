@@ -27,7 +27,8 @@ const now = [
   }),
   stat({
     title: 'Overhead (p99)',
-    description: "p99 of Squall's own time per exchange, in the selected time range.",
+    description:
+      'p99 of the processing time that Squall adds to an exchange, in the selected time range.',
     unit: 's',
     thresholds: lessIsBetter(0.001, 0.005),
     queries: [
@@ -92,7 +93,8 @@ const now = [
 const overhead = [
   series({
     title: 'Overhead',
-    description: "Squall's own time per exchange, without waiting for the upstream or the client.",
+    description:
+      'Processing time that Squall adds to an exchange, excluding waits for the upstream or the client.',
     unit: 's',
     line: true,
     thresholds: lessIsBetter(0.001, 0.005),
@@ -105,7 +107,8 @@ const overhead = [
   }),
   heatmap({
     title: 'Overhead distribution',
-    description: "Distribution of Squall's own time per exchange, as a rate of exchanges.",
+    description:
+      'Distribution of the processing time that Squall adds to an exchange, as a rate of exchanges.',
     unit: 's',
     queries: [{ expr: rate(`${OVERHEAD}_bucket`, POD, 'le'), legend: '{{le}}' }],
   }),

@@ -24,7 +24,7 @@ export const amplify = defineFault({
       default: 2,
       minimum: 1,
       maximum: 100,
-      description: 'Sets the number of copies.',
+      description: 'Sets the number of copies to send in addition to the call.',
     }),
     spacing: duration({ default: '0ms', description: 'Waits this long before each copy.' }),
   }),

@@ -25,7 +25,8 @@ export const connectionFault = defineFault({
     ),
     jitter: Type.Optional(
       duration({
-        description: 'Adds a random duration up to this one to `latency`. Bytes stay in order.',
+        description:
+          'Adds a random duration between 0 and this value to `latency`. Bytes stay in order.',
         examples: ['50ms'],
       }),
     ),

@@ -45,11 +45,14 @@ const schema = section({
   number: variant('Changes a number, with the same sign, decimals and unit.', {
     by: percentage({
       default: `${PERCENT}%`,
-      description: 'Sets the approximate relative change; above 0.',
+      description: 'Sets the approximate relative change of the number. Must be above 0.',
     }),
   }),
   date: variant('Moves an ISO 8601 date, with or without a time.', {
-    by: duration({ default: '1d', description: 'Sets the shift, in either direction; above 0.' }),
+    by: duration({
+      default: '1d',
+      description: 'Sets how far the date moves, in either direction. Must be above 0.',
+    }),
   }),
   boolean: variant('Inverts a boolean. Results that also have prose are unchanged.', {}),
   enum: variant('Replaces a string with another value listed in its `outputSchema`.', {}),

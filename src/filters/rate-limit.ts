@@ -47,7 +47,8 @@ export const rateLimit = defineFault({
             description: 'Sets the number of calls allowed within `per`.',
           }),
           per: duration({
-            description: 'Sets the time in which the bucket refills, evenly.',
+            description:
+              'Sets the period in which the bucket regains `calls` tokens, at a constant rate.',
             examples: ['1m'],
           }),
           burst: Type.Optional(
@@ -59,7 +60,8 @@ export const rateLimit = defineFault({
           ),
         },
         {
-          description: 'Passes calls within a token bucket. Default: no call passes.',
+          description:
+            'Rejects only calls for which the token bucket is empty. Default: rejects all sampled calls.',
           examples: [{ calls: 10, per: '1m', burst: 3 }],
         },
       ),
@@ -68,7 +70,11 @@ export const rateLimit = defineFault({
       anyOf: [
         { type: 'string', enum: ['all', 'session', 'client', 'tool'] },
         section({
-          header: Type.String({ minLength: 1, maxLength: 256, description: 'Header of the key.' }),
+          header: Type.String({
+            minLength: 1,
+            maxLength: 256,
+            description: 'Request header whose value is the key.',
+          }),
         }),
       ],
       default: 'all',

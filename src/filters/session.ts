@@ -32,7 +32,7 @@ export const session = defineFault({
             default: 1,
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Limits the number of rejected requests; later ones pass.',
+            description: 'Limits the number of rejected requests; later requests pass.',
           }),
           status: Type.Integer({
             default: 503,
@@ -43,7 +43,7 @@ export const session = defineFault({
         },
         {
           description:
-            'Rejects `initialize` as well. The rule must match that method, as in `match: { method: [tools/call, initialize] }`.',
+            'Also rejects `initialize` requests. The rule must match that method, as in `match: { method: [tools/call, initialize] }`.',
           examples: [{ times: 2, status: 503 }],
         },
       ),

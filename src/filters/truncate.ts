@@ -22,7 +22,8 @@ export const truncate = defineFault({
           bytes: Type.Optional(size({ description: 'Keeps this many bytes of the body as sent.' })),
           percent: Type.Optional(
             percentage({
-              description: 'Keeps this share of the body, or in a stream of the response event.',
+              description:
+                'Keeps this share of the body; in a stream, this share of the response event.',
             }),
           ),
           events: Type.Optional(

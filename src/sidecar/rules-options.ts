@@ -92,7 +92,7 @@ export const LIMIT_FLAGS = {
     ),
     excludePaths: many(
       'paths',
-      'paths on which no rule acts, by exact path or glob, such as /admin/*',
+      'request paths on which no rule acts, as exact paths or globs, such as /admin/*',
       parsePaths,
     ),
     dryRun: toggle('match, sample and count, but inject nothing'),

@@ -95,9 +95,14 @@ const OWN_FLAGS = {
   }),
   ...LOG_FLAGS,
   ...group('Logs:', {
-    logIds: one('how', 'call ids in logs and the admin API: full, hash or off', oneOf(LOG_IDS), {
-      default: 'full',
-    }),
+    logIds: one(
+      'how',
+      'how to show call IDs in logs and the admin API: full, hash or off',
+      oneOf(LOG_IDS),
+      {
+        default: 'full',
+      },
+    ),
     errorMessages: one(
       'which',
       'error messages in the admin API, which may be personal data: redacted (without secrets) or off',

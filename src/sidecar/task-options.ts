@@ -23,7 +23,7 @@ export const TASK_FLAGS = group('Agent tasks:', {
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
-  taskMeta: one('key', 'key of _meta with the task key', metaOf),
+  taskMeta: one('key', 'key in _meta that contains the task key', metaOf),
   taskWindow: duration(
     'time for an agent to react, and time without a call after which a task ends (default: 30s)',
     { min: 100, max: 3_600_000 },

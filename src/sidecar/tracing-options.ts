@@ -5,12 +5,12 @@ import type { Exported } from '../telemetry/spans.ts'
 
 export const TRACING_FLAGS = group('Tracing:', {
   traceInjected: toggle(
-    'also export the span of each call with a fault whose parent is not sampled',
+    'export the spans of calls with a fault even if the parent span is not sampled',
   ),
-  traceSessionIds: toggle('export session ids in spans unhashed'),
+  traceSessionIds: toggle('export unhashed session IDs in spans'),
   traceUrl: one(
     'url',
-    'URL template for links to traces in your tracing tool: https://…/trace/{trace}, where {trace} is the trace id',
+    'URL template for links to traces in your tracing tool: https://…/trace/{trace}, where {trace} is the trace ID',
     traceUrlOf,
   ),
 })

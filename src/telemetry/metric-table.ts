@@ -59,31 +59,31 @@ const TABLE = {
   ),
   squall_errors_total: counter(
     ['tool', 'kind', 'origin'],
-    'Failed MCP calls, with outcomes other than ok and cancelled, by origin. A subset of squall_calls_total, only with --metrics-detail full.',
+    'MCP calls whose outcome is neither ok nor cancelled, by kind and origin. A subset of squall_calls_total, exposed only with --metrics-detail full.',
   ),
   squall_calls_changed_total: counter(
     ['tool'],
-    'MCP calls that completed ok although a fault changed their request or response; delays do not count as changes. A subset of squall_calls_total.',
+    'MCP calls with outcome ok whose request or response a fault changed; delays do not count as changes. A subset of squall_calls_total.',
   ),
   squall_call_duration_seconds: histogram(
     ['tool', 'origin'],
     CALL_SECONDS,
-    'Call latency for the client, from the last request byte to the last response byte.',
+    'Call latency as seen by the client, from the last request byte to the last response byte.',
   ),
   squall_upstream_duration_seconds: histogram(
     ['tool'],
     CALL_SECONDS,
-    'Upstream latency of a call, independent of the response that the client received.',
+    'Upstream latency of a call, regardless of the response that the client received.',
   ),
   squall_result_bytes: histogram(
     ['tool'],
     RESULT_BYTES,
-    'Size of tool results that clients receive, including the message: the JSON body, the event, or the message in a batch.',
+    'Size in bytes of tool results that clients receive, including the enclosing message: the JSON body, the event, or the message in a batch.',
   ),
   squall_overhead_seconds: histogram(
     [],
     OVERHEAD_SECONDS,
-    "Squall's own time per exchange, without waiting for the upstream or the client.",
+    'Processing time that Squall adds to an exchange, excluding waits for the upstream or the client.',
   ),
   squall_http_requests_total: counter(
     ['class', 'code', 'origin'],
@@ -95,11 +95,11 @@ const TABLE = {
   ),
   squall_stdio_violations_total: counter(
     ['reason'],
-    'Lines of a stdio server that violate the protocol; only counted by squall stdio --fail-on-violation.',
+    'Lines from a stdio server that violate the protocol, by reason; counted only with squall stdio --fail-on-violation.',
   ),
   squall_rejected_total: counter(
     ['reason'],
-    'Requests that Squall rejected or responded to itself; upstream_misconfigured counts detections of an upstream that uses TLS or listens only on loopback.',
+    'Requests that Squall rejected or responded to without the upstream, by reason; upstream_misconfigured counts detections of an upstream that uses TLS or listens only on loopback.',
   ),
   squall_admin_rejected_total: counter(
     ['reason'],
@@ -107,11 +107,11 @@ const TABLE = {
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines of --call-log: written, or dropped because the file was not writable for too long.',
+    'Lines for --call-log, by result: written, or dropped because the file was not writable for too long.',
   ),
   squall_tape_messages_total: counter(
     ['result'],
-    'Messages for --tape: written, or dropped because the recording has ended.',
+    'Messages for --tape, by result: written, or dropped after the recording ended.',
   ),
   squall_spans_dropped_total: counter(
     [],
@@ -124,7 +124,7 @@ const TABLE = {
   squall_injected_delay_seconds: histogram(
     ['rule'],
     CALL_SECONDS,
-    'Intended fault delays. A delay of each stream event is observed for each event.',
+    'Delay that a fault intended to add. A fault that delays each stream event is observed once per event.',
   ),
   squall_canary_calls_total: counter(
     ['tool'],
@@ -141,7 +141,7 @@ const TABLE = {
   squall_tasks_open: gauge([], 'Open agent tasks.'),
   squall_task_calls_total: counter(
     ['by'],
-    'Task calls, including retries but not handshakes, by task key.',
+    'Calls that belong to a task, including retries but not handshakes, by source of the task key.',
   ),
   squall_task_retries_total: counter(
     [],
@@ -149,7 +149,7 @@ const TABLE = {
   ),
   squall_task_wasted_calls_total: counter(
     [],
-    'Failed retries, and calls that the upstream executed twice.',
+    'Wasted task calls: retries that failed again, and calls that the upstream executed twice.',
   ),
   squall_task_duplicate_executions_total: counter(
     ['tool', 'idempotent'],
@@ -157,7 +157,7 @@ const TABLE = {
   ),
   squall_falsified_total: counter(
     ['rule', 'tool', 'verdict'],
-    'Falsified results, by what the agent did: used, used_blocked, used_after_verification, verified, not_seen if the task ended without either, or untracked if the value cannot be recognized.',
+    'Falsified results, by what the agent did with the false value: used, used_blocked, used_after_verification, verified, not_seen if the task ended without either, or untracked if the value cannot be recognized.',
   ),
   squall_falsified_used_total: counter(
     ['tool', 'hint'],
@@ -175,7 +175,7 @@ const TABLE = {
   squall_outbound_connect_seconds: histogram(
     ['destination'],
     CONNECT_SECONDS,
-    'Time to connect to a dependency.',
+    'Time to establish a connection to a dependency.',
   ),
   squall_rule_matches_total: counter(['rule'], 'Calls and exchanges that a rule matched.'),
   squall_rule_sampled_total: counter(
@@ -188,60 +188,69 @@ const TABLE = {
   ),
   squall_rule_values_too_long_total: counter(
     ['rule'],
-    'Evaluations of a rule for a value above 32768 characters, which regex and glob do not match.',
+    'Rule evaluations in which regex or glob did not match because the value is longer than 32768 characters.',
   ),
-  squall_active_faults: gauge(['rule'], 'Calls with a concurrent fault, by active rule.'),
+  squall_active_faults: gauge(['rule'], 'Faults currently in progress, by rule.'),
   squall_armed: gauge(
     [],
     '1 while the rules are armed, 0 while they are disarmed; squall_disarmed_reason has the reason.',
   ),
   squall_disarmed_reason: gauge(
     ['reason'],
-    '1 for each reason why the rules are disarmed now, 0 for other reasons.',
+    '1 for each reason for which the rules are currently disarmed, 0 for all other reasons.',
   ),
   squall_guard_trips_total: counter(
     ['reason'],
-    'Number of times that all rules were disarmed: error_rate by --guard-error-rate, others by --rollback-on.',
+    'Number of times that a guard disarmed all rules, by reason: error_rate for --guard-error-rate, all other reasons for --rollback-on.',
   ),
   squall_rules_reloads_total: counter(
     ['result'],
-    'Loads of the rules: applied, rejected, or absent when the file was missing or empty.',
+    'Attempts to load the rules, by result: applied, rejected, or absent if the file was missing or empty.',
   ),
   squall_rules_last_reload_success: gauge(
     [],
-    '0 if the last load of the rules was rejected, else 1.',
+    '0 if the last attempt to load the rules was rejected, otherwise 1.',
   ),
   squall_rules_last_reload_timestamp_seconds: gauge(
     [],
-    'Time of the last load of the rules, applied or rejected.',
+    'Unix time of the last attempt to load the rules, applied or rejected.',
   ),
   squall_rules_info: gauge(
     ['digest', 'generation', 'seed'],
-    'Always 1; the labels have the active rules version and the sampling seed.',
+    'Always 1; the labels show the active rules version and the sampling seed.',
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules with for, ramp, stages or --max-duration but without appliedAt, whose times count from their first load by this sidecar.',
+    'Active rules without appliedAt, whose for, ramp, stages or --max-duration starts when this sidecar first loads the rule.',
   ),
   squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
-  squall_connections: gauge(['kind'], 'Open connections.'),
+  squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),
   squall_open_streams: gauge(
     ['kind'],
     'Open event streams: request for the response to a request, push for a stream of server-initiated messages.',
   ),
-  squall_memory_held_bytes: gauge([], 'Memory of in-flight messages, as counted by Squall.'),
+  squall_memory_held_bytes: gauge(
+    [],
+    'Memory in bytes that in-flight messages use, as counted by Squall.',
+  ),
   squall_memory_kept_bytes: gauge(
     [],
     'Memory that faults such as replay use for stored responses, released first when in-flight messages need memory.',
   ),
-  squall_memory_limit_bytes: gauge([], 'Memory limit of in-flight messages: --max-memory.'),
+  squall_memory_limit_bytes: gauge(
+    [],
+    'Memory limit in bytes for in-flight messages: --max-memory or its default.',
+  ),
   squall_memory_pressure_total: counter(
     ['reason'],
-    'Actions to stay below the memory limit of in-flight messages: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
+    'Actions taken to stay below the memory limit for in-flight messages, by reason: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
   ),
   squall_sessions: gauge([], 'MCP sessions in the session table.'),
   squall_in_flight_requests: gauge([], 'In-flight calls.'),
-  squall_table_evictions_total: counter(['table'], 'Entries evicted from a full table.'),
+  squall_table_evictions_total: counter(
+    ['table'],
+    'Entries evicted because a table was full, by table.',
+  ),
   squall_tool_names_dropped_total: counter(
     [],
     'Calls counted under the tool "other", because the limit of tool names is reached.',
@@ -250,7 +259,10 @@ const TABLE = {
     [],
     "Unix time of the sidecar's clock, which determines when rules start and end.",
   ),
-  squall_build_info: gauge(['version', 'node'], 'Always 1; the labels have the versions.'),
+  squall_build_info: gauge(
+    ['version', 'node'],
+    'Always 1; the labels show the versions of Squall and Node.js.',
+  ),
 }
 
 export type MetricName = keyof typeof TABLE

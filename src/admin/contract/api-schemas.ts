@@ -41,7 +41,7 @@ const DIGEST = 80
 const reason = Type.Object({
   by: text(
     40,
-    'Who disarmed: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
+    'What disarmed the rules: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
   ),
   reason: text(500, 'The reason, as readable text.'),
   at: time('When the rules were disarmed.'),
@@ -141,9 +141,11 @@ const rule = Type.Object({
     ),
   ),
   about: word(['http', 'calls', 'connections'], 'What the rule matches.'),
-  temporary: maybe(flag('The rule was added by `/api/faults` and is not in the rules file.')),
-  builtIn: maybe(flag('The rule represents faults that clients request by headers.')),
-  dryRun: maybe(flag('The rule matches and counts, but does not inject faults.')),
+  temporary: maybe(
+    flag('Whether the rule was added through `/api/faults` and is not in the rules file.'),
+  ),
+  builtIn: maybe(flag('Whether the rule represents faults that clients request with headers.')),
+  dryRun: maybe(flag('Whether the rule matches and counts calls without injecting faults.')),
   since: time("The start of the rule's times and counts."),
   appliedAt: time('The `appliedAt` of the rule.'),
   from: time('When the rule starts to act.'),
@@ -153,7 +155,7 @@ const rule = Type.Object({
     'Whether the rule is active. `other_pod`: for other replicas only. `disabled`: disabled by the file.',
   ),
   percent: nullableNumber(
-    'Current share of calls, which `ramp` and `stages` change; `null` for `builtIn`.',
+    'Current percentage of calls to sample, which `ramp` and `stages` change; `null` for `builtIn`.',
   ),
   sampled: count('Calls that were sampled.'),
   active: count('Concurrent faults of the rule.'),
@@ -196,11 +198,11 @@ const fault = Type.Object({
     Type.Unsafe<string | number>({
       type: ['string', 'number'],
       maxLength: NAME,
-      description: 'The JSON-RPC id of the call.',
+      description: 'The JSON-RPC ID of the call.',
     }),
   ),
   session: maybe(text(40, 'Prefix of a session hash.')),
-  effect: maybe(text(NAME, 'Details of the effect, if the fault name is not enough.')),
+  effect: maybe(text(NAME, 'Details of the effect that the fault name does not express.')),
   delayMs: maybe(Type.Number({ description: 'The delay, in milliseconds.' })),
 })
 
@@ -232,7 +234,7 @@ const quantiles = (description: string) =>
   )
 
 const latency = {
-  client: quantiles('Latency as clients measure it.'),
+  client: quantiles('Latency as seen by clients.'),
   upstream: quantiles('Latency of the upstream.'),
 }
 
@@ -247,20 +249,27 @@ const tool = Type.Object({
 const event = Type.Object({
   at: time('When the event was sent.'),
   state: Type.Object(process, { description: 'The body of `/api/state`, without `readiness`.' }),
-  rules: Type.Unsafe<Static<typeof rules>>({ ...rules, description: 'As in `/api/rules`.' }),
+  rules: Type.Unsafe<Static<typeof rules>>({
+    ...rules,
+    description: 'The rules, as returned by `/api/rules`.',
+  }),
   tools: list(tool, 250, 'The tools that were called.'),
   latency: maybe(
     Type.Object(latency, { description: 'Call latencies over the last ten seconds.' }),
   ),
   errors: maybe(
     Type.Object(errors, {
-      description: 'As `/api/errors`, limited to the last 30 kinds, with one sample each.',
+      description:
+        'The errors, as returned by `/api/errors`, limited to the last 30 kinds with one sample each.',
     }),
   ),
   destinations: maybe(destinationsSchema),
   tasks: maybe(count('Open agent tasks; absent with `--tasks=false`.')),
   faults: Type.Object(
-    { whole: flag('True when the list has all stored faults, not only new ones.'), ...faults },
+    {
+      whole: flag('Whether the list contains all stored faults, not only the new faults.'),
+      ...faults,
+    },
     { description: 'The faults since the previous event.' },
   ),
 })
@@ -271,13 +280,13 @@ const change = Type.Object(
     reason: maybe(
       Type.String({
         pattern: '^(?=\\s*\\S).{1,200}$',
-        description: 'The reason, for the log and for `reasons`: 1 to 200 characters.',
+        description: 'The reason to show in the log and in `reasons`; 1 to 200 characters.',
       }),
     ),
   },
   { additionalProperties: false },
 )
-const changed = Type.Object({ ...arming, changed: flag('False when the request changed nothing.') })
+const changed = Type.Object({ ...arming, changed: flag('Whether the request changed the state.') })
 
 /** The body of every unsuccessful response. */
 const failure = Type.Object({

@@ -18,7 +18,7 @@ import {
 
 const outcome = word(OUTCOMES, 'Outcome of the call for its client.')
 const origin = word(ORIGINS, 'Origin of the outcome; `real` if no fault caused it.')
-const status = maybe(count('The HTTP status, if the status is the error.'))
+const status = maybe(count('The HTTP status code, if the error is an HTTP status.'))
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
 )
@@ -30,12 +30,12 @@ const who = {
     Type.Unsafe<string | number>({
       type: ['string', 'number'],
       maxLength: NAME,
-      description: 'The JSON-RPC id, hashed or left out by `--log-ids`.',
+      description: 'The JSON-RPC ID: in full, hashed or omitted, depending on `--log-ids`.',
     }),
   ),
   client: maybe(text(NAME, 'Name and version of the client.')),
   session: maybe(text(40, 'Prefix of a session hash.')),
-  trace: maybe(text(40, 'The trace id of `traceparent`.')),
+  trace: maybe(text(40, 'The trace ID from `traceparent`.')),
   traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 }
 const milliseconds = (description: string): TUnsafe<number> =>
@@ -60,9 +60,9 @@ export const callSchema = Type.Object({
   upstreamMs: maybe(
     milliseconds('Upstream latency; missing when the call did not reach the upstream.'),
   ),
-  requestBytes: maybe(count('The size of the request; missing for a call in a batch.')),
-  resultBytes: maybe(count('The size of the message with the result of a tool, if known.')),
-  changed: maybe(flag('The call succeeded, but a fault changed its request or response.')),
+  requestBytes: maybe(count('The size of the request in bytes; missing for a call in a batch.')),
+  resultBytes: maybe(count('The size in bytes of the message with the tool result, if known.')),
+  changed: maybe(flag('Whether a fault changed the request or response of a successful call.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
 })
 
@@ -104,10 +104,10 @@ const column = (description: string) =>
 
 const recentTool = Type.Object({
   tool: text(130, 'The tool, as in metrics.'),
-  calls: count('Calls, without those that a fault ended.'),
-  errors: count('Calls that failed, without those that a fault ended.'),
-  p95: seconds('The 95th percentile of the latency of the upstream; `null` when unknown.'),
-  bytes: nullableNumber('The mean size of a result; `null` when unknown.'),
+  calls: count('Number of calls, excluding calls that a fault ended.'),
+  errors: count('Number of failed calls, excluding calls that a fault ended.'),
+  p95: seconds('The 95th percentile of the upstream latency in seconds; `null` if unknown.'),
+  bytes: nullableNumber('The mean size of a tool result in bytes; `null` if unknown.'),
   perTask: nullableNumber('Mean calls of a task that calls the tool, without retries.'),
 })
 
@@ -127,13 +127,13 @@ export const historySchema = Type.Object({
       injected: column('Injected errors per second.'),
       squall: column('Errors of Squall itself per second.'),
       injected_elsewhere: column('Errors that another Squall injected, per second.'),
-      p50: column('Median latency for clients in seconds.'),
-      p95: column('95th percentile of the latency for clients.'),
-      upstreamP50: column('Median latency of the upstream.'),
-      upstreamP95: column('95th percentile of the latency of the upstream.'),
+      p50: column('Median client latency in seconds.'),
+      p95: column('95th percentile of the client latency in seconds.'),
+      upstreamP50: column('Median upstream latency in seconds.'),
+      upstreamP95: column('95th percentile of the upstream latency in seconds.'),
     }),
     21,
-    'The series of all calls, and of the first 20 tools that were called.',
+    'One series for all calls, and one for each of the first 20 tools that were called.',
   ),
   tools: maybe(
     list(

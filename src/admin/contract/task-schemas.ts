@@ -33,9 +33,9 @@ export const verdictSchema = Type.Object({
   outcome: word(OUTCOMES, 'Outcome of the call for its client.'),
   origin: word(ORIGINS, 'Origin of the outcome.'),
   verdict: word(VERDICT_NAMES, 'What the agent did next.'),
-  retries: count('Number of further calls of the tool until the verdict.'),
+  retries: count('Number of times that the agent called the tool again before the verdict.'),
   idempotent: maybe(flag('For `duplicate_execution`: the tool declares that it is idempotent.')),
-  trace: maybe(text(40, 'The trace id of `traceparent`.')),
+  trace: maybe(text(40, 'The trace ID from `traceparent`.')),
   traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 })
 
@@ -55,12 +55,12 @@ export const tasksSchema = Type.Object({
     failed: count('Tasks whose last call failed.'),
   }),
   calls: count('Calls of tasks, without retries.'),
-  retries: count('Calls that repeated a failed one with the same arguments.'),
+  retries: count('Calls that repeated a failed call with the same arguments.'),
   wasted: count('Retries that failed again, and calls that were executed twice.'),
   silent: count('Results that a fault changed and the agent used.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
-  blastRadius: seconds('The share of ended tasks that failed.'),
+  blastRadius: seconds('The share of ended tasks that failed, from 0 to 1.'),
   totals: Type.Unsafe<Readonly<Record<string, number>>>(
     Type.Object(
       Object.fromEntries(
@@ -91,7 +91,7 @@ export const tasksSchema = Type.Object({
   falsified: list(
     Type.Object({
       tool: text(NAME, 'The tool whose result had false values.'),
-      verdict: word(FALSIFIED_VERDICTS, 'What the agent did with them.'),
+      verdict: word(FALSIFIED_VERDICTS, 'What the agent did with the false values.'),
       count: count('The number of results.'),
     }),
     MAX_SERIES,
@@ -121,7 +121,7 @@ export const tasksSchema = Type.Object({
       task,
       by,
       beganAt: time('When the first call arrived.'),
-      open: flag('False for a task that has ended.'),
+      open: flag('Whether the task is still open.'),
       result: word(['ok', 'recovered', 'failed'], 'The result so far, by the last call.'),
       calls: count('Calls without retries.'),
       retries: count('Number of retries.'),
@@ -161,7 +161,7 @@ export const agentsSchema = Type.Object({
   since: time('When the counts started.'),
   windowSeconds: seconds('The value of `--task-window`.'),
   waiting: count('Faults and errors without a verdict.'),
-  total: count('The number of findings, also of those that are not listed.'),
+  total: count('The total number of findings, including findings that are not listed.'),
   findings: list(
     Type.Object({
       ...habit,

@@ -14,8 +14,12 @@ export const VALIDATE = defineCommand({
   description: 'check rules files and directories; use - for standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: group(OUTPUT, {
-    json: toggle('the same as --format json'),
-    format: one('format', 'text, json or github annotations (default: text)', oneOf(FORMATS)),
+    json: toggle('shorthand for --format json'),
+    format: one(
+      'format',
+      'output format: text, json, or github for annotations (default: text)',
+      oneOf(FORMATS),
+    ),
     together: toggle('check the files of a directory as one set, as squall run --rules reads them'),
   }),
   fromEnvironment: false,

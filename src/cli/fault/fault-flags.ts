@@ -18,17 +18,17 @@ const texts = (given: readonly FlagInput[]): readonly string[] => given.map(({ t
 /** Declares the options that describe a temporary fault. */
 export const FAULT_FLAGS = {
   ...group('The calls:', {
-    tool: many('name', 'tool, by name or glob; repeatable (default: every call)', texts),
-    method: many('method', 'method, such as tools/list; repeatable', texts),
+    tool: many('name', 'tool to match, as a name or glob; repeatable (default: every call)', texts),
+    method: many('method', 'method to match, such as tools/list; repeatable', texts),
     header: many('name=value', 'header that the request must have; repeatable', pairs),
-    percent: percent('percentage of matching calls', { min: 0, max: 100 }),
+    percent: percent('percentage of matching calls to sample', { min: 0, max: 100 }),
     times: count('maximum number of calls that get the fault', { min: 1, max: 1_000_000_000 }),
   }),
   ...group('The fault:', {
-    delay: duration('delays each call by this time', { min: 0, max: 3_600_000 }),
-    abort: count('responds with this HTTP status', { min: 200, max: 599 }),
-    toolError: one('text', 'responds with a tool error of this text', asText),
-    rpcError: one('code', 'responds with a JSON-RPC error of this code', parseCode),
+    delay: duration('delay each call by this duration', { min: 0, max: 3_600_000 }),
+    abort: count('respond with this HTTP status', { min: 200, max: 599 }),
+    toolError: one('text', 'respond with a tool error that has this text', asText),
+    rpcError: one('code', 'respond with a JSON-RPC error that has this code', parseCode),
     fault: many(
       'fault',
       'any fault as in a rules file: its name, or "name: { parameters }"; repeatable',

@@ -265,7 +265,9 @@ const match = section({
   ...matchKeys,
   any: Type.Optional(several('Matches if at least one of these matches.')),
   all: Type.Optional(several('Matches if all of these match.')),
-  not: Type.Optional(ref<Match>('match', { description: 'Matches if this does not match.' })),
+  not: Type.Optional(
+    ref<Match>('match', { description: 'Matches calls that do not satisfy these conditions.' }),
+  ),
 })
 
 /**

@@ -68,7 +68,11 @@ const stickyBy = Type.Unsafe<StickyBy>({
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({
-      header: Type.String({ minLength: 1, maxLength: 256, description: 'Header of the key.' }),
+      header: Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'Request header whose value is the key.',
+      }),
     }),
   ],
   default: 'ordinal',
@@ -87,7 +91,11 @@ const rule = section({
   match: Type.Optional(matchRef),
   percent: Type.Optional(percentage({ description: 'Samples this percentage of matching calls.' })),
   probability: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1, description: 'Samples this share of the calls.' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Samples this share of matching calls, from 0 to 1.',
+    }),
   ),
   first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
   after: Type.Optional(count(0, 'Acts only after n matching calls.')),
@@ -135,7 +143,8 @@ const rule = section({
   ),
   repeat: Type.Optional(
     duration({
-      description: 'With `for`: sets the period after which the rule is active again.',
+      description:
+        'With `for`: starts the rule again at this interval, measured from start to start.',
       examples: ['5m'],
     }),
   ),
@@ -150,20 +159,26 @@ const rule = section({
         to: percentage({ description: 'Sets the share at the end of the ramp.' }),
         over: duration({ description: 'Sets the duration of the ramp.' }),
       },
-      { description: 'Increases the share linearly, from `percent` or from 0.' },
+      {
+        description:
+          'Increases the share linearly from `percent`, or from 0 if `percent` is not set.',
+      },
     ),
   ),
   stages: Type.Optional(
     Type.Array(percentage({}), {
       minItems: 1,
       maxItems: 100,
-      description: 'Samples these shares one after the other, and keeps the last.',
+      description:
+        'Samples these shares of calls in sequence, each for the duration `each`, and keeps the last.',
       examples: [['10%', '25%', '50%']],
     }),
   ),
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
-    percentage({ description: 'Acts only in a stable selection of this share of replicas.' }),
+    percentage({
+      description: 'Acts only on this share of replicas. The selection of replicas is stable.',
+    }),
   ),
   maxActive: Type.Optional(count(1, "Limits the rule's concurrent faults.")),
   // A word of the file's language; nothing awaits this object.

@@ -43,7 +43,7 @@ export const EXPERIMENT_NEXT = operation({
       ),
       label: many(
         'name=value',
-        'label that selects its series, such as namespace=shop; repeatable',
+        'label that selects the series in Prometheus, such as namespace=shop; repeatable',
         parseLabels,
       ),
       usual: one('duration', 'time range of the baseline in Prometheus', parseRange, {
@@ -59,7 +59,7 @@ export const EXPERIMENT_NEXT = operation({
     ...EXPERIMENTS,
     ...group(PLANS, {
       limit: count('number of tests to list', { min: 1, max: 1000 }, '5'),
-      plans: one('directory', 'write a plan for each into this directory', asText),
+      plans: one('directory', 'write a plan for each test into this directory', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',
       }),

@@ -63,7 +63,7 @@ export const EXPERIMENT_COMPARE = operation({
     'experiment compare 20261124 last --report compared.html',
   ],
   page: PAGE,
-  description: 'compare past runs with the first one, phase by phase',
+  description: 'compare past runs with the first run, phase by phase',
   operands: { form: '[runs...]', most: MOST_COMPARED },
   flags: {
     ...EXPERIMENTS,

@@ -49,7 +49,7 @@ export const SEARCH_FLAGS = {
       { min: 1, max: 20 },
       '2',
     ),
-    resume: one('search', 'resume an interrupted search by its id', asText),
+    resume: one('search', 'ID of an interrupted search to resume', asText),
   }),
   ...group(BUDGET, {
     maxRuns: count('maximum number of runs', { min: 1, max: 1000 }, '80'),

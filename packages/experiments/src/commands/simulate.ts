@@ -28,7 +28,7 @@ export const EXPERIMENT_SIMULATE = operation({
   flags: {
     ...group(FLEET, {
       pods: count(
-        'pods, each with a sidecar and the load of the plan',
+        'number of pods, each with a sidecar and the load of the plan',
         { min: 1, max: 100_000 },
         '1',
       ),

@@ -31,7 +31,7 @@ export const PLAY_FLAGS = group(PLAY, {
   pace: one('how', 'respond at once (none), or at the recorded pace (real)', oneOf(PACES), {
     default: 'none',
   }),
-  session: one('id', 'recorded session to play, by id prefix, or all', asText),
+  session: one('id', 'ID prefix of the recorded session to play, or all', asText),
   offTape: one(
     'how',
     'response to a call that is not on the tape: an error, or the last response to the call or the tool',

@@ -29,7 +29,7 @@ export const TRY = operation({
       url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
         parseTarget(given),
       ),
-      port: count('PORT for a server that does not print its address', {
+      port: count('value of PORT for a server that does not print its address', {
         min: 1,
         max: 65_535,
       }),

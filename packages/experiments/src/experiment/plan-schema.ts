@@ -101,7 +101,7 @@ const target = section(
         additionalProperties: false,
         maxProperties: 50,
         description:
-          'Headers of every request. They are stored with each run, so pass secrets with `--header` or `--auth-token-file`.',
+          'Headers to add to each request. Squall stores them with each run, so pass secrets with `--header` or `--auth-token-file`.',
       }),
     ),
   },
@@ -134,11 +134,11 @@ const steadyState = section(
     ...conditions(false, plainShare),
     for: duration({
       default: '20s',
-      description: 'Duration for which the limits must pass, before and after the stages.',
+      description: 'How long all limits must pass, both before and after the stages.',
     }),
     within: duration({
       default: '2m',
-      description: 'Timeout for the return to the steady state after the stages.',
+      description: 'Maximum time to return to the steady state after the stages.',
     }),
   },
   {
@@ -175,9 +175,12 @@ const load = section(
       description: 'Number of event streams to keep open during the calls.',
     }),
     timeout: duration({ default: '10s', description: 'Timeout of one attempt.' }),
-    retries: number(0, 20, { default: 0, description: 'Maximum retries of a failed call.' }),
+    retries: number(0, 20, {
+      default: 0,
+      description: 'Maximum number of retries for a failed call.',
+    }),
     retryBudget: Type.Optional(
-      percentage({ description: 'Maximum retries, in percent of the calls.' }),
+      percentage({ description: 'Maximum number of retries, as a percentage of calls.' }),
     ),
     deadline: Type.Optional(duration({ description: 'Deadline of a task.' })),
     degrade: number(0, 1000, {
@@ -207,9 +210,12 @@ function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit
   const withTime = section(
     {
       limit,
-      for: duration({ default: 0, description: 'Duration for which the limit must fail.' }),
+      for: duration({
+        default: 0,
+        description: 'How long the limit must keep failing before the rollback.',
+      }),
     },
-    { description: 'A limit, and the time for which it must fail.' },
+    { description: 'A limit, and how long the limit must keep failing before the rollback.' },
   )
   return Type.Unsafe<Limit | AbortLimit<Limit>>({
     anyOf: [...anyOf, withTime],
@@ -251,7 +257,7 @@ const plan = section({
   seed: Type.Optional(
     number(0, 2 ** 32 - 1, {
       description:
-        'Seed of calls, arguments and sampling; a seed in the rules takes precedence. By default, each run generates and reports one.',
+        'Seed for calls, arguments and sampling; a seed in the rules takes precedence. Default: each run generates and reports a seed.',
     }),
   ),
   rules: Type.Optional(

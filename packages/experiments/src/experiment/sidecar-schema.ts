@@ -29,16 +29,18 @@ const objectName = (description: string, more: object = {}): TUnsafe<string> =>
 
 const kubernetes = section(
   {
-    context: Type.Optional(text('Context of the kubeconfig; the default is the current one.', 253)),
+    context: Type.Optional(
+      text('Name of the kubeconfig context. Default: the current context.', 253),
+    ),
     namespace: objectName('Namespace of the pods.'),
-    deployment: Type.Optional(objectName('Deployment whose pods take part.')),
+    deployment: Type.Optional(objectName('Deployment whose pods the experiment uses.')),
     selector: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string>>>({
         type: 'object',
         additionalProperties: { type: 'string', maxLength: 63 },
         minProperties: 1,
         maxProperties: 20,
-        description: 'Labels of the pods that take part, instead of `deployment`.',
+        description: 'Labels that select the pods to use, instead of `deployment`.',
         examples: [{ app: 'shop' }],
       }),
     ),
@@ -73,7 +75,8 @@ export const sidecar = section(
     }),
     expiry: duration({
       default: '30s',
-      description: 'Time until the rules expire if the experiment dies; renewed while it runs.',
+      description:
+        'Time after which the rules expire if the experiment process dies; renewed while the experiment runs.',
     }),
   },
   {

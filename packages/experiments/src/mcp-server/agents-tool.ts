@@ -17,7 +17,7 @@ export const WHAT_AGENTS_DID = defineTool({
     note: Type.String(),
     findings: listOf({
       severity: Type.String(),
-      source: Type.String({ description: 'agent, or load for squall load.' }),
+      source: Type.String({ description: 'Source of the calls: agent, or load for squall load.' }),
       sentence: Type.String(),
       advice: Type.String(),
       cure: Type.Optional(Type.String({ description: 'The section of the docs with code.' })),

@@ -138,8 +138,8 @@ function rejection(wrong: string, fix: string, path: Rejection['path'] & {}): Re
 
 /** The largest effect that a plan can have. */
 export const BLAST = Type.Object({
-  maxPercent: Type.Number({ description: 'Maximum share of the calls, or of the pods.' }),
-  durationMs: Type.Number({ description: 'Duration of all stages.' }),
+  maxPercent: Type.Number({ description: 'Maximum percentage of the calls, or of the pods.' }),
+  durationMs: Type.Number({ description: 'Total duration of all stages in milliseconds.' }),
   calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
   sampled: numberOrNull('Maximum number of calls with faults; null without a rate.'),
 })

@@ -39,7 +39,11 @@ export const OBSERVE = defineTool({
   input: closed({
     sidecar: SIDECAR,
     tool: maybeText('Shows only tools that match, such as read_*.', 256),
-    seconds: maybeInteger(5, MAX_SECONDS, `How far to look back; ${DEFAULT_SECONDS} by default.`),
+    seconds: maybeInteger(
+      5,
+      MAX_SECONDS,
+      `Number of seconds to look back. Default: ${DEFAULT_SECONDS}.`,
+    ),
   }),
   output: Type.Object({
     note: Type.String(),

@@ -7,17 +7,17 @@ import { DESCRIBE_PLAN, examplePlan } from './plan-help.ts'
 import { proposePlan, RUN_OUTPUT, runProposal } from './run-proposal.ts'
 import { closed, text } from './shapes.ts'
 
-const PROPOSAL_ID = text('The id of a proposal.', 20)
+const PROPOSAL_ID = text('The ID of a proposal.', 20)
 
 const PROPOSE = defineTool({
   name: 'propose_experiment',
   title: 'Propose an experiment',
   description:
-    'Checks a plan against the policy and the sidecar, and returns its id, its digest and the largest effect that it can have. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
+    'Checks a plan against the policy and the sidecar, and returns the proposal ID, the digest and the largest possible effect. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
   annotations: READ_ONLY,
   input: closed({
     plan: text(
-      `The plan as YAML or JSON, with its rules in it, such as:\n${examplePlan({ targets: [], bounds: { sidecars: [] } })}describe_plan shows more keys.`,
+      `The plan as YAML or JSON, with inline rules, such as:\n${examplePlan({ targets: [], bounds: { sidecars: [] } })}describe_plan shows more keys.`,
       MAX_PLAN,
     ),
   }),
@@ -63,11 +63,11 @@ const STOP = defineTool({
   name: 'stop_experiment',
   title: 'Stop running experiments',
   description:
-    'Ends an experiment of this server and rolls its rules back; without an id, all of them. Always allowed.',
+    'Stops one experiment of this server, or all experiments if no ID is given, and rolls back the rules. Always allowed.',
   annotations: ROLLBACK,
   input: closed({ id: Type.Optional(PROPOSAL_ID) }),
   output: Type.Object({
-    stopped: Type.Array(Type.String(), { description: 'The ids of the proposals.' }),
+    stopped: Type.Array(Type.String(), { description: 'The IDs of the stopped proposals.' }),
   }),
   run: async ({ id: asked }, { control }) => {
     const stopped = await control.running.stop(asked)

@@ -65,7 +65,7 @@ const LIST_EXPERIMENTS = defineTool({
   input: closed({
     name: maybeText('Lists only runs of the plan with this name.', 100),
     verdict: Type.Optional(Type.Union(VERDICTS.map((each) => Type.Literal(each)))),
-    last: maybeInteger(1, 100, 'Number of runs; 20 by default.'),
+    last: maybeInteger(1, 100, 'Maximum number of runs to list. Default: 20.'),
   }),
   output: Type.Object({ experiments: Type.Array(ENTRY) }),
   run: async ({ name, verdict, last = DEFAULT_LAST }, { control: { access } }) => {

@@ -57,21 +57,21 @@ const INPUT = closed({
   tools: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[^*?]+$' }), {
     minItems: 1,
     maxItems: 20,
-    description: 'The tools that are called and that the fault affects.',
+    description: 'Names of the tools to call and to inject the fault into.',
   }),
   target: TARGET,
   sidecar: SIDECAR,
   percent: maybeInteger(
     1,
     100,
-    'The share of the calls; the first stage of the policy by default.',
+    'Percentage of calls to affect. Default: the first stage of the policy.',
   ),
-  seconds: maybeInteger(2, 300, 'Time of a stage; 20 by default.'),
-  rate: maybeInteger(1, 1000, 'Calls a second; 10 by default.'),
+  seconds: maybeInteger(2, 300, 'Duration of each stage in seconds. Default: 20.'),
+  rate: maybeInteger(1, 1000, 'Calls per second. Default: 10.'),
   success: maybeInteger(
     1,
     100,
-    'The share of calls in percent that must succeed; by default 95, less the share whose calls fail.',
+    'Minimum percentage of calls that must succeed. Default: 95, minus the percentage of calls that the fault makes fail.',
   ),
 })
 
@@ -92,7 +92,7 @@ export const RUN_IMPACT = defineTool({
   input: INPUT,
   output: Type.Object({
     ...RUN_OUTPUT.properties,
-    id: maybeText('The proposal, for run_experiment.'),
+    id: maybeText('The ID of the proposal, for run_experiment.'),
     digest: Type.Optional(Type.String()),
     phases: Type.Optional(Type.Array(FIGURES)),
     summary: maybeText('The report as Markdown.'),

@@ -24,7 +24,7 @@ const MAX_MINUTES = 60
 const DEFAULTS = readFlags(SEARCH_FLAGS, new Map(), {})
 
 const INPUT = closed({
-  plan: maybeText('The plan as YAML or JSON, with its rules in the plan.', MAX_PLAN),
+  plan: maybeText('The plan as YAML or JSON, with inline rules.', MAX_PLAN),
   vary: maybeText(
     'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
     200,
@@ -45,7 +45,10 @@ const INPUT = closed({
     }),
   ),
   maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration; ${MAX_MINUTES} by default.`),
-  id: maybeText('After an approval at a terminal: the proposal alone.', 20),
+  id: maybeText(
+    'The ID of a proposal that was approved at a terminal. Excludes all other parameters.',
+    20,
+  ),
 })
 
 type Input = Type.Static<typeof INPUT>
@@ -61,9 +64,11 @@ const POINT = Type.Object({
 const OUTPUT = Type.Object({
   status: RUN_OUTPUT.properties.status,
   next: RUN_OUTPUT.properties.next,
-  id: maybeText('The proposal.'),
-  search: maybeText('The id of the search.'),
-  where: maybeText('within the range, below it (all fail), or above it.'),
+  id: maybeText('The ID of the proposal.'),
+  search: maybeText('The ID of the search.'),
+  where: maybeText(
+    'Where the limit is: within the range, below it (all magnitudes fail) or above it.',
+  ),
   limit: Type.Optional(numberOrNull()),
   interval: Type.Optional(Type.Array(numberOrNull())),
   boundary: Type.Optional(Type.Array(Type.Object({}))),

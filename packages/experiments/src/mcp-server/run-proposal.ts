@@ -24,7 +24,7 @@ const PROGRESS_MS = 1_000
 export const RUN_OUTPUT = Type.Object({
   status: Type.Union([Type.Literal('done'), Type.Literal('approval_required')]),
   next: maybeText('How to continue.'),
-  experiment: maybeText('The id for get_experiment.'),
+  experiment: maybeText('The run ID, for get_experiment.'),
   verdict: Type.Optional(Type.String()),
   stage: Type.Optional(textOrNull),
   code: Type.Optional(textOrNull),

@@ -13,7 +13,7 @@ import { type Control, defineTool, FOREIGN, READ_ONLY } from './control-tool.ts'
 import { progressOf } from './run-proposal.ts'
 import { closed, maybeInteger, shaped, text } from './shapes.ts'
 
-const TASK = text('A task in sweeps of the policy.', 63)
+const TASK = text('Name of a task under `sweeps` in the policy.', 63)
 /** The options of `squall sweep` by their defaults. */
 const DEFAULTS = readFlags(SWEEP_FLAGS, new Map(), {})
 const MAX_RULE = 64 * 1024
@@ -32,7 +32,7 @@ export const SWEEP_TASK = defineTool({
     faults: Type.Optional(
       Type.Array(Type.Unsafe<(typeof FAULT_NAMES)[number]>({ enum: FAULT_NAMES })),
     ),
-    repeat: maybeInteger(1, 20, 'Runs of each cell.'),
+    repeat: maybeInteger(1, 20, 'Number of runs of each cell.'),
   }),
   output: Type.Object({ left: Type.Number(), bad: Type.Array(CELL) }),
   run: async ({ task: name, faults = [], repeat = 1 }, call) => {

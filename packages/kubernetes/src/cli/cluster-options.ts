@@ -212,7 +212,7 @@ export const CLUSTER_FLAGS = {
     asGroup: many('group', 'group to impersonate, with --as', (all) => all.map(asText)),
     selector: one(
       'labels',
-      'only pods with these labels, as in app=shop,tier!=test',
+      'select only pods with these labels, such as app=shop,tier!=test',
       parseSelector,
       { short: 'l' },
     ),

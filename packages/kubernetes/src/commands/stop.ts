@@ -47,10 +47,10 @@ const COMMON_FLAGS = {
   ...CONTEXTS_FLAG,
   ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
-    allNamespaces: toggle('all namespaces that have sidecars now', { short: 'A' }),
+    allNamespaces: toggle('act on all namespaces that currently have sidecars', { short: 'A' }),
     configmap: one(
       'name',
-      'ConfigMap for new pods, in addition to those that sidecars read now',
+      'ConfigMap that new pods read, in addition to the ConfigMaps that sidecars read now',
       parseObjectName,
       { default: 'squall-rules' },
     ),

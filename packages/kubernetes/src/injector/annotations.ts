@@ -187,7 +187,7 @@ const TABLE = {
   'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
     meaning:
-      'paths on which no rule acts, by exact path or glob; values of the pod, the namespace and the settings are combined',
+      'request paths on which no rule acts, as exact paths or globs; values of the pod, the namespace and the settings are combined',
     check: paths,
   },
   'rewrite-probes': {
@@ -243,7 +243,7 @@ const TABLE = {
   'trace-injected': {
     ...BOOLEAN,
     fallback: '`false`',
-    meaning: 'also export the span of each call with a fault whose parent is not sampled',
+    meaning: 'export the spans of calls with a fault even if the parent span is not sampled',
   },
   'trace-url': {
     form: 'a URL with `{trace}`',

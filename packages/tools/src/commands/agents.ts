@@ -14,15 +14,23 @@ import { followed, followFlags, texts } from './tap.ts'
 
 const FOUND = {
   ...group('Findings:', {
-    client: many('glob', 'findings about this client; * and ? are wildcards; repeatable', texts),
-    since: one('time', 'findings since this time, or within this duration, such as 10m', asText),
-    all: toggle('all findings, not only the 20 most harmful'),
+    client: many(
+      'glob',
+      'show only findings about this client; * and ? are wildcards; repeatable',
+      texts,
+    ),
+    since: one(
+      'time',
+      'show only findings since this time, or within this duration, such as 10m',
+      asText,
+    ),
+    all: toggle('show all findings, not only the 20 most harmful'),
   }),
   ...group('Comparison:', {
     save: one('file', 'write all findings, for a later comparison', asText),
     against: one(
       'file',
-      'show the differences to saved findings; the exit code is 1 for a new or worse one',
+      'compare with saved findings; the exit code is 1 if a finding is new or worse',
       asText,
     ),
   }),
@@ -34,10 +42,22 @@ const FOUND = {
 }
 const FOLLOWED = group('Following:', {
   follow: toggle('show each verdict as it becomes final'),
-  task: many('glob', 'with --follow: verdicts of this task; repeatable', texts),
-  tool: many('glob', 'with --follow: verdicts about calls of this tool; repeatable', texts),
-  fault: many('glob', 'with --follow: verdicts after this fault, or real; repeatable', texts),
-  verdict: many('name', 'with --follow: this verdict, such as gave_up; repeatable', texts),
+  task: many('glob', 'with --follow: show only verdicts about this task; repeatable', texts),
+  tool: many(
+    'glob',
+    'with --follow: show only verdicts about calls of this tool; repeatable',
+    texts,
+  ),
+  fault: many(
+    'glob',
+    'with --follow: show only verdicts after this fault, or real; repeatable',
+    texts,
+  ),
+  verdict: many(
+    'name',
+    'with --follow: show only this verdict, such as gave_up; repeatable',
+    texts,
+  ),
 })
 const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const

@@ -17,19 +17,29 @@ import {
 } from '#cli'
 
 const FILTERS = group('Calls:', {
-  tool: many('glob', 'calls of this tool; * and ? are wildcards; repeatable', texts),
-  method: many('glob', 'calls of this method; repeatable', texts),
-  outcome: many('name', 'calls with this outcome, such as tool_error or reset; repeatable', texts),
-  origin: many(
+  tool: many('glob', 'show only calls of this tool; * and ? are wildcards; repeatable', texts),
+  method: many('glob', 'show only calls of this method; repeatable', texts),
+  outcome: many(
     'name',
-    'calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeatable',
+    'show only calls with this outcome, such as tool_error or reset; repeatable',
     texts,
   ),
-  rule: many('glob', 'calls with a fault of this rule; repeatable', texts),
-  session: many('hash', 'calls of this session, by hash prefix; repeatable', texts),
-  errors: toggle('calls that failed; with --faults: calls that failed or that a fault affected'),
-  faults: toggle('calls on which a fault took effect'),
-  slowerThan: one('duration', 'calls that took longer than this', asText),
+  origin: many(
+    'name',
+    'show only calls with an outcome of this origin: real, injected, squall or injected_elsewhere; repeatable',
+    texts,
+  ),
+  rule: many('glob', 'show only calls with a fault from this rule; repeatable', texts),
+  session: many(
+    'hash',
+    'show only calls of this session, given as a hash prefix; repeatable',
+    texts,
+  ),
+  errors: toggle(
+    'show only calls that failed; with --faults, also show calls that a fault affected',
+  ),
+  faults: toggle('show only calls that a fault affected'),
+  slowerThan: one('duration', 'show only calls that took longer than this duration', asText),
 })
 
 export const TAP = defineCommand({

@@ -25,10 +25,10 @@ export const alert = section(
     within: duration({
       default: '2m',
       description:
-        'Timeout for the alert to fire, from the start of the last stage, which is extended if needed.',
+        'Maximum time from the start of the last stage until the alert fires. The stage is extended if needed.',
     }),
     resolved: Type.Optional(
-      duration({ description: 'Timeout for the alert to resolve after the rollback.' }),
+      duration({ description: 'Maximum time from the rollback until the alert resolves.' }),
     ),
     alertmanager: Type.Optional(text('URL of Alertmanager.')),
     prometheus: Type.Optional(text('URL of Prometheus, instead of `alertmanager`.')),

@@ -13,7 +13,7 @@ const SHARES = {
 const LASTING = {
   for: duration({
     default: 0,
-    description: 'Duration for which the condition must fail.',
+    description: 'How long the condition must keep failing before the rollback.',
   }) as Type.TOptional<TUnsafe<number>>,
 }
 
@@ -28,7 +28,7 @@ const PROCESSES = {
   restarts: Type.Optional(
     number(0, 1000, {
       description:
-        'Maximum restarts of these processes since the first measurement. In `steadyState`, this also ends a stage, because the number never decreases.',
+        'Maximum number of server process restarts since the first measurement. In `steadyState`, this also ends a stage, because the number never decreases.',
       examples: [0],
     }),
   ),
@@ -48,7 +48,8 @@ const health = (lasting: Partial<typeof LASTING>) =>
                 type: 'string',
                 format: REGEX_FORMAT,
                 maxLength: 1000,
-                description: 'Regular expression with a match in the first 32,768 characters.',
+                description:
+                  'Regular expression that must match within the first 32,768 characters.',
               }),
             }),
           ],
@@ -64,9 +65,9 @@ const promql = (lasting: Partial<typeof LASTING>) =>
   section(
     {
       url: text('URL of Prometheus.'),
-      query: text('PromQL expression with a single value.', 4096),
-      max: Type.Optional(Type.Number({ description: 'Maximum of the value.' })),
-      min: Type.Optional(Type.Number({ description: 'Minimum of the value.' })),
+      query: text('PromQL expression that returns a single value.', 4096),
+      max: Type.Optional(Type.Number({ description: 'Maximum allowed value.' })),
+      min: Type.Optional(Type.Number({ description: 'Minimum allowed value.' })),
       ...(lasting as typeof LASTING),
     },
     { description: 'A PromQL expression with a bound.' },
@@ -87,7 +88,9 @@ export function conditions<Limit>(
     cpu: Type.Optional(limitOf(SHARES.cpu)),
     memory: Type.Optional(limitOf(SHARES.memory)),
     ...PROCESSES,
-    health: Type.Optional(oneOrMore(health(lasting), 'A health endpoint, or a list.')),
+    health: Type.Optional(
+      oneOrMore(health(lasting), 'A health endpoint, or a list of health endpoints.'),
+    ),
     promql: Type.Optional(
       oneOrMore(promql(lasting), 'A PromQL expression with a bound, or a list.'),
     ),
