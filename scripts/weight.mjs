@@ -11,17 +11,17 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9054 },
-  { name: 'filters', directories: ['src/filters'], budget: 6988 },
-  { name: 'rules', directories: ['src/rules'], budget: 12656 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6091 },
+  { name: 'filters', directories: ['src/filters'], budget: 6999 },
+  { name: 'rules', directories: ['src/rules'], budget: 12673 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6103 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16716 },
-  { name: 'admin', directories: ['src/admin'], budget: 7272 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2786 },
-  { name: 'cli', directories: ['src/cli'], budget: 3204 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15217 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32771 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2574 },
+  { name: 'listener', directories: ['src/listener'], budget: 16710 },
+  { name: 'admin', directories: ['src/admin'], budget: 7283 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2793 },
+  { name: 'cli', directories: ['src/cli'], budget: 3217 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15230 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32809 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 
 function filesBelow(directory) {

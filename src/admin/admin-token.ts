@@ -69,7 +69,7 @@ function checked(text: string, source: string): string {
   const token = text.trim()
   if (token.length < MIN_TOKEN || token.length > MAX_TOKEN) {
     throw new AdminTokenError(
-      `${source} must have ${MIN_TOKEN} to ${MAX_TOKEN} characters, and has ${token.length}`,
+      `${source} must be ${MIN_TOKEN} to ${MAX_TOKEN} characters long; got ${token.length}`,
     )
   }
   if (!VISIBLE.test(token)) {

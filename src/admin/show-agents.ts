@@ -77,6 +77,6 @@ function sinceOf(given: string): number {
   const since = ago === undefined ? readInstant(given) : Date.now() - ago
   if (since !== undefined) return since
   throw new CallFilterError(
-    `since ${quoted(given)} is neither a duration, such as 10m, nor a time, such as 2026-11-29T05:00:00Z`,
+    `invalid since ${quoted(given)}; use a duration, such as 10m, or a time, such as 2026-11-29T05:00:00Z`,
   )
 }

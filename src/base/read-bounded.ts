@@ -32,8 +32,8 @@ export async function readJsonFile(path: string): Promise<unknown> {
 }
 
 function whyNoFile(stats: Stats): string | undefined {
-  if (stats.isDirectory()) return 'it is a directory and not a file'
-  return stats.isSocket() || stats.isBlockDevice() ? 'it is not a file' : undefined
+  if (stats.isDirectory()) return 'it is a directory'
+  return stats.isSocket() || stats.isBlockDevice() ? 'not a regular file' : undefined
 }
 
 async function readPipe(path: string, most: number): Promise<Uint8Array> {

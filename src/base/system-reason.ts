@@ -15,7 +15,7 @@ const REASONS: ReadonlyMap<string | undefined, string> = new Map([
   ['ENXIO', 'the pipe has no reader'],
   ['EPERM', 'no permission'],
   ['EROFS', 'the file system is read-only'],
-  ['ERR_ENCODING_INVALID_ENCODED_DATA', 'it is not UTF-8'],
+  ['ERR_ENCODING_INVALID_ENCODED_DATA', 'invalid UTF-8'],
 ])
 
 /** Matches the codes of certificates that Node rejects. */

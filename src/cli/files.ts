@@ -31,7 +31,7 @@ export async function readText(path: string, most: number, label: string): Promi
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw invalidFile(`${label} is not UTF-8`, 'write it as UTF-8')
+    throw invalidFile(`${label} is not valid UTF-8`, 'convert the file to UTF-8')
   }
 }
 
@@ -60,6 +60,9 @@ export async function writeText(
     if (code !== 'EEXIST') {
       throw invalidFile(`${file} cannot be written (${systemReason(error)})`, 'check its directory')
     }
-    throw invalidFile(`${file} exists already`, 'use --force to replace it, or name another file')
+    throw invalidFile(
+      `${file} already exists`,
+      'use --force to overwrite it, or specify another file',
+    )
   }
 }

@@ -61,7 +61,7 @@ export async function askJson(
   if (status !== 200) throw new MonitorError(`${path} responded with status ${status}`)
   if (Buffer.byteLength(text) > most) throw new MonitorError(`${path} sent more than ${most} bytes`)
   const value = parsedJson(text)
-  if (value === undefined) throw new MonitorError(`${path} did not return JSON`)
+  if (value === undefined) throw new MonitorError(`${path} returned invalid JSON`)
   return value
 }
 
@@ -73,7 +73,7 @@ export async function askPrometheus(base: URL, query: string, options: Partial<A
   const found = await askJson(base, '/api/v1/query', { query }, options)
   const { resultType, result } = fieldsOf(fieldsOf(found)['data'])
   if (resultType !== 'scalar' && resultType !== 'vector') {
-    throw new MonitorError('the result is neither a vector nor a scalar')
+    throw new MonitorError('the query result must be a vector or a scalar')
   }
   const rows = resultType === 'scalar' ? [{ value: result }] : listOf(result)
   return rows.map(({ metric, value }: Fields) => {

@@ -32,7 +32,7 @@ const FRAMING = new Set([
 
 /** Returns the reason for which a header cannot be sent; undefined when it can. */
 export function headerProblem(name: string, value: string): string | undefined {
-  if (!isHeaderName(name)) return 'not a header name'
-  if (FRAMING.has(name.toLowerCase())) return 'this header frames the message and cannot be set'
+  if (!isHeaderName(name)) return 'invalid header name'
+  if (FRAMING.has(name.toLowerCase())) return 'framing headers cannot be set'
   return VALUE.test(value) ? undefined : 'invalid header value: line breaks or control characters'
 }

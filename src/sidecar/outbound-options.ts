@@ -70,7 +70,7 @@ function capturedRoutes(captured: readonly FlagInput[]): readonly OutboundRoute[
     const [at, text] = split(given, CAPTURED_FORM)
     const port = parsePort(at)
     if (port === undefined) {
-      throw invalidOption(given.source, `${quoted(at)} is not a port`, CAPTURED_FORM)
+      throw invalidOption(given.source, `invalid port ${quoted(at)}`, CAPTURED_FORM)
     }
     const target = targetOf(text, given)
     const others = targets.get(port)
@@ -96,20 +96,20 @@ function capturedRoutes(captured: readonly FlagInput[]): readonly OutboundRoute[
 function split({ text, source }: FlagInput, form: string): readonly [string, string] {
   const at = text.indexOf('=')
   if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)]
-  throw invalidOption(source, `${quoted(text)} has no listener and target`, form)
+  throw invalidOption(source, `${quoted(text)} must specify a listener and a target`, form)
 }
 
 /** Parses a target with exactly one host. */
 function hostTarget(text: string, given: FlagInput): Target {
   const target = targetOf(text, given)
   if (target.host !== ANY_HOST && !target.host.includes('/')) return target
-  throw invalidOption(given.source, `${quoted(text)} is not a single host`, ROUTE_FORM)
+  throw invalidOption(given.source, `${quoted(text)} must be a single host`, ROUTE_FORM)
 }
 
 function targetOf(text: string, { source }: FlagInput): Target {
   const found = parseWrittenDestination(text)
   if (found === undefined) {
-    throw invalidOption(source, `${quoted(text)} is not a dependency`, TARGET_FORM)
+    throw invalidOption(source, `invalid dependency ${quoted(text)}`, TARGET_FORM)
   }
   const { host, port, network: range, isHttp } = found
   return { text, host, port, range, ...(isHttp && { isHttp }) }

@@ -225,7 +225,7 @@ function parseConditions(lists: readonly FlagInput[]): readonly RollbackConditio
   return all.map((given) => {
     const read = parseRollbackCondition(given.text)
     if (typeof read !== 'string') return read
-    throw invalidValue(given, 'is not a condition', read)
+    throw invalidValue(given, 'is not a valid condition', read)
   })
 }
 
@@ -254,7 +254,7 @@ function parseWorkload(given: FlagInput): string {
   if (WORKLOAD.test(given.text)) return given.text
   throw invalidValue(
     given,
-    'is not the name of a workload',
+    'is not a valid workload name',
     'use letters, digits, dots and dashes, or remove it',
   )
 }
@@ -263,7 +263,7 @@ function parsePod(given: FlagInput): string {
   if (given.text !== '' && given.text.length <= MAX_POD) return given.text
   throw invalidValue(
     given,
-    'is not the name of a pod',
+    'is not a valid pod name',
     `use 1 to ${MAX_POD} characters, or remove it`,
   )
 }

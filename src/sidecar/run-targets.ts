@@ -121,10 +121,7 @@ export function targetsOf(
   const upstream = isUnserved ? [] : upstreamTexts
   if (listens.length !== upstream.length) throw uneven(listens.length, upstream.length)
   if (listens.length > MAX_PAIRS) {
-    throw invalidCombination(
-      `--listen is given ${listens.length} times`,
-      `use at most ${MAX_PAIRS}`,
-    )
+    throw invalidCombination(`--listen is set ${listens.length} times`, `use at most ${MAX_PAIRS}`)
   }
   const bound: Named[] = []
   const served = listens.map((each, i): Pair => {
@@ -243,7 +240,7 @@ function parsePublicUrl({ text, source }: FlagInput): string {
   }
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) {
     const form = 'write the URL that clients use, such as https://mcp.example.com'
-    throw invalidAddress(source, `${quoted(text)} is not an http or https URL`, form)
+    throw invalidAddress(source, `${quoted(text)} must be an http or https URL`, form)
   }
   if (/[?#]/.test(text)) {
     throw invalidAddress(

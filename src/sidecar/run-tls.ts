@@ -83,7 +83,7 @@ function servername(given: FlagInput): string {
   if (isIP(given.text) === 0 && isHost(given.text)) return given.text
   throw invalidValue(
     given,
-    'is not a host name',
+    'is not a valid host name',
     'write the DNS name in the certificate of the upstream',
   )
 }
@@ -120,7 +120,7 @@ function check(paths: TlsPaths, prefix: string): void {
   } catch {
     // OpenSSL's error may describe the key, so it is not repeated.
     throw invalidFile(
-      `${flags.join(' and ')}: not usable as a certificate in PEM form, or the key does not belong to it`,
+      `${flags.join(' and ')}: invalid PEM certificate, or the private key does not match it`,
       'check the contents of the files',
     )
   }

@@ -61,6 +61,6 @@ function pointersOf(all: readonly FlagInput[]): readonly string[] {
     const keys = parsePointer(given.text)
     if (/^(params|result|error)$/.test(keys?.[0] ?? '') && keys!.length > 1) return given.text
     const fix = 'begin with /params/, /result/ or /error/, such as /params/arguments/card'
-    throw invalidValue(given, 'does not point into a message', fix)
+    throw invalidValue(given, 'must point into a message', fix)
   })
 }

@@ -49,7 +49,7 @@ export function tasksOf(flags: Values<typeof TASK_FLAGS>): AgentWatchOptions | u
 
 function headerOf(given: FlagInput): string {
   if (!/^[-!#$%&'*+.^`|~\w]{1,128}$/.test(given.text)) {
-    throw invalidValue(given, 'is not the name of a header', 'write a name such as x-task-id')
+    throw invalidValue(given, 'is not a valid header name', 'write a name such as x-task-id')
   }
   // Keys of tasks are shown.
   if (isSecretName(given.text)) {

@@ -41,7 +41,7 @@ export function tracingOf(
   const protocol = read('EXPORTER_OTLP_TRACES_PROTOCOL') || read('EXPORTER_OTLP_PROTOCOL')
   const isGrpc = protocol === 'grpc'
   const url = httpUrl(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint)
-  if (url === undefined) return { warning: 'the endpoint for OTLP is not an http or https URL' }
+  if (url === undefined) return { warning: 'the OTLP endpoint must be an http or https URL' }
   // A port for gRPC alone accepts no HTTP.
   if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
   // The variable for traces has the whole path; gRPC has none.
@@ -70,10 +70,10 @@ function httpUrl(text: string): URL | undefined {
 function traceUrlOf(given: FlagInput): string {
   const form = 'write a URL such as https://tracing.example.com/trace/{trace}'
   const text = given.text.replaceAll(TRACE, SAMPLE)
-  if (!given.text.includes(TRACE)) throw invalidValue(given, 'has no {trace}', form)
+  if (!given.text.includes(TRACE)) throw invalidValue(given, 'must contain {trace}', form)
   const url = httpUrl(text)
   if (url === undefined || text.length > MAX_URL) {
-    throw invalidValue(given, 'is not an http or https URL', form)
+    throw invalidValue(given, 'must be an http or https URL', form)
   }
   // Everyone who may read the admin port sees it.
   if (url.username !== '' || url.password !== '') {

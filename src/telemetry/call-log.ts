@@ -160,7 +160,7 @@ export class CallLog {
     this.#batch = this.#batch.subarray(this.#batch.indexOf(NEWLINE) + 1)
     this.#batchLines--
     this.#hasBegunLine = false
-    this.#drop(1, 'its file was moved while it was written')
+    this.#drop(1, 'the log file was moved during a write')
   }
 
   #drop(lines: number, why: string): void {

@@ -146,7 +146,7 @@ export class TapeRecorder {
   async #write(text: string, lines: number): Promise<void> {
     const bytes = Buffer.from(text)
     if (this.#ended === undefined && this.#bytes + bytes.length > this.#options.maxBytes)
-      this.#end('it has reached its maximum size')
+      this.#end('the tape has reached the maximum size')
     if (this.#ended !== undefined) return this.drop(lines)
     try {
       for (let at = 0; at < bytes.length;) at += (await this.#file.write(bytes, at)).bytesWritten

@@ -171,7 +171,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
     if (this.#done) return true
     if (this.#connection.statusLine.foreign) {
-      this.#reject('its version is not HTTP/1.0 or HTTP/1.1')
+      this.#reject('unsupported HTTP version; expected HTTP/1.0 or HTTP/1.1')
       return true
     }
     if (status < 200) {

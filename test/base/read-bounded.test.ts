@@ -42,6 +42,6 @@ it('reads a pipe to its end, as shells pass one instead of a file', async () => 
 it('refuses what is no file', async () => {
   await expect(readBounded(dir, 10)).rejects.toThrow('it is a directory')
   const server = await startUpstream(createServer(), { path: at('socket') })
-  await expect(readBounded(at('socket'), 10)).rejects.toThrow('it is not a file')
+  await expect(readBounded(at('socket'), 10)).rejects.toThrow('not a regular file')
   await server.close()
 })

@@ -214,13 +214,17 @@ describe('squall run', () => {
   it.each([
     ['--lisen x', 'UNKNOWN_OPTION', 'unknown option "--lisen"; did you mean --listen?'],
     ['--token=hunter2', 'UNKNOWN_OPTION', 'unknown option "--token"; see squall run --help'],
-    ['--strict=false', 'UNEXPECTED_ARGUMENT', '--strict takes no value; use --strict alone'],
-    ['--listen', 'MISSING_VALUE', '--listen needs a value; see squall run --help'],
+    [
+      '--strict=false',
+      'UNEXPECTED_ARGUMENT',
+      '--strict takes no value; use --strict without a value',
+    ],
+    ['--listen', 'MISSING_VALUE', '--listen requires a value; see squall run --help'],
     ['extra', 'UNEXPECTED_ARGUMENT', 'unexpected argument "extra"; see squall run --help'],
     [
       '--max-header-size 64KB',
       'INVALID_VALUE',
-      '--max-header-size: "64KB" is not a size; write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB',
+      '--max-header-size: "64KB" is not a valid size; use a number of bytes or an integer with a unit, such as 1024, 64KiB or 4MB',
     ],
     [
       '--max-in-flight 0',
@@ -235,7 +239,7 @@ describe('squall run', () => {
     [
       '--log-level loud',
       'INVALID_VALUE',
-      '--log-level: "loud" is not known; use one of debug, info, warn, error',
+      '--log-level: "loud" is not supported; use one of debug, info, warn, error',
     ],
     [
       '--listen :1 --listen :2',
@@ -276,7 +280,7 @@ describe('squall run', () => {
     [
       '--upstream https://a --upstream-servername 10.0.0.1',
       'INVALID_VALUE',
-      '--upstream-servername: "10.0.0.1" is not a host name; write the DNS name in the certificate of the upstream',
+      '--upstream-servername: "10.0.0.1" is not a valid host name; write the DNS name in the certificate of the upstream',
     ],
   ])('refuses %s', (args, code, message) => {
     const error = complaint(['run', ...args.split(' ')])
@@ -286,7 +290,7 @@ describe('squall run', () => {
 
   it('names the environment variable that is wrong', () => {
     expect(complaint(['run'], { SQUALL_STRICT: 'yes' }).message).toBe(
-      'SQUALL_STRICT: "yes" is neither true nor false; use true or false',
+      'SQUALL_STRICT: "yes" is not a valid boolean; use true or false',
     )
     expect(
       complaint(['run'], { SQUALL_LISTEN: ':1,', SQUALL_UPSTREAM: 'unix:/a,unix:/b' }).message,

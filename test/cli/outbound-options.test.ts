@@ -46,17 +46,17 @@ test('captured targets of one port share a listener', () => {
 })
 
 test.each([
-  ['--outbound db:5432', 'has no listener and target'],
-  ['--outbound 127.0.0.1:1=db', 'is not a dependency'],
-  ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'is not a single host'],
-  ['--outbound 127.0.0.1:1=*:5432', 'is not a single host'],
-  ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'is not a dependency'],
+  ['--outbound db:5432', 'must specify a listener and a target'],
+  ['--outbound 127.0.0.1:1=db', 'invalid dependency'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/8:5432', 'must be a single host'],
+  ['--outbound 127.0.0.1:1=*:5432', 'must be a single host'],
+  ['--outbound 127.0.0.1:1=10.0.0.0/99:5432', 'invalid dependency'],
   ['--outbound 127.0.0.1:1=https://user:secret@a', 'the URL contains a user name or password'],
   ['--outbound 127.0.0.1:5432=127.0.0.1:5432', 'is the address of --outbound'],
   ['--outbound :15390=db:1', 'is already used by --admin'],
-  ['--captured 15301=http://10.0.0.0/8:80', 'is not a dependency'],
-  ['--captured 15301=https://a:443', 'is not a dependency'],
-  ['--captured x=db:5432', '"x" is not a port'],
+  ['--captured 15301=http://10.0.0.0/8:80', 'invalid dependency'],
+  ['--captured 15301=https://a:443', 'invalid dependency'],
+  ['--captured x=db:5432', 'invalid port "x"'],
   [
     '--captured 15301=db:5432 --captured 15301=db:5433',
     'receives connections to the ports 5432 and 5433',

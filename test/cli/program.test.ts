@@ -65,19 +65,19 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'the key of another certificate',
     ['run', '--tls-cert', fixture('first.pem'), '--tls-key', fixture('second.key')],
-    /--tls-cert and --tls-key: .*does not belong to it; check/,
+    /--tls-cert and --tls-key: .*does not match it; check/,
   ],
   [
     'an authority that is none',
     ['run', '--upstream', 'https://127.0.0.1:9', '--upstream-ca', garbage],
-    /--upstream-ca: not usable as a certificate.*; check/,
+    /--upstream-ca: invalid PEM certificate.*; check/,
   ],
   ['an unknown command', ['rum'], /unknown command "rum"; did you mean run\?/],
   ['no command', [], /no command; use squall run/],
   [
     'a variable with a bad value',
     ['run'],
-    /SQUALL_MAX_HEADER_SIZE: "plenty" is not a size; write/,
+    /SQUALL_MAX_HEADER_SIZE: "plenty" is not a valid size; use/,
     { SQUALL_MAX_HEADER_SIZE: 'plenty' },
   ],
 ]

@@ -22,11 +22,11 @@ test('stands in for the host of every upstream', () => {
 })
 
 test.each([
-  ['10.1.2.3:80', 'is not a host'],
-  ['[10.1.2.3]', 'is not a host'],
-  ['http://app', 'is not a host'],
-  ['::', 'is not a single host'],
-  ['0.0.0.0', 'is not a single host'],
+  ['10.1.2.3:80', 'invalid host'],
+  ['[10.1.2.3]', 'invalid host'],
+  ['http://app', 'invalid host'],
+  ['::', 'must be a single host'],
+  ['0.0.0.0', 'must be a single host'],
 ])('%s is refused: it %s', (host, wrong) => {
   expect(() => routes('--upstream-host', host)).toThrow(wrong)
 })

@@ -49,7 +49,7 @@ const LINES: readonly (readonly [line: string, form: string | RegExp])[] = [
   ['run --admin-port 9000', '--admin 127.0.0.1:15390'],
   ['run --verbose', '--log-level debug'],
   ['run --upstream localhost', /write|such as|http:\/\//],
-  ['run --drain-timeout 5', 'write a number with its unit'],
+  ['run --drain-timeout 5', 'use a number with a unit'],
   ['run --max-body 4M', 'such as 1024, 64KiB or 4MB'],
   ['run --log-level verbose', 'use one of'],
   ['run --listen 127.0.0.1:99999', /port/],
@@ -68,7 +68,7 @@ const LINES: readonly (readonly [line: string, form: string | RegExp])[] = [
   ['load', 'http://localhost:3000/mcp'],
   ['load --target localhost:3000', 'http://localhost:3000/mcp'],
   ['load --target http://a/mcp --duration 30', 'such as 300ms, 1.5s, 10m, 1h or 2d'],
-  ['load --target http://a/mcp --rate fast', /write/],
+  ['load --target http://a/mcp --rate fast', /use calls per second/],
   ['fault add', /--delay 2s|--admin-token-file|SQUALL_ADMIN_TOKEN/],
   ['fault add --latency 2s', 'did you mean --delay?'],
   ['fault add --status 503', 'did you mean --abort?'],
@@ -141,8 +141,11 @@ test('60 wrong inputs and more have the right form in their answer', () => {
 
 test.each([
   ['run --foo --bar=1', ['unknown option "--foo"', 'unknown option "--bar"']],
-  ['run --port 80 --drain-timeout 5', ['--listen', '--drain-timeout: "5" is not a duration']],
-  ['run --max-body 4M --drain-timeout 5', ['"4M" is not a size', '"5" is not a duration']],
+  ['run --port 80 --drain-timeout 5', ['--listen', '--drain-timeout: "5" is not a valid duration']],
+  [
+    'run --max-body 4M --drain-timeout 5',
+    ['"4M" is not a valid size', '"5" is not a valid duration'],
+  ],
   ['load --rps 5 --vus 3', ['--rate 50/s', 'did you mean --clients?']],
 ])('both errors of %s are named', (line, texts) => {
   for (const text of texts) expect(answerTo(line)).toContain(text)

@@ -14,10 +14,10 @@ test.each([
 })
 
 test.each([
-  ['gw.example', '"gw.example" is not an http or https URL; write the URL that clients use'],
-  ['ftp://gw.example', '"ftp://gw.example" is not an http or https URL'],
-  ['https://', '"https://" is not an http or https URL'],
-  ['https://a b', '"https://a b" is not an http or https URL'],
+  ['gw.example', '"gw.example" must be an http or https URL; write the URL that clients use'],
+  ['ftp://gw.example', '"ftp://gw.example" must be an http or https URL'],
+  ['https://', '"https://" must be an http or https URL'],
+  ['https://a b', '"https://a b" must be an http or https URL'],
   ['https://user:hunter2@gw.example', 'the URL contains a user name or password; remove it'],
   ['https://gw.example/?a', '"https://gw.example/?a" has a query or a fragment; end the URL'],
   ['https://gw.example/#', '"https://gw.example/#" has a query or a fragment; end the URL'],

@@ -59,9 +59,9 @@ describe('TLS files', () => {
         }),
       ),
     ]
-    expect(messages[0]).toMatch(/^--upstream-ca: not usable /)
-    expect(messages[1]).toMatch(/^--tls-cert and --tls-key: not usable /)
-    expect(messages[2]).toMatch(/^--tls-cert and --tls-key: not usable /)
+    expect(messages[0]).toMatch(/^--upstream-ca: invalid PEM /)
+    expect(messages[1]).toMatch(/^--tls-cert and --tls-key: invalid PEM /)
+    expect(messages[2]).toMatch(/^--tls-cert and --tls-key: invalid PEM /)
     expect(messages.join()).not.toContain('hunter2')
   })
 })

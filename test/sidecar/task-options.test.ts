@@ -7,7 +7,7 @@ it.each([
   ['cookie', 'may carry secrets'],
   ['Proxy-Authorization', 'may carry secrets'],
   ['x-api-key', 'may carry secrets'],
-  ['x task', 'is not the name of a header'],
+  ['x task', 'is not a valid header name'],
 ])('no key of a task comes from the header %s', async (name, reason) => {
   const line = ['run', '--upstream', 'http://127.0.0.1:1', '--task-header', name]
   const { code, stderr } = await startProgram(line, {}, { here: true })

@@ -186,9 +186,7 @@ describe.skipIf(missing !== undefined)('a budget on a real API server', () => {
       ])
       const [denial, ...others] = denials.filter((each) => each !== undefined)
       expect(others).toEqual([])
-      expect(denial).toMatch(
-        /its experiments allows 1, and 1 run, such as .* of shop, until .*Z; set/,
-      )
+      expect(denial).toMatch(/experiments allows 1, and 1 run, such as .* of shop, until .*Z; set/)
     }
     // The claims of the last round have not expired, though nobody renews them.
     expect(await begin(server.kubeconfig, 'later', 'rules-later')).toMatch(/and 1 run/)

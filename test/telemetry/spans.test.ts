@@ -233,8 +233,8 @@ it('links lead from the tap and the samples to sampled traces', async () => {
 })
 
 it.each([
-  ['https://tracing.example.com/trace', 'has no {trace}'],
-  ['javascript:alert({trace})', 'is not an http or https URL'],
+  ['https://tracing.example.com/trace', 'must contain {trace}'],
+  ['javascript:alert({trace})', 'must be an http or https URL'],
   ['https://me:secret@tracing.example.com/{trace}', 'has a user or a password'],
 ])('--trace-url %s is rejected', (url, wrong) => {
   const flags = new Map([

@@ -138,7 +138,7 @@ export function readResponse<E extends Endpoint>(
     return checkResponse(endpoint, JSON.parse(json), clean)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new AdminError(`${endpoint.path}: the response is not JSON`)
+    throw new AdminError(`${endpoint.path}: the response is not valid JSON`)
   }
 }
 
@@ -154,7 +154,9 @@ export function checkResponse<E extends Endpoint>(
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error
     const { message } = error
-    throw new AdminError(`${path} cannot be read: ${message}; is it another version of Squall?`)
+    throw new AdminError(
+      `${path} cannot be read: ${message}; check that both run the same version of Squall`,
+    )
   }
 }
 
@@ -180,7 +182,7 @@ export function connectionProblem(error: Error): string {
   const { code: found, message } = (error.cause ?? error) as Error & { readonly code?: unknown }
   // A DOMException has a number there.
   const code = typeof found === 'string' ? found : ''
-  if (code.startsWith('HPE_')) return 'does not speak HTTP'
+  if (code.startsWith('HPE_')) return 'is not an HTTP server'
   return WORDS.get(code) ?? plain(code === '' ? message : code)
 }
 

@@ -100,7 +100,7 @@ function parseAction(key: string, handler: Fields, appHost: string): AppProbe['a
   const action = object(handler[kind], `${key}: ${kind}`)
   const port = whole(action['port'], `${key}: ${kind}.port`, 65_535)
   const host = optionalText(action['host'], `${key}: ${kind}.host`) || appHost
-  if (!HOST.test(host)) throw new AppProbesError(`${key}: ${kind}.host is not a valid host`)
+  if (!HOST.test(host)) throw new AppProbesError(`${key}: ${kind}.host must be a valid host`)
   if (kind === 'tcpSocket') return { kind: 'tcp', host, port }
   if (kind === 'grpc') {
     const service = optionalText(action['service'], `${key}: grpc.service`)
@@ -117,7 +117,7 @@ function parseAction(key: string, handler: Fields, appHost: string): AppProbe['a
 
 function parseHeaders(value: unknown, where: string): readonly (readonly [string, string])[] {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new AppProbesError(`${where} is not a list`)
+  if (!Array.isArray(value)) throw new AppProbesError(`${where} must be a list`)
   return value.map((entry: unknown): [string, string] => {
     const header = object(entry, where)
     const name = optionalText(header['name'], where)
@@ -145,19 +145,19 @@ function wirePath(path: string): string {
 
 function object(value: unknown, where: string): Fields {
   if (isRecord(value)) return value
-  throw new AppProbesError(`${quoted(where)} is not an object`)
+  throw new AppProbesError(`${quoted(where)} must be an object`)
 }
 
 /** Returns the text; empty where there is none. */
 function optionalText(value: unknown, where: string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  throw new AppProbesError(`${where} is not a string`)
+  throw new AppProbesError(`${where} must be a string`)
 }
 
 function whole(value: unknown, where: string, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
     return value
   }
-  throw new AppProbesError(`${where} is not an integer from 1 to ${max}`)
+  throw new AppProbesError(`${where} must be an integer from 1 to ${max}`)
 }

@@ -30,7 +30,7 @@ export function toggle(
       const value = given.at(-1)
       if (value === undefined || value.text === 'false' || value.text === '0') return false
       if (value.text === 'true' || value.text === '1') return true
-      throw invalidValue(value, 'is neither true nor false', 'use true or false')
+      throw invalidValue(value, 'is not a valid boolean', 'use true or false')
     },
   }
 }
@@ -104,27 +104,27 @@ export const size = limited('size', parseSize)
 export const count = limited('number', parseCount)
 export const percent = limited('percent', parsePercent)
 
-const DURATION_FORM = 'write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d'
-const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
+const DURATION_FORM = 'use a number with a unit, such as 300ms, 1.5s, 10m, 1h or 2d'
+const SIZE_FORM = 'use a number of bytes or an integer with a unit, such as 1024, 64KiB or 4MB'
 
 /** Parses a duration into whole milliseconds: `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
 export function parseDuration(given: FlagInput, range: NumberRange): number {
   const value = readDuration(given.text, Number.MAX_SAFE_INTEGER)
-  if (value === undefined) throw invalidValue(given, 'is not a duration', DURATION_FORM)
+  if (value === undefined) throw invalidValue(given, 'is not a valid duration', DURATION_FORM)
   return inRange(Math.round(value), given, range, durationText)
 }
 
 /** Parses a size into bytes: `1024`, `64KiB`, `4MB` or `1GiB`. */
 export function parseSize(given: FlagInput, range: NumberRange): number {
   const value = readSize(given.text)
-  if (value === undefined) throw invalidValue(given, 'is not a size', SIZE_FORM)
+  if (value === undefined) throw invalidValue(given, 'is not a valid size', SIZE_FORM)
   return inRange(value, given, range, sizeText)
 }
 
 /** Parses an integer in plain digits. */
 export function parseCount(given: FlagInput, range: NumberRange): number {
   if (!/^\d{1,15}$/.test(given.text)) {
-    throw invalidValue(given, 'is not an integer', 'write plain digits, such as 10000')
+    throw invalidValue(given, 'is not a valid integer', 'use digits only, such as 10000')
   }
   return inRange(Number(given.text), given, range, String)
 }
@@ -133,7 +133,7 @@ export function parseCount(given: FlagInput, range: NumberRange): number {
 export function parsePercent(given: FlagInput, range: NumberRange): number {
   const value = readPercent(given.text)
   if (value !== undefined) return inRange(value, given, range, (share) => `${share}%`)
-  throw invalidValue(given, 'is not a percentage', 'write a number from 0 to 100, such as 20%')
+  throw invalidValue(given, 'is not a valid percentage', 'use a number from 0 to 100, such as 20%')
 }
 
 /** Returns a parser for one of the given words. */
@@ -141,7 +141,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
   return (given: FlagInput): Word => {
     const word = words.find((candidate) => candidate === given.text)
     if (word !== undefined) return word
-    throw invalidValue(given, 'is not known', `use one of ${words.join(', ')}`)
+    throw invalidValue(given, 'is not supported', `use one of ${words.join(', ')}`)
   }
 }
 
@@ -149,7 +149,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
 export function pathTo(fix: string) {
   return (given: FlagInput): string => {
     if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-    throw invalidValue(given, 'is not a path', fix)
+    throw invalidValue(given, 'is not a valid path', fix)
   }
 }
 
@@ -159,7 +159,7 @@ export function pairs(all: readonly FlagInput[]): Readonly<Record<string, string
     all.map((given) => {
       const at = given.text.indexOf('=')
       if (at > 0) return [given.text.slice(0, at), given.text.slice(at + 1)]
-      throw invalidValue(given, 'is not a key with a value', 'write key=value')
+      throw invalidValue(given, 'is not a valid key=value pair', 'use key=value')
     }),
   )
 }

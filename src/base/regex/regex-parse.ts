@@ -66,7 +66,7 @@ class Parser {
       this.#at = 4
     }
     const node = this.#choice()
-    if (this.#at < this.#text.length) this.#reject('this ) does not close a group')
+    if (this.#at < this.#text.length) this.#reject('unmatched )')
     return node
   }
 
@@ -106,10 +106,10 @@ class Parser {
     if (this.#take('?')) return [0, 1]
     if (this.#text[this.#at] !== '{') return undefined
     const found = /^\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/.exec(this.#text.slice(this.#at, this.#at + 22))
-    if (found === null) this.#reject('this { is not a repetition; write \\{ for the character')
+    if (found === null) this.#reject('unescaped {; use \\{ to match the character')
     const min = Number(found[1])
     const max = found[2] === undefined ? min : found[3] === undefined ? Infinity : Number(found[3])
-    if (min > max) this.#reject('the minimum of this repetition is above its maximum')
+    if (min > max) this.#reject('invalid repetition: the minimum exceeds the maximum')
     if (min > MAX_COUNT || (max > MAX_COUNT && max !== Infinity)) {
       this.#reject(`a repetition count must be at most ${MAX_COUNT}`)
     }
@@ -140,7 +140,7 @@ class Parser {
       case '?':
         return this.#reject('nothing to repeat here', at)
       case '{':
-        return this.#reject('this { is not a repetition; write \\{ for the character', at)
+        return this.#reject('unescaped {; use \\{ to match the character', at)
       case ']':
       case '}':
         return this.#reject(`write \\${char} for the character`, at)
@@ -160,7 +160,7 @@ class Parser {
     }
     if (++this.#depth > MAX_DEPTH) this.#reject(`groups may be nested ${MAX_DEPTH} deep`, at)
     const node = this.#choice()
-    if (!this.#take(')')) this.#reject('this group is not closed', at)
+    if (!this.#take(')')) this.#reject('unclosed group', at)
     this.#depth--
     return node
   }
@@ -178,7 +178,7 @@ class Parser {
   /** Returns the code point or set of an escape. */
   #escape(at: number): number | CharSet {
     const char = this.#text[this.#at]
-    if (char === undefined) this.#reject('a lone \\ at the end; write \\\\', at)
+    if (char === undefined) this.#reject('trailing backslash; use \\\\', at)
     this.#at++
     const set = CLASSES[char]
     if (set !== undefined) return set
@@ -198,7 +198,7 @@ class Parser {
       this.#reject('Unicode properties are not supported; write a class such as [a-z]', at)
     }
     if (/^[!-/:-@[-`{-~]$/.test(char)) return char.charCodeAt(0)
-    return this.#reject(`\\${char} is not an escape`, at)
+    return this.#reject(`unknown escape \\${char}`, at)
   }
 
   #hex(form: RegExp, at: number): number {
@@ -220,7 +220,7 @@ class Parser {
         if (typeof low !== 'number' || typeof high !== 'number') {
           this.#reject('both ends of a range must be single characters', from)
         }
-        if (low > high) this.#reject('this range is out of order', from)
+        if (low > high) this.#reject('invalid range: start exceeds end', from)
         ranges.push(low, high)
       } else if (typeof low === 'number') {
         ranges.push(low, low)
@@ -235,7 +235,7 @@ class Parser {
 
   #member(at: number): number | CharSet {
     const code = this.#text.codePointAt(this.#at)
-    if (code === undefined) this.#reject('this class is not closed', at)
+    if (code === undefined) this.#reject('unclosed character class', at)
     const from = this.#at
     this.#at += code > 0xffff ? 2 : 1
     if (code !== 0x5c) return code

@@ -191,7 +191,11 @@ function toDependency(given: FlagInput): Destination {
     const { host, port } = found
     return isIP(host) === 0 ? { host, port } : { host, port, address: host }
   }
-  throw invalidValue(given, 'is not a dependency', 'write host:port, such as api.example.com:443')
+  throw invalidValue(
+    given,
+    'is not a valid dependency',
+    'write host:port, such as api.example.com:443',
+  )
 }
 
 function parsePath(given: FlagInput): string {
@@ -201,7 +205,7 @@ function parsePath(given: FlagInput): string {
 
 function parseHttpMethod(given: FlagInput): string {
   if (isToken(given.text, 64)) return given.text
-  throw invalidValue(given, 'is not an HTTP method', 'write a method such as GET')
+  throw invalidValue(given, 'is not a valid HTTP method', 'use a method such as GET')
 }
 
 function headerOf({ text }: FlagInput): string[] {
@@ -228,5 +232,5 @@ function parseClient({ text }: FlagInput): ClientInfo {
 
 function parseProtocolVersion(given: FlagInput): string {
   if (isProtocolVersionDate(given.text)) return given.text
-  throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
+  throw invalidValue(given, 'is not a valid protocol version', 'use a date, such as 2025-11-25')
 }

@@ -56,7 +56,7 @@ export function parseEndpoints(addresses: readonly string[]): readonly AdminEndp
 function parseEndpoint(text: string): AdminEndpoint {
   if (text.includes('@')) {
     // The text may hold a password, so it is not repeated.
-    throw invalid('an address contains a user name or password', 'leave it out')
+    throw invalid('an address contains a user name or password', 'remove it')
   }
   if (/^https:/i.test(text)) {
     throw invalid(
@@ -72,14 +72,14 @@ function parseEndpoint(text: string): AdminEndpoint {
     ? { host: '127.0.0.1', port: endpoint }
     : splitHostPort(endpoint)
   if (parts === undefined || !isHost(parts.host))
-    throw invalid(`${quoted(text)} is not an address`, FORM)
+    throw invalid(`invalid address ${quoted(text)}`, FORM)
   if (isWildcard(parts.host)) {
-    throw invalid(`${quoted(text)} is not a single host`, 'use 127.0.0.1 or [::1] instead')
+    throw invalid(`${quoted(text)} must be a single host`, 'use 127.0.0.1 or [::1] instead')
   }
   const isOpen = parts.port === '' && !endpoint.endsWith(':')
   const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
   if (port === undefined || port === 0) {
-    throw invalid(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw invalid(`invalid port in ${quoted(text)}`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }

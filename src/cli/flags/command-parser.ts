@@ -33,7 +33,7 @@ function commandLineError(error: CommanderError, { name: command, flags }: Named
     }
     case 'commander.optionMissingArgument': {
       const name = /--[a-z-]+/.exec(word)?.[0] ?? word
-      return missing(`${name} needs a value`, help)
+      return missing(`${name} requires a value`, help)
     }
     // No command was named: the parser would print its help as an error.
     case 'commander.help':

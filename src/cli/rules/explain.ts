@@ -157,7 +157,7 @@ function explainAll(
     throw new UsageError(
       'INVALID_VALUE',
       'the call is nested too deeply',
-      'nest its arguments less',
+      'reduce the nesting of the arguments',
     )
   } finally {
     isActive.close()

@@ -49,7 +49,7 @@ function harRequest(value: unknown): RecordedHttp | string {
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
-const FIX = 'give an HTTP request with its headers, or a JSON-RPC message'
+const FIX = 'use an HTTP request with headers, or a JSON-RPC message'
 
 /** Reads a recorded request, `-` being standard input. Throws a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
@@ -59,10 +59,10 @@ export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
 /** Parses a request: HTTP as on the wire, JSON-RPC alone, or an HTTP Archive. */
 export function parseRecordedRequest(text: string): RecordedHttp {
   const start = text.trimStart()
-  if (start === '') throw wrong('it is empty')
+  if (start === '') throw wrong('the request is empty')
   if (!start.startsWith('{') && !start.startsWith('[')) return httpOf(start)
   const value = parsedJson(start)
-  if (value === undefined) throw wrong('it is not JSON')
+  if (value === undefined) throw wrong('the request is not valid JSON')
   if (isHar(value)) {
     const found = harRequest(value)
     if (typeof found === 'string') throw wrong(found)
@@ -71,7 +71,9 @@ export function parseRecordedRequest(text: string): RecordedHttp {
   const parsed = parseMessages(start)
   if (!parsed.ok) {
     throw wrong(
-      parsed.reason === 'too_many_messages' ? 'the batch is too large' : 'it is not JSON-RPC',
+      parsed.reason === 'too_many_messages'
+        ? 'the batch is too large'
+        : 'the request is not valid JSON-RPC',
     )
   }
   const headers = ['content-type', 'application/json']
@@ -85,18 +87,18 @@ function httpOf(text: string): RecordedHttp {
   const [first = '', ...lines] = head.split(/\r?\n/)
   const start = START.exec(first)
   if (start === null || !isToken(start[1]!, 64))
-    throw wrong(`${quoted(first)} is not a request line`)
-  if (lines.length > MAX_HEADERS) throw wrong('it has too many headers')
+    throw wrong(`invalid request line ${quoted(first)}`)
+  if (lines.length > MAX_HEADERS) throw wrong('too many headers')
   const headers: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
     // The text may be a secret, so it is not repeated.
-    if (colon < 1 || !isHeaderName(line.slice(0, colon))) throw wrong('a line is not a header')
+    if (colon < 1 || !isHeaderName(line.slice(0, colon))) throw wrong('invalid header line')
     headers.push(line.slice(0, colon), line.slice(colon + 1).trim())
   }
   for (const name of ['transfer-encoding', 'content-encoding']) {
     const coding = headerValue(headers, name)?.toLowerCase() ?? 'identity'
-    if (coding !== 'identity') throw wrong(`its body is encoded (${name})`)
+    if (coding !== 'identity') throw wrong(`encoded bodies are not supported (${name})`)
   }
   return { method: start[1]!, target: start[2]!, headers, body }
 }

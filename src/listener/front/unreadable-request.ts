@@ -35,36 +35,30 @@ const BY_CODE: Readonly<Record<string, Rejection>> = {
   ERR_HTTP_REQUEST_TIMEOUT: TOO_LATE,
   HPE_INVALID_VERSION: WRONG_VERSION,
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,
-  HPE_INVALID_METHOD: badRequest(
-    'the method is unknown; send one of the registered methods, in capital letters',
-  ),
+  HPE_INVALID_METHOD: badRequest('unknown method; use a registered method in uppercase'),
   HPE_INVALID_URL: badRequest(
     'the request target contains an invalid character; percent-encode it',
   ),
   HPE_INVALID_CONSTANT: badRequest(
-    'the request line is not a method, a target and a version; percent-encode spaces in the target',
+    'invalid request line; send a method, a target and a version, and percent-encode spaces in the target',
   ),
   HPE_CR_EXPECTED: badRequest(LINE_END),
   HPE_LF_EXPECTED: badRequest(LINE_END),
   HPE_INVALID_HEADER_TOKEN: badRequest(
     'a header name contains an invalid character; rename the header',
   ),
-  HPE_UNEXPECTED_CONTENT_LENGTH: badRequest('more than one Content-Length; send one'),
-  HPE_INVALID_CONTENT_LENGTH: badRequest('Content-Length is not a decimal number; send one'),
-  HPE_INVALID_TRANSFER_ENCODING: badRequest(
-    'Transfer-Encoding is not "chunked"; send only chunked',
-  ),
-  HPE_INVALID_CHUNK_SIZE: badRequest(
-    'a chunk does not begin with its size; send it in hexadecimal digits',
-  ),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: badRequest('the chunk extensions are too large; send none'),
+  HPE_UNEXPECTED_CONTENT_LENGTH: badRequest('duplicate Content-Length; send only one'),
+  HPE_INVALID_CONTENT_LENGTH: badRequest('Content-Length must be a decimal number'),
+  HPE_INVALID_TRANSFER_ENCODING: badRequest('unsupported Transfer-Encoding; use chunked'),
+  HPE_INVALID_CHUNK_SIZE: badRequest('invalid chunk size; use hexadecimal digits'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: badRequest('the chunk extensions are too large; remove them'),
 }
 
 /** Rejections by message, for codes that stand for several errors. */
 const BY_WORDS: Readonly<Record<string, Rejection>> = {
   'Expected CRLF after version': badRequest(LINE_END),
   'Unexpected whitespace after header value': badRequest(
-    'a header is folded over several lines; send it as one line',
+    'folded headers are not supported; send each header on one line',
   ),
   'Invalid header value char': badRequest('a header value contains a control character; remove it'),
   "Content-Length can't be present with Transfer-Encoding": badRequest(BOTH_LENGTHS),

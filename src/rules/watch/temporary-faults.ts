@@ -82,7 +82,7 @@ export class TemporaryFaults {
       return rejected('conflict', `already ${MAX_TEMPORARY} temporary faults; remove some`)
     }
     if (this.#names().has(rule.name)) {
-      const taken = `a rule ${quoted(rule.name)} exists already; remove it, or use another name`
+      const taken = `a rule ${quoted(rule.name)} already exists; remove it, or use another name`
       return rejected('conflict', taken)
     }
     const added = this.#add(rule, text)

@@ -29,10 +29,10 @@ export function parseListen({ text, source }: FlagInput): ListenAddress {
   if (text.includes('://')) throw invalidAddress(source, `${quoted(text)} is a URL`, LISTEN_FORM)
   const parts = splitHostPort(text)
   if (parts === undefined)
-    throw invalidAddress(source, `${quoted(text)} is not an address`, LISTEN_FORM)
+    throw invalidAddress(source, `invalid address ${quoted(text)}`, LISTEN_FORM)
   if (parts.port === '') throw invalidAddress(source, `${quoted(text)} has no port`, LISTEN_FORM)
   if (parts.host !== '' && !isHost(parts.host)) {
-    throw invalidAddress(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
+    throw invalidAddress(source, `invalid host in ${quoted(text)}`, LISTEN_FORM)
   }
   const port = listenPort(parts.port, text, source)
   return { kind: 'tcp', host: parts.host === '' ? '::' : parts.host, port }
@@ -41,7 +41,7 @@ export function parseListen({ text, source }: FlagInput): ListenAddress {
 function listenPort(port: string, text: string, source: string): number {
   const number = parsePort(port)
   if (number !== undefined) return number
-  throw invalidAddress(source, `${quoted(text)} has no valid port`, PORT_FORM)
+  throw invalidAddress(source, `invalid port in ${quoted(text)}`, PORT_FORM)
 }
 
 /** Parses the address of the upstream. Rejects a path: clients choose the path. */
@@ -77,19 +77,19 @@ function parseAuthority(
   source: string,
 ): { host: string; port: number } {
   if (parts === undefined || !isHost(parts.host)) {
-    throw invalidAddress(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
+    throw invalidAddress(source, `invalid host in ${quoted(text)}`, UPSTREAM_FORM)
   }
   if (isWildcard(parts.host)) {
     throw invalidAddress(
       source,
-      `${quoted(text)} is not a single host`,
+      `${quoted(text)} must be a single host`,
       'use 127.0.0.1 or [::1] instead',
     )
   }
   const written = parts.port === '' && !text.endsWith(':') ? (tls ? '443' : '80') : parts.port
   const port = parsePort(written)
   if (port === undefined || port === 0) {
-    throw invalidAddress(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw invalidAddress(source, `invalid port in ${quoted(text)}`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }
@@ -100,14 +100,14 @@ export function parseUpstreamHost({ text, source }: FlagInput): string {
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
     throw invalidAddress(
       source,
-      `${quoted(text)} is not a host`,
+      `invalid host ${quoted(text)}`,
       'write a name or an address, without a port',
     )
   }
   if (isWildcard(host)) {
     throw invalidAddress(
       source,
-      `${quoted(text)} is not a single host`,
+      `${quoted(text)} must be a single host`,
       'use the address of the pod',
     )
   }
@@ -118,9 +118,9 @@ function notUpstream(text: string, source: string): UsageError {
   const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
   if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
     const meant = formatListen({ kind: 'tcp', host: parts.host, port: Number(parts.port) })
-    return invalidAddress(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
+    return invalidAddress(source, `invalid URL ${quoted(text)}`, `write http://${meant}`)
   }
-  return invalidAddress(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
+  return invalidAddress(source, `invalid upstream ${quoted(text)}`, UPSTREAM_FORM)
 }
 
 function socketPath(text: string, source: string): string {
@@ -128,7 +128,7 @@ function socketPath(text: string, source: string): string {
   if (!path.startsWith('/') || path.endsWith('/') || path.includes('\u0000')) {
     throw invalidAddress(
       source,
-      `${quoted(text)} is not a socket`,
+      `invalid socket address ${quoted(text)}`,
       'write unix: and an absolute path',
     )
   }
@@ -175,7 +175,7 @@ export function parseControl({ text, source }: FlagInput): string {
   if (text.startsWith('unix:')) return socketPath(text, source)
   throw invalidAddress(
     source,
-    `${quoted(text)} is not a control socket`,
+    `invalid control socket ${quoted(text)}`,
     'write unix: and an absolute path, such as unix:/run/squall/control.sock',
   )
 }

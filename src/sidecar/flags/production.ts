@@ -60,7 +60,7 @@ function parseProductionNames(given: readonly FlagInput[]): readonly string[] {
       const pattern = part.trim()
       const fix = productionPatternProblem(pattern)
       if (fix === undefined) return pattern
-      throw invalidOption(source, `${quoted(part)} is not a pattern`, fix)
+      throw invalidOption(source, `invalid pattern ${quoted(part)}`, fix)
     }),
   )
   if (patterns.length <= MAX_PATTERNS) return patterns

@@ -46,18 +46,18 @@ describe('probes as a pod has them', () => {
 
   test.each([
     ['{', 'not JSON'],
-    ['[]', 'not an object'],
+    ['[]', 'must be an object'],
     ['{"App/readyz":{}}', 'invalid key'],
     ['{"app/exec":{}}', 'invalid key'],
     ['{"app/readyz":{}}', 'requires exactly one of httpGet'],
     ['{"app/readyz":{"exec":{"command":["ls"]}}}', 'requires exactly one of httpGet'],
     ['{"app/readyz":{"grpc":{"port":1},"tcpSocket":{"port":1}}}', 'requires exactly one of'],
-    ['{"app/readyz":{"httpGet":{"port":"http"}}}', 'httpGet.port is not an integer'],
+    ['{"app/readyz":{"httpGet":{"port":"http"}}}', 'httpGet.port must be an integer'],
     ['{"app/readyz":{"httpGet":{"port":0}}}', 'httpGet.port'],
     ['{"app/readyz":{"httpGet":{"port":1,"scheme":"FTP"}}}', 'must be HTTP or HTTPS'],
-    ['{"app/readyz":{"httpGet":{"port":1,"host":"a/b"}}}', 'is not a valid host'],
-    ['{"app/readyz":{"httpGet":{"port":1,"path":7}}}', 'path is not a string'],
-    ['{"app/readyz":{"httpGet":{"port":1,"httpHeaders":{}}}}', 'is not a list'],
+    ['{"app/readyz":{"httpGet":{"port":1,"host":"a/b"}}}', 'must be a valid host'],
+    ['{"app/readyz":{"httpGet":{"port":1,"path":7}}}', 'path must be a string'],
+    ['{"app/readyz":{"httpGet":{"port":1,"httpHeaders":{}}}}', 'must be a list'],
     [
       '{"app/readyz":{"httpGet":{"port":1,"httpHeaders":[{"name":"a","value":"b\\r\\nc"}]}}}',
       'contains the invalid header',

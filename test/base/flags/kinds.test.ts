@@ -22,7 +22,7 @@ describe('durations', () => {
     '%j is refused',
     (text) => {
       expect(() => parseDuration({ text, source: '--x' }, WIDE)).toThrow(
-        / is not a duration; write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d$/,
+        / is not a valid duration; use a number with a unit, such as 300ms, 1.5s, 10m, 1h or 2d$/,
       )
     },
   )
@@ -59,7 +59,7 @@ describe('sizes', () => {
     '%j is refused',
     (text) => {
       expect(() => parseSize({ text, source: '--x' }, WIDE)).toThrow(
-        / is not a size; write an integer/,
+        / is not a valid size; use a number/,
       )
     },
   )
@@ -80,14 +80,14 @@ describe('counts and words', () => {
       '--x: "10001" is out of range; use 1 to 10000',
     )
     expect(() => parseCount({ text: '1KiB', source: '--x' }, WIDE)).toThrow(
-      '--x: "1KiB" is not an integer',
+      '--x: "1KiB" is not a valid integer',
     )
   })
 
   it('take one of the known words', () => {
     expect(oneOf(['json', 'pretty'])({ text: 'json', source: '--x' })).toBe('json')
     expect(() => oneOf(['json', 'pretty'])({ text: 'JSON', source: '--x' })).toThrow(
-      '--x: "JSON" is not known; use one of json, pretty',
+      '--x: "JSON" is not supported; use one of json, pretty',
     )
   })
 })

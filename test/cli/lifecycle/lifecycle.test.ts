@@ -95,7 +95,7 @@ describe('pre-stop', () => {
       waitMs: 20_000,
     })
     expect(() => askedBy('pre-stop', {})).toThrow('--control is missing')
-    expect(() => askedBy('pre-stop', { control: '0.0.0.0:1' })).toThrow('is not a control socket')
+    expect(() => askedBy('pre-stop', { control: '0.0.0.0:1' })).toThrow('invalid control socket')
   })
 })
 

@@ -25,7 +25,7 @@ test('a call to a dependency is explained by its route', async () => {
   expect(await resultOf('--outbound', 'api:443')).toBe('sampled')
   expect(await resultOf('--outbound', 'other:443')).toBeUndefined()
   expect(await resultOf()).toBeUndefined()
-  expect(() => asked(['explain', file, '--outbound', 'api'])).toThrow('is not a dependency')
+  expect(() => asked(['explain', file, '--outbound', 'api'])).toThrow('is not a valid dependency')
   await rm(directory, { recursive: true })
 })
 

@@ -78,7 +78,7 @@ async function orError(
 async function serverCheck(client: KubeClient): Promise<readonly Check[]> {
   const asked = { method: 'GET', path: '/version', what: 'read the version', ...LIMITS } as const
   const version = textOf(fieldsOf(await client.request(asked))['gitVersion'])
-  return [passed('the API server responds', version ?? 'its version is unknown')]
+  return [passed('the API server responds', version ?? 'version unknown')]
 }
 
 async function rightsCheck(client: KubeClient, namespace: string): Promise<readonly Check[]> {
@@ -143,7 +143,9 @@ function certificateCheck(pem: string): Check {
   if (ends.length === 0) return failed(check, 'the webhook configuration has no CA', fix)
   const last = new Date(Math.max(...ends)).toISOString()
   const isValid = ends.some((end) => end > Date.now())
-  return isValid ? passed(check, `until ${last}`) : failed(check, `its CA expired at ${last}`, fix)
+  return isValid
+    ? passed(check, `until ${last}`)
+    : failed(check, `the CA certificate expired at ${last}`, fix)
 }
 
 async function serviceCheck(client: KubeClient, service: unknown): Promise<readonly Check[]> {

@@ -44,7 +44,7 @@ async function checkServer(request: LocalRequest): Promise<{
   const check = 'the server speaks MCP'
   const { url } = request
   if (url === undefined) {
-    return { checks: [skipped(check, 'no server was given', 'name it with --target')] }
+    return { checks: [skipped(check, 'no server specified', 'set --target')] }
   }
   try {
     const listed = await listTools(url, request)
@@ -64,7 +64,7 @@ async function checkRules({ rules: path }: LocalRequest): Promise<{
 }> {
   const check = 'the rules are valid'
   if (path === undefined) {
-    return { checks: [skipped(check, 'no rules file was given', 'name a file with --rules')] }
+    return { checks: [skipped(check, 'no rules file specified', 'set --rules')] }
   }
   const { version, files } = await readRulesSource(path)
   if (version.kind === 'rules') {

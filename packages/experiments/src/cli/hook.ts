@@ -40,12 +40,12 @@ function refuse(problems: readonly string[]): number {
 /** Reads an event. Some agents write the input of the tool as text. */
 function eventOf(text: string): ToolCall & { readonly directory: string } {
   const event = asJson(text)
-  if (event === text) throw noEvent('it is not JSON')
+  if (event === text) throw noEvent('not valid JSON')
   const { tool_name: tool, tool_input: given, url, command, cwd } = fieldsOf(event)
   // A shell hook of Cursor has the command alone.
   const isShell = given === undefined && typeof command === 'string'
   const input = isShell ? { command } : typeof given === 'string' ? asJson(given) : given
-  if (input === undefined) throw noEvent('it has no tool_input')
+  if (input === undefined) throw noEvent('tool_input is missing')
   return {
     tool: isShell ? 'Shell' : (textOf(tool) ?? ''),
     input,
@@ -67,7 +67,7 @@ function asJson(text: string): unknown {
 function noEvent(why: string): UsageError {
   return new UsageError(
     'INVALID_VALUE',
-    `the event cannot be read: ${why}`,
-    'send the event of a PreToolUse hook on standard input',
+    `invalid hook event: ${why}`,
+    'pass a PreToolUse hook event on standard input',
   )
 }

@@ -43,7 +43,7 @@ async function asPlan(
   const text = scenarioPlan(parseWithPositions(bytes).document?.value, rules.text)
   if (text === undefined) {
     throw invalidFile(
-      `${quoted(file)} has neither expectedBehavior nor assertions`,
+      `${quoted(file)} must contain expectedBehavior or assertions`,
       'import it as rules, and begin a plan with squall experiment catalog',
     )
   }

@@ -58,7 +58,7 @@ function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {
       }
       if (shard !== undefined) {
         const wrong = `the gate ${gate.text} needs the tasks of all shards`
-        throw invalidOption(given.source, wrong, 'leave out --shard')
+        throw invalidOption(given.source, wrong, 'remove --shard')
       }
     }
     return gate

@@ -41,7 +41,7 @@ function shownResult(text: string, file: string): LoadResult {
   } catch {
     throw new LoadError(
       'INVALID_INPUT',
-      `${file} has invalid latencies`,
+      `${file} contains an invalid latency histogram`,
       'pass files written by squall load --out',
     )
   }

@@ -37,17 +37,17 @@ function parseHeaders(all: readonly FlagInput[]): Readonly<Record<string, string
     const at = text.indexOf('=')
     const name = text.slice(0, Math.max(0, at)).trim().toLowerCase()
     if (at === -1 || !isToken(name, MAX_NAME)) {
-      throw invalidOption(source, 'the header has no name', 'write name=value')
+      throw invalidOption(source, 'the header name is missing or invalid', 'use name=value')
     }
     if (OWN.has(name)) {
-      throw invalidOption(source, `squall load sets ${name}`, 'leave it out')
+      throw invalidOption(source, `squall load sets ${name}`, 'remove this header')
     }
     const value = text.slice(at + 1).trim()
     if (!VALUE.test(value)) {
       throw invalidOption(
         source,
-        `the value of ${name} is not a valid header value`,
-        'write it on one line',
+        `invalid value for header ${name}`,
+        'use one line without control characters',
       )
     }
     headers[name] = value
@@ -67,7 +67,7 @@ export function parseTarget({ text, source }: FlagInput, form = TARGET_FORM): UR
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw invalidAddress(source, `${quoted(text)} is not an http or https URL`, form)
+  throw invalidAddress(source, `${quoted(text)} must be an http or https URL`, form)
 }
 
 /** Declares the headers of the requests to an MCP endpoint. */

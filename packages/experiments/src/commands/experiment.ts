@@ -166,7 +166,7 @@ const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/
 
 function asImage(given: FlagInput): string {
   if (IMAGE.test(given.text)) return given.text
-  throw invalidValue(given, 'is not an image name', 'write a name such as example.com/squall:1')
+  throw invalidValue(given, 'is not a valid image name', 'use a name such as example.com/squall:1')
 }
 
 function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {

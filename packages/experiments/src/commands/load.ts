@@ -30,7 +30,7 @@ import { PACE_FLAGS, paceOf, resilienceOf } from './pace-flags.ts'
 
 const TARGET = 'Target:'
 const CHECKS = 'Checks:'
-const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
+const SHARD_FORM = 'use index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
 
 const LOAD_FLAGS = {
@@ -157,7 +157,7 @@ function parseSidecars(given: readonly FlagInput[]): readonly URL[] {
 
 function parseProtocolVersion(given: FlagInput): string {
   if (/^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given.text
-  throw invalidValue(given, 'is not a protocol version', 'write its date, such as 2025-11-25')
+  throw invalidValue(given, 'is not a valid protocol version', 'use a date, such as 2025-11-25')
 }
 
 /** Parses the part of the load to run. `/4` takes the index of a pod of an indexed Job. */
@@ -165,7 +165,7 @@ function parseShard({ text, source }: FlagInput, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
-    throw invalidValue({ text, source }, 'is not a shard', SHARD_FORM)
+    throw invalidValue({ text, source }, 'is not a valid shard', SHARD_FORM)
   }
   const shard = { index: Number(index), count: Number(match[2]) }
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard

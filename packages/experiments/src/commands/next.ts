@@ -82,12 +82,12 @@ function parseLabels(all: readonly FlagInput[]): Readonly<Record<string, string>
   for (const given of all) {
     const [name = ''] = given.text.split('=', 1)
     if (new RegExp(LABEL_NAME).test(name)) continue
-    throw invalidValue(given, 'does not begin with the name of a label', 'write namespace=shop')
+    throw invalidValue(given, 'must begin with a label name', 'use a form such as namespace=shop')
   }
   return pairs(all)
 }
 
 function parseRange(given: FlagInput): string {
   if (new RegExp(PROMQL_DURATION).test(given.text)) return given.text
-  throw invalidValue(given, 'is not a duration of PromQL', 'write 7d or 12h')
+  throw invalidValue(given, 'is not a valid PromQL duration', 'use a duration such as 7d or 12h')
 }

@@ -135,7 +135,11 @@ export function resilienceOf(flags: PaceValues): LoadResilience {
 function parseRate(given: FlagInput): number {
   const rate = readRate(given.text)
   if (rate !== undefined) return rate
-  throw invalidValue(given, 'is not a rate', 'write calls per second or per minute: 200/s or 30/m')
+  throw invalidValue(
+    given,
+    'is not a valid rate',
+    'use calls per second or per minute: 200/s or 30/m',
+  )
 }
 
 function parseShare(given: FlagInput): number {
@@ -145,7 +149,7 @@ function parseShare(given: FlagInput): number {
   if (share > 0) return share
   throw invalidValue(
     { text, source },
-    'is not a share',
-    'write a number above 0 and up to 1, such as 0.5',
+    'is not a valid fraction',
+    'use a number above 0 and up to 1, such as 0.5',
   )
 }

@@ -71,7 +71,7 @@ export const EXPERIMENT_COMPARE = operation({
     ...group('Output:', { report: one('file', 'write an HTML report', asText) }),
   },
   parse: (flags, { operands: ids }) => {
-    if (ids.length < 2) throw missing('fewer than two runs', `name ${RUN_FORM}, each`)
+    if (ids.length < 2) throw missing('at least two runs are required', `name ${RUN_FORM}, each`)
     return { ids, ...flags }
   },
 })

@@ -49,8 +49,8 @@ export const LOAD_REPORT = operation({
     }
     if (name.length > files.length) {
       throw invalidCombination(
-        `got ${name.length} --name for ${files.length} files`,
-        'give one --name for each file, in the same order',
+        `got ${name.length} --name values for ${files.length} files`,
+        'set --name once for each file, in the same order',
       )
     }
     const runs = files.map((file, i) => ({ file, title: name[i] ?? basename(file, '.json') }))
@@ -73,5 +73,5 @@ export const LOAD_MERGE = operation({
 
 function resultFiles(files: readonly string[], what: string): readonly string[] {
   if (files.length > 0) return files
-  throw missing(`no results to ${what}`, 'name files of squall load --out')
+  throw missing(`no results to ${what}`, 'specify files written by squall load --out')
 }

@@ -115,7 +115,7 @@ export type ServeRequest = RequestOf<typeof TAPE_SERVE>
 
 /** Returns the file that a command names. Throws a `UsageError`. */
 export function fileOf([file]: readonly string[]): string {
-  if (file === undefined) throw missing('no tape', 'name a file that squall run --tape has written')
+  if (file === undefined) throw missing('no tape', 'specify a file written by squall run --tape')
   return file
 }
 

@@ -64,12 +64,12 @@ export async function findRun(directory: string, begin: string): Promise<string>
   const where = `the history in ${plain(directory)}`
   const last = ids.at(-1)
   if (last === undefined) {
-    throw new PastRunError(`${where} has no runs`, 'name the directory with --experiments')
+    throw new PastRunError(`no runs found in ${where}`, 'set the directory with --experiments')
   }
   if (begin === 'last') return last
   const found = [...new Set(ids.filter((id) => id.startsWith(begin)))]
   if (begin === '' || found.length === 0) {
-    throw new PastRunError(`${where} has no run ${quoted(begin)}`, LIST)
+    throw new PastRunError(`run ${quoted(begin)} not found in ${where}`, LIST)
   }
   if (found.length === 1) return found[0]!
   const shown = found.slice(-MAX_SHOWN).join(', ')
@@ -96,8 +96,8 @@ export async function readPastResult(directory: string, id: string): Promise<Exp
   const result = parsePastResult(text)
   if (result !== undefined) return result
   throw new PastRunError(
-    `${plain(file)} is not the result of an experiment`,
-    'name the report.json of another run',
+    `${plain(file)} is not an experiment report`,
+    'specify the report.json of another run',
   )
 }
 

@@ -26,7 +26,7 @@ export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
     throw unsafe('this system has no /proc', 'run on Linux')
   }
   if (await isAncestor(pid)) {
-    throw unsafe(`process ${pid} is this program, or an ancestor of it`, 'name another process')
+    throw unsafe(`process ${pid} is Squall or one of its ancestors`, 'choose another process')
   }
   const { state, began } = (await statOf(pid)) ?? {}
   if (began === undefined || state === 'Z') {
@@ -83,14 +83,14 @@ async function readPid(path: string): Promise<number> {
   ).catch((error: NodeJS.ErrnoException) => {
     throw unsafe(
       `the file cannot be read (${systemReason(error)})`,
-      'name the file that the process writes',
+      'specify the PID file that the process writes',
     )
   })
   try {
     const stats = await handle.stat()
-    if (!stats.isFile()) throw unsafe('the path is not a regular file', 'name a regular file')
+    if (!stats.isFile()) throw unsafe('the path is not a regular file', 'specify a regular file')
     if (stats.uid !== process.getuid?.()) {
-      throw unsafe('the file belongs to another user', 'name a file of this user')
+      throw unsafe('the file belongs to another user', 'use a file owned by this user')
     }
     if ((stats.mode & 0o022) !== 0) {
       throw unsafe('other users may write the file', 'run chmod go-w')
@@ -100,7 +100,10 @@ async function readPid(path: string): Promise<number> {
     const text = (await handle.readFile('utf8')).trim()
     const pid = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0
     if (pid <= 1)
-      throw unsafe('the file contains no number above 1', 'write only the process ID to the file')
+      throw unsafe(
+        'the file must contain a process ID above 1',
+        'write only the process ID to the file',
+      )
     return pid
   } finally {
     await handle.close()

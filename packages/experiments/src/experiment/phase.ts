@@ -180,7 +180,7 @@ export async function runPhase(context: PhaseContext, spec: PhaseSpec) {
     return { result: resultOf(measuredOf(result), load), end, tools, called }
   } catch (error) {
     if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
-    endWith({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
+    endWith({ code: 'TARGET_LOST', why: `the load failed to start: ${error.message}` })
     return { result: resultOf(meter?.measured() ?? NOTHING), end, tools, called }
   } finally {
     stopLoad()

@@ -56,13 +56,13 @@ function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
 
 const NO_GATE: Rejection = {
   code: 'NO_GATE',
-  wrong: 'the plan has no gate: neither abortOn nor slo',
+  wrong: 'the plan must define a gate: abortOn or slo',
   fix: 'add abortOn: { errors: { limit: 5%, for: 30s } } or slo: { success: 99% }',
   path: [],
 }
 const NO_LIMIT: Rejection = {
   code: 'NO_GATE',
-  wrong: 'the steady state has no limit',
+  wrong: 'steadyState must define a limit',
   fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
   path: ['steadyState'],
 }

@@ -409,7 +409,7 @@ function shapeFindings(file: WrittenPlan): readonly Finding[] {
 }
 
 const EFFECTS = '`rules`, `kill`, `exhaust` or `dependency`'
-const NO_RULES = 'stages need rules, and the plan has none'
+const NO_RULES = 'stages require rules'
 
 function emptyFindings({ expect }: WrittenPlan): readonly Finding[] {
   const during = fieldOf(expect, 'during')

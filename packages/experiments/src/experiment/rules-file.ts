@@ -68,25 +68,25 @@ export async function restoreFile(path: string, previous: Previous): Promise<voi
 async function readPrevious(path: string): Promise<Previous> {
   const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw unusable(`its metadata cannot be read (${systemReason(error)})`)
+    throw unusable(`cannot stat the file (${systemReason(error)})`)
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
   // Replacing a link would not change the file that the link points to.
-  if (!stats.isFile()) throw unusable('it is a link, a directory or a device')
-  if (stats.size > MAX_BYTES) throw unusable('it is larger than 1 MiB')
+  if (!stats.isFile()) throw unusable('not a regular file')
+  if (stats.size > MAX_BYTES) throw unusable('the file is larger than 1 MiB')
   try {
     const bytes = await readFileNow(path)
     return { bytes, mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid }
   } catch (error) {
-    throw unusable(`it cannot be read (${systemReason(error)})`)
+    throw unusable(`cannot read the file (${systemReason(error)})`)
   }
 }
 
 function unusable(why: string): Error {
   return rejectionError(
     'RULES_NOT_ACTIVE',
-    `sidecar.rulesFile cannot be replaced: ${why}`,
-    'name the file that the sidecar reads, and run with the permission to write it',
+    `cannot replace sidecar.rulesFile: ${why}`,
+    'set sidecar.rulesFile to the file that the sidecar reads, and grant write permission',
   )
 }
 

@@ -297,7 +297,7 @@ function environmentRejection(
     code: 'ENVIRONMENT_MISMATCH',
     wrong:
       found === undefined
-        ? `the plan is for "${wanted}", but the sidecar has no environment`
+        ? `the plan is for "${wanted}", but the sidecar sets no environment`
         : `the plan is for "${wanted}", but the sidecar is in "${found}"`,
     fix: 'check sidecar, target.environment and the --environment of squall run',
   }

@@ -263,7 +263,7 @@ async function killOnce(
       return { end: undefined, ms }
     }
     if (signal.aborted) return { end: undefined, ms: null }
-    const why = `nothing replaced ${what} within ${restartWithin / 1000} s`
+    const why = `${what} was not replaced within ${restartWithin / 1000} s`
     return { end: { code: 'NOT_RESTARTED', why }, ms: null }
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error

@@ -45,9 +45,9 @@ export function asInBaseline(baseline: Baseline, key: string, result: unknown): 
 /** Parses a baseline file. Throws a `LoadError`. */
 export function parseBaseline(text: string): Baseline {
   const value = parsedJson(text)
-  if (value === undefined) throw invalid('is not JSON')
+  if (value === undefined) throw invalid('is not valid JSON')
   if (fits(value)) return value as Baseline
-  throw invalid(`is not in the format ${BASELINE_FORMAT}`)
+  throw invalid(`must have the format ${BASELINE_FORMAT}`)
 }
 
 const fits = makeCheck(() => ({}))

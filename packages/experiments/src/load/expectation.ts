@@ -24,13 +24,13 @@ export function parseExpectation(text: string, ofTool?: string): Expectation {
   const slash = text.indexOf('/')
   const head = slash === -1 ? text : text.slice(0, slash)
   if (slash === -1 || (head !== '' && !head.endsWith(':')))
-    throw invalid(text, 'has no JSON Pointer')
+    throw invalid(text, 'is missing a JSON Pointer')
   const named = head.slice(0, -1)
   const rest = text.slice(slash)
   const found = OPERATOR.exec(rest)
   const pointer = rest.slice(0, found?.index).trimEnd()
   const keys = parsePointer(pointer)
-  if (keys === undefined) throw invalid(text, 'has no valid JSON Pointer')
+  if (keys === undefined) throw invalid(text, 'contains an invalid JSON Pointer')
   const operand = found === null ? '' : rest.slice(found.index + found[0].length).trim()
   const test = testOf(text, found?.[0], operand)
   return {
@@ -42,7 +42,7 @@ export function parseExpectation(text: string, ofTool?: string): Expectation {
 
 function testOf(text: string, operator: string | undefined, operand: string): Test {
   if (operator === undefined) return (value) => value !== undefined && value !== null
-  if (operand === '') throw invalid(text, `has no value after ${operator}`)
+  if (operand === '') throw invalid(text, `is missing a value after ${operator}`)
   if (operator === '=~') {
     const expression = expressionOf(text, operand)
     return (value) => typeof value === 'string' && expression.test(value)
@@ -69,7 +69,7 @@ function expressionOf(text: string, source: string): RegExp {
   try {
     return new RegExp(source, 'u')
   } catch {
-    throw invalid(text, 'has no valid regular expression')
+    throw invalid(text, 'contains an invalid regular expression')
   }
 }
 

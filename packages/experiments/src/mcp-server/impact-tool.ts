@@ -133,7 +133,7 @@ function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
   const { success = fails ? Math.max(1, 95 - percent) : 95 } = impact
   const { magnitude = known?.usual ?? 0 } = impact
   if (known === undefined && impact.magnitude !== undefined) {
-    throw new DeniedError(`${scenario} has no magnitude; leave it out`)
+    throw new DeniedError(`${scenario} takes no magnitude; remove magnitude`)
   }
   if (known !== undefined && magnitude > known.most) {
     throw new DeniedError(`the magnitude of ${scenario} is at most ${known.most} (${known.unit})`)

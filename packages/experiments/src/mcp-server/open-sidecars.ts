@@ -27,8 +27,8 @@ export function chosenTarget({ targets }: Control, asked: string | undefined): U
   if (targets.length === 1) return targets[0]!
   throw new DeniedError(
     targets.length === 0
-      ? 'name the target'
-      : `there are several targets; name one of ${targets.map(shownUrl).join(', ')}`,
+      ? 'specify the target'
+      : `multiple targets are available; specify one of ${targets.map(shownUrl).join(', ')}`,
   )
 }
 
@@ -55,7 +55,7 @@ export function chosenSidecar(
         : `the sidecars ${all.join(', ')}`
     throw new DeniedError(
       asked === undefined && all.length > 1
-        ? `there are several sidecars; name one of ${all.join(', ')}`
+        ? `multiple sidecars are available; specify one of ${all.join(', ')}`
         : `squall mcp may use ${open}`,
     )
   }

@@ -73,7 +73,7 @@ export class Proposals {
     if (found === undefined) {
       const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
       if (used !== undefined) throw new DeniedError(usedText(id, used))
-      throw new DeniedError(`no proposal has this id; call propose_experiment`)
+      throw new DeniedError(`proposal not found; call propose_experiment`)
     }
     if (found.expiresAt > this.#now()) return found
     throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)

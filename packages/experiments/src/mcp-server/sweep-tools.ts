@@ -100,8 +100,8 @@ function taskOf(name: string, tasks: readonly SweptTask[] = []): SweptTask {
   const known = tasks.map((task) => task.name).join(', ')
   throw new DeniedError(
     known === ''
-      ? 'the policy has no tasks; ask a person to add `sweeps`'
-      : `the policy has no such task, only ${known}`,
+      ? 'the policy allows no tasks; ask a person to add `sweeps`'
+      : `unknown task; the policy allows ${known}`,
   )
 }
 

@@ -34,7 +34,7 @@ export async function openSearch(request: SearchRequest) {
   }
   const earlier = await readSearch(experiments, asked.id)
   if (earlier === undefined) {
-    const wrong = `${quoted(experiments)} has no search ${quoted(asked.id)}`
+    const wrong = `search ${quoted(asked.id)} not found in ${quoted(experiments)}`
     throw invalidFile(wrong, 'pass the id that the search printed, and its --experiments')
   }
   const policy = request.policy === undefined ? undefined : await readPolicyFile(request.policy)

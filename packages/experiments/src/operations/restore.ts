@@ -47,7 +47,7 @@ export function restoreRules(
       const texts: Readonly<Record<Outcome, string>> = {
         restored: `restored the rules from before ${owner}`,
         changed: `${owner} is removed; its rules stay, because another program has changed them since`,
-        gone: 'no experiment has claimed it',
+        gone: 'not claimed by an experiment',
         claimed: `${owner} may still run: its claim lasts until ${claim?.until}; --force ends it`,
       }
       const text = `configmap ${configMap} in ${namespace}: ${texts[outcome]}\n`

@@ -45,10 +45,10 @@ class PayloadLook {
   problems(): readonly string[] {
     const found = [...this.#found]
     if (this.#isExperiment && !this.#hasGate) {
-      found.push('it has no numeric gate; add abortOn: { errors: 5% } or slo: { success: 99% }')
+      found.push('no numeric gate; add abortOn: { errors: 5% } or slo: { success: 99% }')
     }
     if (this.#wideRule !== undefined && !this.#isStaged && this.#policy.maxPercent < 100) {
-      found.push(`${where(this.#wideRule)} has no percent, which means 100%`)
+      found.push(`${where(this.#wideRule)} must set percent; the default is 100%`)
     }
     return found
   }
@@ -57,7 +57,7 @@ class PayloadLook {
   take(value: unknown, path: string, depth: number, nested: number): void {
     this.#values++
     if (this.#values > MAX_VALUES || depth > MAX_DEPTH || isLong(value)) {
-      this.#found.add('it is too large to be checked; send less')
+      this.#found.add('the input is too large to check; shorten the input')
       return
     }
     if (typeof value === 'string') this.#text(value, path, depth, nested)
@@ -141,7 +141,7 @@ class PayloadLook {
     )
     const known = shares.filter((share) => share !== undefined)
     if (known.length < shares.length || known.length === 0) {
-      this.#found.add(`${where(path)} is not a list of shares such as [5%, 10%, 25%]`)
+      this.#found.add(`${where(path)} must be a list of percentages such as [5%, 10%, 25%]`)
       return
     }
     if (known[0]! > firstStage) {

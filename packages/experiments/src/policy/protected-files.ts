@@ -81,7 +81,7 @@ export function leadsToProtected(path: string, files: Protected): boolean {
   const known = files.seen?.get(key)
   if (known !== undefined) return known
   if ((files.seen?.size ?? 0) > MAX_PATHS) {
-    throw new UncheckedError('it names too many files to be checked; send less')
+    throw new UncheckedError('too many files to check; use fewer files in one call')
   }
   const leads = isProtected(path, files) || isLinkToProtected(path, files)
   files.seen?.set(key, leads)

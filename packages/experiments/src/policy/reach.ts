@@ -80,7 +80,7 @@ async function commandProblems(
   policy: Policy,
   files: Protected,
 ): Promise<readonly string[]> {
-  if (isTooLong(text, files)) return ['the command is too long to be checked; send less']
+  if (isTooLong(text, files)) return ['the command is too long to check; shorten the command']
   const trees = new Set<string>()
   const seen = new Map<string, boolean>()
   try {
@@ -111,7 +111,7 @@ function checked(payload: unknown, policy: Policy, files: Protected): readonly s
 }
 
 function onlyAPerson(path: string): string {
-  return `it may change ${quoted(path)}, which only a person may do; ask a person`
+  return `the call may change ${quoted(path)}, which only a person may change; ask a person`
 }
 
 function pastPlans(command: string): string {

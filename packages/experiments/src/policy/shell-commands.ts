@@ -29,7 +29,7 @@ const SPLIT = '\uE001'
 export class UncheckedError extends Error {
   override readonly name = 'UncheckedError'
 
-  constructor(why = 'it is too long to be checked; send less') {
+  constructor(why = 'the command is too long to check; shorten the command') {
     super(why)
   }
 }

@@ -26,10 +26,10 @@ export function parseCondition(text: string): Condition {
     if (metric.rank !== undefined) return ['>', 1 - metric.rank, limit, slower(limit)]
     if (name === 'success') return ['<', 1 - limit, percent, unsuccessful]
     if (name === 'errors') return ['>', limit, percent, erroneous]
-    throw invalid(text, 'cannot be counted call by call')
+    throw invalid(text, 'uses a metric that is not counted per call')
   })()
   const [sign, share, written, batchOf] = known
-  if (!operator.startsWith(sign)) throw invalid(text, 'is not a failure')
+  if (!operator.startsWith(sign)) throw invalid(text, 'does not describe a failure')
   return { text: shown, limit: checked(share, text), gate: [name, written], batchOf }
 }
 
@@ -54,7 +54,7 @@ function slower(ms: number): Condition['batchOf'] {
 /** Returns a share that a test can decide on. */
 function checked(share: number, text: string): number {
   if (share >= 0.0001 && share <= 0.9999) return Number(share.toPrecision(12))
-  throw invalid(text, 'is decided by a single call')
+  throw invalid(text, 'must set a limit from 0.01% to 99.99% of calls')
 }
 
 function invalid(text: string, why: string): LoadError {

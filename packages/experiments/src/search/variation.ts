@@ -51,7 +51,7 @@ const DESCENDING: ReadonlySet<string> = new Set(['throttle.rate', 'rateLimit.lim
 /** Parses `percent=1%..50%` or `delay=50ms..5s`. Throws a `LoadError`. */
 export function parseVariation(text: string): Variation {
   const match = /^([A-Za-z]+(?:\.[A-Za-z]+)*)=([^.]\S*?)\.\.(\S+)$/.exec(text)
-  if (match === null) throw invalid(text, 'cannot be read')
+  if (match === null) throw invalid(text, 'is not a valid range')
   const [, name = '', from = '', to = ''] = match
   const isPercent = name === 'percent'
   const units = isPercent ? [PERCENT] : UNITS
@@ -120,7 +120,7 @@ function pathOf(name: string): readonly string[] {
   if (fault === 'percent') return ['percent']
   const path = parameter.length > 0 ? parameter : (PARAMETERS[fault]?.split('.') ?? [])
   if (path.length > 0) return [fault, ...path]
-  throw invalid(name, 'does not name a parameter of the fault')
+  throw invalid(name, 'is not a parameter of the fault')
 }
 
 /** Returns rules with a magnitude in each fault that has the parameter; undefined without one. */

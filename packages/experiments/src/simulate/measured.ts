@@ -43,7 +43,7 @@ export function measurementOf(
     throw rejectionError(
       'NOT_MEASURED',
       `${source} was measured while faults were injected, or has calls that did not reach the server`,
-      'name a load without rules',
+      'specify a load result measured without faults',
     )
   }
   const wanted = names.length > 0 ? names : load.tools.map(({ tool }) => tool)
@@ -74,8 +74,12 @@ function measuredTool(source: string, result: ToolResult): MeasuredTool {
   }
   const counted = failures.reduce((sum, { count }) => sum + count, calls + retries)
   if (counted > Number.MAX_SAFE_INTEGER) {
-    const fix = 'write the result again'
-    throw rejectionError('NOT_MEASURED', `${source} has impossible counts of ${quoted(tool)}`, fix)
+    const fix = 'measure the tools again'
+    throw rejectionError(
+      'NOT_MEASURED',
+      `${source} contains inconsistent counts for ${quoted(tool)}`,
+      fix,
+    )
   }
   return { attempts: calls + retries, failures, latencies }
 }
@@ -83,7 +87,7 @@ function measuredTool(source: string, result: ToolResult): MeasuredTool {
 function tooFew(source: string, tool: string, calls: number): RejectedError {
   return rejectionError(
     'NOT_MEASURED',
-    `${source} has ${calls} calls of ${quoted(tool)}, and at least ${FEWEST} must have ended`,
+    `${source} contains ${calls} calls of ${quoted(tool)}; at least ${FEWEST} completed calls are required`,
     `measure it: squall load --target URL --tools ${tool.slice(0, 80)} --task-count 1000 --out result.json, then --results result.json`,
   )
 }
@@ -97,7 +101,7 @@ function valuesOf(source: string, { latency }: ToolResult): MeasuredTool['latenc
     return Histogram.from(latency.histogram).values()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw rejectionError('NOT_MEASURED', `${source}: ${error.message}`, 'write the result again')
+    throw rejectionError('NOT_MEASURED', `${source}: ${error.message}`, 'measure the tools again')
   }
 }
 

@@ -447,12 +447,12 @@ function chosenSession(tape: Tape, asked: string | undefined): string | undefine
   if (asked === undefined) {
     if (withCalls.length <= 1) return undefined
     throw new TapeError(
-      `it has ${withCalls.length} sessions with calls: name one, or all, with --session: ${known.join(', ')}`,
+      `found ${withCalls.length} sessions with calls; select one, or all, with --session: ${known.join(', ')}`,
     )
   }
   const found = tape.sessions.filter(({ id }) => id.startsWith(asked))
   if (found.length === 1) return found[0]!.id
   throw new TapeError(
-    `it has ${found.length} sessions that begin with ${quoted(asked)}: ${known.join(', ')}`,
+    `found ${found.length} sessions that begin with ${quoted(asked)}: ${known.join(', ')}`,
   )
 }

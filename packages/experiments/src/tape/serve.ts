@@ -55,7 +55,7 @@ export async function openTape(file: string): Promise<Tape> {
   } catch (error) {
     throw invalidFile(
       `the tape ${quoted(file)}: ${systemReason(error)}`,
-      'name a file that squall run --tape has written',
+      'specify a file written by squall run --tape',
     )
   }
 }

@@ -123,7 +123,7 @@ export class Tape {
   static async open(path: string): Promise<Tape> {
     const file = await openFile(path, 'r')
     try {
-      if (!(await file.stat()).isFile()) throw new TapeError('it is not a file')
+      if (!(await file.stat()).isFile()) throw new TapeError('not a regular file')
       const reader = new TapeReader()
       const bytes = await eachLine(file, (line) => reader.take(line))
       if (reader.header === undefined) throw new TapeError('it is empty')
@@ -217,22 +217,22 @@ function lineOf(bytes: Buffer, isLong: boolean): TapeLine | string {
   let text = bytes.toString()
   if (isLong) {
     const at = text.indexOf(RESULT)
-    if (at < 0) return 'it is longer than 16 MiB, and its result is not its last member'
+    if (at < 0) return 'the line is longer than 16 MiB, and result is not the last member'
     text = `${text.slice(0, at)},"result":null}`
   }
   const value = parsedJson(text)
-  if (value === undefined) return 'it is not valid JSON'
-  if (!isRecord(value)) return 'it is not an object'
+  if (value === undefined) return 'invalid JSON'
+  if (!isRecord(value)) return 'not a JSON object'
   const { at, exchange, from, id, status = 200, retryAfter = '', error } = value
   if (typeof at !== 'number' || typeof exchange !== 'number')
-    return 'at or exchange is not a number'
-  if (from !== 'client' && from !== 'server') return 'from is neither client nor server'
+    return 'at and exchange must be numbers'
+  if (from !== 'client' && from !== 'server') return 'from must be client or server'
   if (!['string', 'number', 'undefined'].includes(typeof id) && id !== null)
-    return 'id is neither a string nor a number'
+    return 'id must be a string or a number'
   const wrong = TEXTS.find((name) => !['string', 'undefined'].includes(typeof value[name]))
-  if (wrong !== undefined) return `${wrong} is not a string`
+  if (wrong !== undefined) return `${wrong} must be a string`
   // Both are written into the head of a response.
-  if (!isStatus(status)) return 'status is not an integer from 100 to 599'
+  if (!isStatus(status)) return 'status must be an integer from 100 to 599'
   if (!PRINTABLE.test(String(retryAfter))) return 'retryAfter is not printable, or is too long'
   return (error === null ? { ...value, error: undefined } : value) as unknown as TapeLine
 }
@@ -383,9 +383,10 @@ function headerOf({ bytes, isLong }: RawLine): TapeHeader {
   // Unlike `toString`, leaves out a BOM.
   const text = isLong ? '' : new TextDecoder().decode(bytes)
   const value = parsedJson(text)
-  if (value === undefined) throw new TapeError('not a tape: its first line is not JSON')
+  if (value === undefined) throw new TapeError('not a valid tape: the first line is not valid JSON')
   const { tape, secrets, redact = [] } = fieldsOf(value)
-  if (typeof tape !== 'number') throw new TapeError('not a tape: its first line has no key "tape"')
+  if (typeof tape !== 'number')
+    throw new TapeError('not a valid tape: the first line is missing the key "tape"')
   if (tape !== TAPE_VERSION) {
     throw new TapeError(
       `it has version ${quoted(String(tape))}, and this program reads ${TAPE_VERSION}`,

@@ -128,8 +128,8 @@ it('says in lines what was skipped, what failed, and what to do next', async () 
   expect(code).toBe(1)
   expect(stdout).toBe(`server
 ------
-‼ the server speaks MCP: no server was given
-    name it with --target
+‼ the server speaks MCP: no server specified
+    set --target
 
 rules
 -----

@@ -38,7 +38,7 @@ test('replaces no file without --force', async () => {
   const args = ['import', file(PLAN), '-o', out]
   const refused = await startProgram(args, {}, { here: true })
   expect(refused).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toMatch(/mine\.yaml" exists already; use --force to replace it/)
+  expect(refused.stderr).toMatch(/mine\.yaml" already exists; use --force to overwrite it/)
   expect(readFileSync(out, 'utf8')).toBe('rules: []\n')
   expect(await startProgram([...args, '--force'], {}, { here: true })).toMatchObject({ code: 0 })
 })

@@ -74,7 +74,7 @@ it('replaces no file without --force', async () => {
   await writeFile(out, 'rules: []\n')
   const refused = await squall('--target', server.url.href, '--out', out)
   expect(refused).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toMatch(/mine\.yaml" exists already; use --force to replace it/)
+  expect(refused.stderr).toMatch(/mine\.yaml" already exists; use --force to overwrite it/)
   expect(await readFile(out, 'utf8')).toBe('rules: []\n')
   const { code } = await squall('--target', server.url.href, '--out', out, '--force')
   expect(code).toBe(0)

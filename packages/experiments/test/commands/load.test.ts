@@ -264,19 +264,21 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   expect(wrong('--target', 'localhost:3000')).toMatch(/not an http or https URL; write the URL/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/contains a user name or password/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).not.toMatch(/secret/)
-  expect(wrong('--header', 'secret')).toMatch(/the header has no name; write name=value/)
-  expect(wrong('--header', 'x-a=sec\nret')).toMatch(/value of x-a is not a valid header value/)
+  expect(wrong('--header', 'secret')).toMatch(
+    /the header name is missing or invalid; use name=value/,
+  )
+  expect(wrong('--header', 'x-a=sec\nret')).toMatch(/invalid value for header x-a/)
   expect(wrong('--header', 'mcp-session-id=1')).toMatch(/squall load sets mcp-session-id/)
   expect(wrong('--rate', 'fast')).toMatch(/not a rate; write calls per second or per minute/)
   expect(wrong('--degrade', '1')).toMatch(/makes all 1 calls of a task optional/)
   expect(wrong('--skip-late')).toMatch(/needs --deadline/)
-  expect(wrong('--breaker', '2')).toMatch(/not a share/)
+  expect(wrong('--breaker', '2')).toMatch(/not a valid fraction/)
   expect(wrong('--client-kind', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
   expect(wrong('--shard', '4/4')).toMatch(
     /the index 4 is out of range for 4 shards; use an index from 0/,
   )
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
-  expect(wrong('--protocol-version', 'newest')).toMatch(/not a protocol version/)
+  expect(wrong('--protocol-version', 'newest')).toMatch(/not a valid protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)
   expect(() => asked(['load', 'merge'])).toThrow(/no results to merge/)
 })
@@ -300,7 +302,7 @@ test('flags, their environment and the index of a Job are read into a request', 
 
 test.each([
   [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
-  [['--expect', 'total>1'], /no JSON Pointer/],
+  [['--expect', 'total>1'], /missing a JSON Pointer/],
   [['--calls', '/no/such/file'], /--calls: .* cannot be read \(no such file or directory\)/],
 ])('%s is a usage error', async (args, why) => {
   const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')

@@ -81,22 +81,22 @@ describe('squall load report', () => {
   })
 
   it.each([
-    [[], 'squall: no results to report; name files of squall load --out\n'],
+    [[], 'squall: no results to report; specify files written by squall load --out\n'],
     [
       ['no.json'],
       'squall: report: "no.json" cannot be read (no such file or directory); check the path and its permissions\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],
-      'squall: got 2 --name for 1 files; give one --name for each file, in the same order\n',
+      'squall: got 2 --name values for 1 files; set --name once for each file, in the same order\n',
     ],
     [
       ['BROKEN'],
-      'squall: report: BROKEN is not a result of squall load; pass files written by squall load --out\n',
+      'squall: report: BROKEN is not a valid squall load result; pass files written by squall load --out\n',
     ],
     [
       ['WRONG'],
-      'squall: report: WRONG is not a result of squall load; pass files written by squall load --out\n',
+      'squall: report: WRONG is not a valid squall load result; pass files written by squall load --out\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
     const broken = join(directory, 'broken.json')

@@ -56,7 +56,7 @@ it.each([
 
 it.each([
   [{ rules: [{ name: 'r', faults: ['hang'] }], stages: ['5%'] }, '`rules` and `dependency`'],
-  [{ stages: ['5%'] }, 'stages need rules'],
+  [{ stages: ['5%'] }, 'stages require rules'],
   [{ dependency: {} }, '`outbound` is missing'],
   [{ dependency: { outbound: {} } }, ''],
   [{ dependency: { outbound: { port: 5432 }, blocked: 'reset' } }, 'blackhole'],

@@ -51,15 +51,15 @@ test.each([
   [
     { experiments: '1' },
     { a: entry(-60_000, HOUR_MS) },
-    /its experiments allows 1, and 1 run, such as a of lena of cart, until 20.*; set by sre/,
+    /experiments allows 1, and 1 run, such as a of lena of cart, until 20.*; set by sre/,
   ],
   [{ 'experiments.shop': '1' }, { a: entry(-60_000, HOUR_MS) }, undefined],
-  [{ 'experiments.shop': '0' }, {}, /its experiments\.shop allows 0, and 0 run/],
+  [{ 'experiments.shop': '0' }, {}, /experiments\.shop allows 0, and 0 run/],
   [{ experiments: '1' }, { a: entry(-60_000, -1_000) }, undefined],
   [
     { experimentsPerHour: '2' },
     { a: entry(-60_000, -1_000), b: entry(-HOUR_MS / 2, -1_000) },
-    /its experimentsPerHour allows 2, and 2 began within an hour, such as b of lena of cart, until/,
+    /experimentsPerHour allows 2, and 2 began within an hour, such as b of lena of cart, until/,
   ],
   [
     { experimentsPerHour: '2' },

@@ -160,9 +160,9 @@ test('a run is shown by the beginning of its id, and the last one by name', asyn
 })
 
 test.each([
-  ['20990101', 'has no run "20990101"'],
+  ['20990101', 'run "20990101" not found in'],
   ['2', '2 runs have the id prefix "2"'],
-  ['../../etc', 'has no run "../../etc"'],
+  ['../../etc', 'run "../../etc" not found in'],
 ])('the run %s is rejected', async (id, message) => {
   for (const command of ['show', 'again']) {
     const { code, stderr } = await experiment(command, id)
@@ -228,7 +228,7 @@ test('a stored result that is damaged is rejected', async () => {
     await writeFile(file, text)
     const { code, stderr } = await experiment('show', id)
     expect(code).toBe(2)
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is not the result of an experiment')
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('is not an experiment report')
   }
   await rename(file, join(directory, 'other.json'))
   expect((await experiment('show', id)).stderr).toContain('no such file')

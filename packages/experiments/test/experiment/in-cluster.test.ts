@@ -92,14 +92,14 @@ test.each([
     () => void stage.shop.api.store.delete(ACCOUNT),
     {},
     [],
-    'the namespace shop has no service account squall-experiment; add shop to experiments.namespaces of the chart',
+    'service account squall-experiment not found in namespace shop; add shop to experiments.namespaces of the chart',
   ],
   [
     'with an absolute path',
     () => writeFile(at('rules.yaml'), JSON.stringify({ version: 1, rules: RULES })),
     () => ({ rules: at('rules.yaml') }),
     [],
-    'rules.yaml, which is not a path relative to the plan; name files by relative paths',
+    'rules.yaml, which is not a path relative to the plan; use relative paths',
   ],
   [
     'with a context',

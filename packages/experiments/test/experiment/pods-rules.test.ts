@@ -54,7 +54,7 @@ test('experiment restore leaves a claim that has not expired, unless it is force
     outcome: 'restored',
   })
   expect(stage.configMap()).toEqual(before)
-  expect((await restore()).out).toContain('no experiment has claimed it')
+  expect((await restore()).out).toContain('not claimed by an experiment')
 })
 
 test('an interruption while the pods read the claim restores the ConfigMap', async () => {

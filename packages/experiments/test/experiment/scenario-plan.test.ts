@@ -71,6 +71,6 @@ test.each([scenario({}), 'seed: 1\nfaults: [{ type: latency }]\n'])(
   async (text) => {
     const { code, stdout, stderr } = await convert(text)
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('has neither expectedBehavior nor assertions')
+    expect(stderr).toContain('must contain expectedBehavior or assertions')
   },
 )

@@ -47,10 +47,10 @@ test.each([
 })
 
 test.each([
-  ['total>0', /no JSON Pointer/],
-  ['t/x', /no JSON Pointer/],
-  ['t:/a~2', /no valid JSON Pointer/],
-  ['t:/a>', /no value after >/],
+  ['total>0', /missing a JSON Pointer/],
+  ['t/x', /missing a JSON Pointer/],
+  ['t:/a~2', /invalid JSON Pointer/],
+  ['t:/a>', /missing a value after >/],
   ['t:/a>many', /needs a number after >/],
   ['t:/a=~(', /regular expression/],
 ])('the condition %s is refused', (text, why) => {
@@ -69,26 +69,26 @@ test.each([
 })
 
 test.each([
-  ['p99', /cannot be read/],
+  ['p99', /not a valid expression/],
   ['p99<2', /unit of time/],
   ['p99<2%', /unit of time/],
   ['success>0.99', /ambiguous: 0\.99% or 99%; write it as 99% or 0\.5%/],
   ['success>1', /ambiguous/],
   ['success>101%', /from 0% to 100%/],
-  ['p99<2 s', /cannot be read/],
-  ['speed>1%', /"speed", which is not measured; use p50 to p99\.9, success/],
+  ['p99<2 s', /not a valid expression/],
+  ['speed>1%', /the unknown metric "speed"; use p50 to p99\.9, success/],
   ['tcaf<9%', /limit without a unit/],
   ['p99<1.2.3s', /unit of time/],
-  ['constructor<1%', /not measured/],
+  ['constructor<1%', /unknown metric/],
 ])('the gate %s is refused', (text, why) => {
   expect(() => parseSlo(text)).toThrow(why)
 })
 
 test.each([
-  ['{', 'is not JSON'],
-  ['[]', 'is not in the format squall.baseline/1'],
-  ['{"schema":"squall.baseline/2","responses":{}}', 'is not in the format'],
-  ['{"schema":"squall.baseline/1","responses":{"t/a":{"/b":"1"}}}', 'is not in the format'],
+  ['{', 'is not valid JSON'],
+  ['[]', 'must have the format squall.baseline/1'],
+  ['{"schema":"squall.baseline/2","responses":{}}', 'must have the format'],
+  ['{"schema":"squall.baseline/1","responses":{"t/a":{"/b":"1"}}}', 'must have the format'],
 ])('the baseline %s is refused', (text, why) => {
   expect(() => parseBaseline(text)).toThrow(`the baseline ${why}`)
 })
@@ -272,7 +272,7 @@ test.each([
     /calls\[0\]\.weight: must be a number above 0 and up to 1000000; got 0/,
   ],
   ['calls: [{ tool: a, arguments: 3 }]', /calls\[0\]\.arguments: must be an object; got 3/],
-  ['calls: [{ tool: a, expect: [total] }]', /no JSON Pointer/],
+  ['calls: [{ tool: a, expect: [total] }]', /missing a JSON Pointer/],
   ['calls: [{ tool: a, expect: 3 }]', /calls\[0\]\.expect: must be a string or a list; got 3/],
   ['weights: 3\ncalls: [{ tool: a }]', /line 1, column 1: weights: unknown key/],
   ['3', /must be an object \(calls\) or a list; got 3/],

@@ -22,7 +22,7 @@ const responding =
   }
 
 test('what is no MCP endpoint is refused with the next step', async () => {
-  expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; pass the URL/)
+  expect(await refusal(responding(200))).toMatch(/is not an MCP server: .*text\/html; pass the URL/)
   expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*full URL/)
   expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*full URL/)
   expect(await refusal(responding(401))).toMatch(/requires authentication.*--auth-token-file/)

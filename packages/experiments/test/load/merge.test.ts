@@ -86,12 +86,14 @@ test('what is no result of this version is refused by name', () => {
     (text: string): (() => unknown) =>
     () =>
       parseResult(text, 'a.json')
-  expect(refused('{')).toThrow(/a\.json is not JSON/)
-  expect(refused('{}')).toThrow(/a\.json is not a result of squall load/)
+  expect(refused('{')).toThrow(/a\.json is not valid JSON/)
+  expect(refused('{}')).toThrow(/a\.json is not a valid squall load result/)
   expect(refused('{"schema":"squall.load/9"}')).toThrow(
-    `has the schema squall.load/9 instead of ${LOAD_SCHEMA}`,
+    `has schema squall.load/9, expected ${LOAD_SCHEMA}`,
   )
-  expect(refused(`{"schema":"${LOAD_SCHEMA}","run":{}}`)).toThrow(/is not a result/)
+  expect(refused(`{"schema":"${LOAD_SCHEMA}","run":{}}`)).toThrow(
+    /is not a valid squall load result/,
+  )
 })
 
 test('runs that are years apart merge into a line of bounded length', async () => {

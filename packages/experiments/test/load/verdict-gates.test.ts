@@ -219,9 +219,9 @@ test.each([
   [
     ['--slo', 'duplicate-execution=0', '--sidecar', 'http://127.0.0.1:9', '--shard', '0/2'],
     'needs the tasks of all shards',
-    'leave out --shard',
+    'remove --shard',
   ],
-  [['--slo', 'p99=2s'], 'which is for verdicts only', 'write a metric'],
+  [['--slo', 'p99=2s'], 'which is allowed only for verdicts', 'write a metric'],
   [['--slo', 'runaway=1%'], 'with the limit 0', 'write a metric'],
 ])('squall load rejects %j', async (flags, wrong, fix) => {
   const args = ['load', '--target', 'http://127.0.0.1:9/mcp', ...flags]

@@ -81,6 +81,6 @@ describe('what to test next', () => {
     expect(stderr).toContain('the sidecar at 127.0.0.1:65531 cannot be read: connection refused')
     const label = await startProgram([...args, '--label=a}b=shop']).finished()
     expect(label).toMatchObject({ code: 2 })
-    expect(label.stderr).toContain('does not begin with the name of a label')
+    expect(label.stderr).toContain('must begin with a label name')
   })
 })

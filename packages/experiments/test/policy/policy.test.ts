@@ -110,7 +110,7 @@ describe('squall mcp hook', () => {
       { tool_input: { command: 'npx mcp-squall mcp approve 3f9c1a07be' } },
       'only a person at a terminal may',
     ],
-    [{ tool_name: 'x' }, 'it has no tool_input'],
+    [{ tool_name: 'x' }, 'tool_input is missing'],
     [
       { tool_name: 'Bash', tool_input: { command: 'squall fault add --abort 503 --percent 100' } },
       '"fault add" changes faults without a plan',
@@ -118,7 +118,7 @@ describe('squall mcp hook', () => {
     [{ command: 'squall apply', cwd: '/' }, '"apply" changes faults without a plan'],
     [
       { tool_name: 'Write', tool_input: { file_path: 'squall-policy.yaml', content: '' } },
-      'it may change "squall-policy.yaml", which only a person may',
+      'the call may change "squall-policy.yaml", which only a person may',
     ],
   ])('refuses %j with exit code 2', async (event, wanted) => {
     const { code, stdout, stderr } = await hook(JSON.stringify(event))

@@ -287,7 +287,7 @@ describe('the hook, of a command of the shell,', () => {
   })
 
   it.each(WRITING)('refuses to change what guards the agent: %j', async (command) => {
-    expect(await bash(command)).toMatch(/it may change .*, which only a person may/)
+    expect(await bash(command)).toMatch(/the call may change .*, which only a person may/)
   })
 
   it.each([...APPROVING, ...TRUSTING])('refuses to approve and to trust: %j', async (command) => {
@@ -333,7 +333,7 @@ describe('the hook, of a command of git for the whole project,', () => {
     git('commit', '-qam', 'second')
   })
 
-  const refused = expect.stringMatching(/it may change .*, which only a person may/) as string
+  const refused = expect.stringMatching(/the call may change .*, which only a person may/) as string
 
   it('passes where no guarded file would change', async () => {
     await writeFile(join(project, 'notes.txt'), 'x')

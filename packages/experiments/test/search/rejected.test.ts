@@ -33,7 +33,7 @@ test.each([
   const kept = { file: 'plan.yaml', directory: '/', text: '', files: {} }
   await writeFile(join(directory, 'search.json'), JSON.stringify({ result, kept }))
   const { code, stderr } = await searchHere(stage, '--resume', id)
-  expect(stderr).toContain(`has no search "${id}"`)
+  expect(stderr).toContain(`search "${id}" not found in`)
   expect(code).toBe(2)
 })
 
@@ -107,15 +107,15 @@ test.each([
   [['--vary', 'percent=0%..50%', '--until', 'errors>5%'], 'begins or ends at 0'],
   [['--vary', 'percent=50%..1%', '--until', 'errors>5%'], 'begins with the stronger value'],
   [['--vary', 'delay=1s..5MB', '--until', 'errors>5%'], 'different units'],
-  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'does not name a parameter'],
+  [['--vary', 'hang=1s..5s', '--until', 'errors>5%'], 'is not a parameter of the fault'],
   [
     ['--vary', 'percent=1%..9%', '--vary', 'percent=1%..5%', '--until', 'errors>5%'],
     'varied twice',
   ],
   [['--vary', 'a=1..2', '--vary', 'b=1..2', '--vary', 'c=1..2'], 'one parameter or two'],
-  [['--vary', 'percent=1%..50%', '--until', 'success>99%'], 'is not a failure'],
-  [['--vary', 'percent=1%..50%', '--until', 'success<100%'], 'single call'],
-  [['--vary', 'percent=1%..50%', '--until', 'blast>5%'], 'call by call'],
+  [['--vary', 'percent=1%..50%', '--until', 'success>99%'], 'does not describe a failure'],
+  [['--vary', 'percent=1%..50%', '--until', 'success<100%'], 'from 0.01% to 99.99%'],
+  [['--vary', 'percent=1%..50%', '--until', 'blast>5%'], 'not counted per call'],
   [['--vary', 'percent=1%..50%', '--until', 'errors>5%', '--error-rates', '5%'], '--error-rates'],
   [['--resume', 'x'], '--resume keeps the plan'],
 ])('an invalid command line names its fix: %j', async (asked, why) => {

@@ -214,7 +214,7 @@ describe('a measurement', () => {
     const { before } = await stage.run({ load: { rate: 400 }, steadyState: { for: '500ms' } })
     const { load } = before
     const tools = load!.tools.map((tool) => ({ ...tool, retries: 1e300 }))
-    expect(() => measurementOf('a.json', { ...load!, tools }, [])).toThrow('impossible counts')
+    expect(() => measurementOf('a.json', { ...load!, tools }, [])).toThrow('inconsistent counts')
   })
 })
 

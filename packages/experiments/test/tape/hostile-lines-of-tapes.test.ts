@@ -7,7 +7,7 @@ import { served, written } from './recorded.ts'
 const open = closers()
 const ASKED = { ...CALL, params: { name: 'echo', arguments: {} } }
 const TOO_MANY = { ...RESULT, status: 429, retryAfter: '1', body: 'slow down' }
-const STATUS = 'status is not an integer from 100 to 599'
+const STATUS = 'status must be an integer from 100 to 599'
 const RETRY_AFTER = 'retryAfter is not printable, or is too long'
 
 async function shown(path: string) {
@@ -18,16 +18,16 @@ async function shown(path: string) {
 it.each([
   [{ retryAfter: '1\r\nSet-Cookie: a=b' }, RETRY_AFTER],
   [{ retryAfter: '1'.repeat(101) }, RETRY_AFTER],
-  [{ retryAfter: 1 }, 'retryAfter is not a string'],
-  [{ retryAfter: null }, 'retryAfter is not a string'],
+  [{ retryAfter: 1 }, 'retryAfter must be a string'],
+  [{ retryAfter: null }, 'retryAfter must be a string'],
   [{ status: '200\r\nX: y' }, STATUS],
   [{ status: 99 }, STATUS],
   [{ status: 600 }, STATUS],
   [{ status: 200.5 }, STATUS],
   [{ status: null }, STATUS],
-  [{ body: 7 }, 'body is not a string'],
-  [{ failed: {} }, 'failed is not a string'],
-  [{ session: null }, 'session is not a string'],
+  [{ body: 7 }, 'body must be a string'],
+  [{ failed: {} }, 'failed must be a string'],
+  [{ session: null }, 'session must be a string'],
 ])('leaves out a response whose head or body cannot be written: %j', async (hostile, reason) => {
   const path = await written([ASKED, { ...TOO_MANY, ...hostile }, TOO_MANY])
   const { code, stdout, stderr } = await shown(path)

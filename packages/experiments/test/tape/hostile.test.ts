@@ -10,8 +10,8 @@ const ESCAPES = '\u001b]0;owned\u0007\u001b[2J\u202e\r\nnext'
 
 it.each([
   ['', /it is empty/],
-  ['not JSON\n', /first line is not JSON/],
-  ['{}\n', /first line has no key "tape"/],
+  ['not JSON\n', /first line is not valid JSON/],
+  ['{}\n', /first line is missing the key "tape"/],
   ['{"tape":2,"secrets":"kept"}\n', /version "2", and this program reads 1/],
   ['{"tape":1,"secrets":"perhaps"}\n', /invalid "secrets"/],
   ['{"tape":1,"secrets":"kept","redact":[1]}\n', /invalid "secrets" or "redact"/],
@@ -26,7 +26,7 @@ it.each([
 it('rejects a directory and a missing file by name', async () => {
   for (const [path, why] of [
     ['/nowhere/a.tape', 'no such file'],
-    ['/tmp', 'not a file'],
+    ['/tmp', 'not a regular file'],
   ] as const) {
     const { code, stderr } = await startProgram(['tape', 'show', path], {}, { here: true })
     expect(code).toBe(2)
@@ -55,7 +55,7 @@ it('leaves out lines that are broken, and names the first of them', async () => 
   const params = { name: 'echo', arguments: {} }
   const path = await written([...broken, '', { ...CALL, params }, { ...RESULT, result: { ok: 1 } }])
   const { stdout } = await startProgram(['tape', 'show', path], {}, { here: true })
-  expect(stdout).toContain('7 lines could not be read, the first: line 2, it is not valid JSON')
+  expect(stdout).toContain('7 lines could not be read, the first: line 2, invalid JSON')
   const { url } = open(await served(path))
   expect(await (await post(url, 'echo')).json()).toMatchObject({ id: 7, result: { ok: 1 } })
 })

@@ -43,7 +43,7 @@ it('drops what waits as soon as the largest size is reached', async () => {
   const { tape, counts, ended } = await started({ maxBytes: MIB })
   const text = textOf(1000)
   for (let i = 0; i < 400; i++) tape.take(LINE, text)
-  expect(await ended).toBe('it has reached its maximum size')
+  expect(await ended).toBe('the tape has reached the maximum size')
   expect(counts.written).toBeGreaterThan(0)
   expect(counts.written + counts.dropped).toBe(400)
   await tape.close()

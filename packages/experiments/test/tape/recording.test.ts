@@ -232,7 +232,7 @@ it('ends at its largest size, counts what is dropped, and lets calls pass', asyn
     expect((await call({ port: squall.port }, ask(id, 'echo', {}))).status).toBe(200)
   }
   const ended = await squall.logged('the recording has ended; later messages are not on the tape')
-  expect(ended).toMatchObject({ why: 'it has reached its maximum size' })
+  expect(ended).toMatchObject({ why: 'the tape has reached the maximum size' })
   const { size } = await stat(path)
   expect(size).toBeLessThanOrEqual(1024 * 1024)
   await squall.reaches('squall_tape_messages_total', { result: 'dropped' }, 3)
@@ -302,8 +302,8 @@ it('records the events of a stream that breaks, and then the failure, as parts o
 })
 
 it.each([
-  [['--tape-redact', '/arguments/card'], /does not point into a message/],
-  [['--tape-redact', 'card'], /does not point into a message/],
+  [['--tape-redact', '/arguments/card'], /must point into a message/],
+  [['--tape-redact', 'card'], /must point into a message/],
 ])('rejects a pointer that selects nothing: %s', async (flags, message) => {
   const path = await newPath()
   await expect(startSquall('--tape', path, ...flags)).rejects.toThrow(message)

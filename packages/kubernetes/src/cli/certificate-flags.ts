@@ -75,7 +75,7 @@ export function webhookTlsOf(flags: CertificateValues): WebhookTls {
   }
   if (tlsDir !== undefined) return mounted(flags, tlsDir)
   if (tlsSecret !== undefined) return managed(flags, tlsSecret)
-  throw missing('no certificate', 'name a directory with --tls-dir, or a Secret with --tls-secret')
+  throw missing('no certificate', 'set --tls-dir or --tls-secret')
 }
 
 function mounted(flags: CertificateValues, directory: FlagInput): WebhookTls {
@@ -134,5 +134,5 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
 
 function hostName(given: FlagInput): string {
   if (isHost(given.text) && !given.text.endsWith('.')) return given.text
-  throw invalidValue(given, 'is not a host name', 'write a name such as squall.chaos.svc')
+  throw invalidValue(given, 'is not a valid host name', 'use a name such as squall.chaos.svc')
 }

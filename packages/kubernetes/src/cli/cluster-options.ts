@@ -98,7 +98,11 @@ function parseSelector({ text, source }: FlagInput): string {
 
 function parsePrefix(given: FlagInput): string {
   if (PREFIX.test(given.text)) return given.text
-  throw invalidValue(given, 'is not a prefix', 'write a domain and a slash, such as squall.dev/')
+  throw invalidValue(
+    given,
+    'is not a valid prefix',
+    'use a domain and a slash, such as squall.dev/',
+  )
 }
 
 /** Parses the name of a Kubernetes object. Throws a `UsageError`. */
@@ -114,7 +118,7 @@ export function parseMinor(given: FlagInput): number {
   if (match !== null) return Number(match[1])
   throw invalidValue(
     given,
-    'is not a Kubernetes version',
+    'is not a valid Kubernetes version',
     'write a version such as 1.33 or v1.33.2',
   )
 }

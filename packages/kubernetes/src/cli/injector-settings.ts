@@ -31,6 +31,6 @@ async function readYaml(file: string, label: string): Promise<object> {
     return (parse(text, { maxAliasCount: 20, logLevel: 'error' }) ?? {}) as object
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n')
-    throw invalidFile(`${label} is not YAML: ${reason}`, 'fix it')
+    throw invalidFile(`${label} is not valid YAML: ${reason}`, 'fix the syntax')
   }
 }

@@ -45,7 +45,7 @@ function captureOf(given: FlagInput): Capture {
   const to = parsePort(listener)
   const found = parseDestination(/^\d+$/.test(from) ? `*:${from}` : from)
   if (found === undefined || to === undefined || to === 0 || more.length > 0) {
-    throw invalidValue(given, 'is not an outbound capture', FORM)
+    throw invalidValue(given, 'is not a valid outbound capture', FORM)
   }
   const { port, network } = found
   rejectHost(found, to, given)

@@ -90,7 +90,7 @@ function parseNamespace(given: FlagInput): string {
   if (NAMESPACE.test(given.text)) return given.text
   throw invalidValue(
     given,
-    'is not the name of a namespace',
+    'is not a valid namespace name',
     'use lower case letters, digits and dashes',
   )
 }

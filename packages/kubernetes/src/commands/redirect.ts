@@ -182,7 +182,7 @@ function parseRedirects(given: readonly FlagInput[]): readonly Redirect[] {
 function redirectOf(given: FlagInput): Redirect {
   const [from, to, ...more] = given.text.split('=').map((part) => parsePort(part))
   if (!from || !to || more.length > 0) {
-    throw invalidValue(given, 'is not a redirect', 'write two ports, such as 3000=15300')
+    throw invalidValue(given, 'is not a valid redirect', 'use two ports, such as 3000=15300')
   }
   if (from !== to) return { from, to }
   throw invalidValue(given, 'redirects a port to itself', 'use the port of squall run')

@@ -202,7 +202,7 @@ function commonOf(flags: Values<typeof COMMON_FLAGS>, context: Context) {
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
     throw invalidOption(
       '--selector',
-      `${quoted(selector)} is not a label selector`,
+      `invalid label selector ${quoted(selector)}`,
       'write app=shop, tier!=test, env in (a,b), canary or !canary, separated by commas',
     )
   }

@@ -64,7 +64,7 @@ function bypassing(
     }
     if (match.number !== targetPort) return []
     return [
-      `the Service ${quoted(name)} sends its port ${port} to the number ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or use ${prefix}mode: redirect`,
+      `the Service ${quoted(name)} maps port ${port} to port number ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or use ${prefix}mode: redirect`,
     ]
   })
 }

@@ -341,16 +341,16 @@ function chooseMode(
       const fix = `${against.fix}, or use ${prefix}mode: port`
       throw new Denial(against.reason, `redirect cannot be used: ${against.why}`, fix)
     }
-    return { mode: 'redirect', why: 'asked for' }
+    return { mode: 'redirect', why: 'requested' }
   }
   if (wanted === 'bind') {
     rejectOwnAddress(options, prefix)
-    return { mode: 'bind', why: 'asked for' }
+    return { mode: 'bind', why: 'requested' }
   }
   if (wanted === 'auto' && against === undefined) {
     return { mode: 'redirect', why: 'auto: redirect is possible' }
   }
-  const why = wanted === 'port' ? 'asked for' : `auto: ${against?.why ?? ''}`
+  const why = wanted === 'port' ? 'requested' : `auto: ${against?.why ?? ''}`
   rejectUnnamed(ports, why, prefix)
   return { mode: 'port', why }
 }
@@ -387,7 +387,7 @@ function rejectOwnAddress(options: InjectionOptions, prefix: string): void {
   if (options.get('upstream-host') !== POD_IP) return
   throw new Denial(
     'upstream_host',
-    `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,
+    `${prefix}upstream-host must not be ${POD_IP} in mode bind, in which the sidecar listens on the pod IP`,
     'let your MCP server listen on 127.0.0.1, and remove the annotation',
   )
 }
@@ -398,7 +398,7 @@ function rejectUnnamed(ports: readonly TakenPort[], why: string, prefix: string)
   if (unnamed === undefined) return
   throw new Denial(
     'unnamed_port',
-    `mode port (${why}) takes over ports by name, and ${unnamed.number} has none`,
+    `mode port (${why}) requires named ports, but port ${unnamed.number} has no name`,
     `name containerPort ${unnamed.number}, such as mcp, and use that name as the targetPort of its Service; or make your MCP server listen only on 127.0.0.1, with ${prefix}mode: bind`,
   )
 }

@@ -26,7 +26,7 @@ export function outboundProblem(value: string): string | undefined {
   if (targets.length > MAX_TARGETS) return FORM
   for (const [i, target] of targets.entries()) {
     const found = parseWrittenDestination(target)
-    if (found === undefined) return `${quoted(target)} is not a destination: ${FORM}`
+    if (found === undefined) return `invalid destination ${quoted(target)}: ${FORM}`
     if (isInPod(found)) {
       return `${quoted(target)} is an address that cannot be captured: remove it`
     }

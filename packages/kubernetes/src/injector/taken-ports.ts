@@ -92,8 +92,8 @@ function freePorts(
   if (named !== undefined) {
     throw new Denial(
       'reserved_port',
-      `port ${named.containerPort} has the name ${ADMIN_PORT_NAME}, which is that of the sidecar`,
-      'give the port another name',
+      `the port name ${ADMIN_PORT_NAME} (port ${named.containerPort}) is reserved for the sidecar`,
+      'rename the port',
     )
   }
   let next = firstListenPort
@@ -116,7 +116,7 @@ function appContainers(pod: Pod, name: string | undefined): readonly Container[]
   const names = containers.map((each) => each.name).join(', ')
   throw new Denial(
     'unknown_container',
-    `the pod has no container ${quoted(name)}`,
+    `container ${quoted(name)} not found in the pod`,
     `use one of ${names}`,
   )
 }
@@ -158,7 +158,7 @@ function portOf(
   const tcp = matching.filter(isTcp)
   if (tcp.length === 0 && matching[0] !== undefined) {
     const { protocol } = matching[0].port
-    throw new Denial('udp_port', `port ${text} is declared as ${protocol ?? ''}`, 'name a TCP port')
+    throw new Denial('udp_port', `port ${text} is declared as ${protocol ?? ''}`, 'use a TCP port')
   }
   if (isNumber) {
     const named = tcp.find(({ port }) => port.name !== undefined) ?? tcp[0]

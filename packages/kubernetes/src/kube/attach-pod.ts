@@ -79,10 +79,11 @@ export async function awaitAttached(
   const digest = digestOf(false, [{ file: name, bytes: Buffer.from(rulesText) }], [])
   const until = performance.now() + timeoutMs
   const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
-  let why = 'it has not started'
+  let why = 'the sidecar has not started'
   while (performance.now() < until) {
     const state = await containerState(client, ref, name, signal)
-    if (state.kind === 'ended') throw new KubeError('response', `it exited: ${state.detail}`)
+    if (state.kind === 'ended')
+      throw new KubeError('response', `the sidecar exited: ${state.detail}`)
     why = state.detail
     if (state.kind === 'running') {
       try {
@@ -98,7 +99,7 @@ export async function awaitAttached(
     }
     await sleep(POLL_MS, undefined, { signal })
   }
-  throw new KubeError('timeout', `it was not ready after ${timeoutMs / 1000} s: ${why}`)
+  throw new KubeError('timeout', `the sidecar was not ready after ${timeoutMs / 1000} s: ${why}`)
 }
 
 /**
@@ -189,6 +190,6 @@ async function containerState(client: KubeClient, ref: PodRef, name: string, sig
   const { reason, message } = fieldsOf(state['waiting'])
   const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
   if (TROUBLES.test(textOf(reason) ?? ''))
-    throw new KubeError('response', `it cannot start: ${detail}`)
+    throw new KubeError('response', `the container cannot start: ${detail}`)
   return { kind: 'waiting' as const, detail }
 }

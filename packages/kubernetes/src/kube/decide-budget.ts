@@ -90,12 +90,12 @@ export function decideTemporaryFaults(budget: Fields, chaos: NewChaos): string |
 function invalidBudget(budget: Fields, scopes: readonly BudgetScope[]): string | undefined {
   const unknown = Object.keys(textsOf(budget['data'])).find((key) => !KEY.test(key))
   if (unknown !== undefined) {
-    return `its key ${foreign(unknown)} is not ${KEYS}, with a namespace as in freeze.shop`
+    return `unknown key ${foreign(unknown)}; use ${KEYS}, with an optional namespace suffix such as freeze.shop`
   }
   for (const { get, suffix } of scopes) {
     for (const [name, form, wanted] of FORMS) {
       const text = get(name)
-      if (text && !form.test(text)) return `its ${name}${suffix} ${quoted(text)} is not ${wanted}`
+      if (text && !form.test(text)) return `${name}${suffix} must be ${wanted}; got ${quoted(text)}`
     }
   }
   return undefined
@@ -107,7 +107,7 @@ function decideFreeze({ chaos: { now }, suffix, get, author }: BudgetScope): str
   if (!text || text === 'false') return undefined
   const until = INSTANT.test(text) ? Date.parse(text) : NaN
   if (text !== 'true' && Number.isNaN(until)) {
-    return `its ${key} ${quoted(text)} is not true, false or a time such as 2026-12-24T00:00:00Z`
+    return `${key} must be true, false or a time such as 2026-12-24T00:00:00Z; got ${quoted(text)}`
   }
   if (until <= now) return undefined
   const end = text === 'true' ? `until ${key} is removed` : `until ${instantText(until)}`
@@ -119,7 +119,7 @@ function decideWindows({ chaos: { now }, suffix, get, author }: BudgetScope): st
   if (!text) return undefined
   const windows = text.split(',').map((each) => parseWindow(each.trim()))
   if (windows.length > MOST_WINDOWS || windows.includes(undefined)) {
-    return `its windows${suffix} ${quoted(text)} is not a list such as mon-fri 09:00-16:00, sat 10:00-24:00, each within a day of UTC`
+    return `windows${suffix} must be a list such as mon-fri 09:00-16:00, sat 10:00-24:00, each within one UTC day; got ${quoted(text)}`
   }
   const opens = nextOpening(windows as readonly Window[], now)
   if (opens <= now) return undefined

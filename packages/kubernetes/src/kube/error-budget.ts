@@ -28,19 +28,19 @@ async function decideQuery(
   const key = `query${suffix}`
   const query = get('query')
   const limits = (['above', 'below'] as const).filter((name) => get(name))
-  if (!query) return limits.length > 0 ? `its ${limits[0]}${suffix} needs ${key}` : undefined
-  if (limits.length === 0) return `its ${key} needs above${suffix} or below${suffix}, a number`
+  if (!query) return limits.length > 0 ? `${limits[0]}${suffix} requires ${key}` : undefined
+  if (limits.length === 0) return `${key} requires a number in above${suffix} or below${suffix}`
   const text = get('prometheus') || cluster.get('prometheus') || ''
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    return `its ${key} needs prometheus, an address such as http://prometheus.monitoring:9090, without a user`
+    return `${key} requires prometheus, a URL without credentials such as http://prometheus.monitoring:9090`
   }
   const value = await queryValue(url, query, signal)
   const isWithin = (name: 'above' | 'below'): boolean =>
     name === 'above' ? Number(value) > Number(get(name)) : Number(value) < Number(get(name))
   if (typeof value === 'number' && limits.every(isWithin)) return undefined
   const wanted = limits.map((name) => `${name} ${get(name)}`).join(' and ')
-  return `closed until the value of its ${key} is ${wanted}, now ${value}${author('query')}`
+  return `closed until the value of ${key} is ${wanted}, now ${value}${author('query')}`
 }
 
 /** Returns the single value of a query, or why there is none. */
@@ -52,7 +52,7 @@ async function queryValue(
   const options = { signal, timeoutMs: BUDGET_TIMEOUT_MS, most: MAX_BYTES }
   try {
     const rows = await askPrometheus(base, query, options)
-    if (rows.length !== 1) return `unknown, ${rows.length} series instead of one`
+    if (rows.length !== 1) return `unknown, expected one series, got ${rows.length}`
     const { value } = rows[0]!
     return Number.isFinite(value) ? value : 'unknown, not a number'
   } catch (error) {

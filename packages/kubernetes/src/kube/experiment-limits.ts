@@ -92,7 +92,7 @@ function decideExperiments(
       const state = isPerHour ? 'began within an hour' : 'run'
       const owner = first && [first.id, first.by, first.namespace].map((text) => foreign(text))
       const such = first && `, such as ${owner?.join(' of ')}, until ${instantText(endOf(first))}`
-      return `its ${name}${suffix} allows ${most}, and ${counted.length} ${state}${such ?? ''}${author(name)}`
+      return `${name}${suffix} allows ${most}, and ${counted.length} ${state}${such ?? ''}${author(name)}`
     }
   }
   return undefined

@@ -9,7 +9,7 @@ export function impersonationOf(user: Fields): Impersonation | undefined {
   for (const key of ['as', 'as-uid']) {
     // Without its header, the command would act with all rights of the user.
     if (user[key] !== undefined && textOf(user[key]) === undefined)
-      throw configError(`${key} of the user is not a text; write it in quotes`)
+      throw configError(`${key} of the user must be a string; quote the value`)
   }
   const extra = Object.entries(fieldsOf(user['as-user-extra']))
   const headers = [

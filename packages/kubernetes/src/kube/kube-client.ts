@@ -131,7 +131,7 @@ export class KubeClient {
       }
     }
     const wrong = `cannot ${describe('list', ref)}: there are more than ${MAX_PAGES * PAGE}`
-    throw new KubeError('too_large', `${wrong}; name a namespace or labels`)
+    throw new KubeError('too_large', `${wrong}; select a namespace or labels`)
   }
 
   async #resource(

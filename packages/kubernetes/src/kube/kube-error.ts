@@ -111,15 +111,15 @@ export const CREATE_ANEW =
   'delete the ConfigMap and the pods that read it, and create it anew without immutable'
 
 function meaning(code: KubeErrorCode, status: number, detail: string, cluster: string): string {
-  const responded = detail === '' ? `the API server responds with ${status}` : detail
+  const responded = detail === '' ? `the API server responded with status ${status}` : detail
   if (code === 'unauthorized') {
-    return `the API server does not accept the credentials of ${cluster}; log in again`
+    return `the API server rejected the credentials of ${cluster}; log in again`
   }
   if (code === 'forbidden' && !detail.startsWith('admission webhook')) {
     return `${responded}; ${missingRight(detail)}`
   }
   if (code === 'conflict') {
-    return `${responded}; it was changed at the same time, try again`
+    return `${responded}; the object was modified concurrently; try again`
   }
   if (code === 'invalid' && detail.includes('`immutable` is set')) {
     return `${responded}; ${CREATE_ANEW}`

@@ -88,10 +88,10 @@ function parsed(file: string): Fields {
     // The parser's message may quote the line, which may hold a secret.
     const { linePos } = error as { linePos?: [{ line: number }] }
     const where = linePos === undefined ? '' : ` (line ${linePos[0].line})`
-    throw configError(`kubeconfig: ${file} is not YAML${where}; fix it`)
+    throw configError(`kubeconfig: ${file} is not valid YAML${where}`)
   }
   if (document === null || document === undefined) return {}
-  if (!isRecord(document)) throw configError(`kubeconfig: ${file} is not a kubeconfig`)
+  if (!isRecord(document)) throw configError(`kubeconfig: ${file} is not a valid kubeconfig`)
   return document
 }
 
@@ -151,7 +151,7 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
   const text = textOf(fields['server'])
   const server = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
   if (server === undefined || !/^https?:$/.test(server.protocol)) {
-    throw invalid('the cluster has no server URL; add one')
+    throw invalid('the cluster must set an http or https server URL')
   }
   if (server.username !== '' || server.password !== '') {
     throw invalid('the server URL contains a password; remove it')
@@ -175,7 +175,7 @@ function credentialsOf(part: KubeconfigPart, user: string, cluster: ExecCluster)
   const cert = fileOrData(part, 'client-certificate')
   const key = fileOrData(part, 'client-key')
   if ((cert === undefined) !== (key === undefined)) {
-    throw configError(`${where} has only one of client-certificate and client-key`)
+    throw configError(`${where} must set both client-certificate and client-key`)
   }
   for (const [field, instead] of UNSUPPORTED) {
     if (fields[field] !== undefined) {
@@ -204,7 +204,7 @@ function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): 
       ? readKubeFile(resolve(directory, path!), name)
       : Buffer.from(data, 'base64').toString('utf8')
   if (text.includes('-----BEGIN ')) return text
-  throw configError(`kubeconfig: ${file}: ${name} is not PEM; fix it`)
+  throw configError(`kubeconfig: ${file}: ${name} must be PEM-encoded`)
 }
 
 function nameList(parts: KubeconfigParts): string {
@@ -230,7 +230,7 @@ const MARGIN_MS = 10_000
 function readExecSpec(fields: Fields, directory: string, where: string) {
   const command = textOf(fields['command'])
   const apiVersion = textOf(fields['apiVersion'])
-  if (command === undefined) throw configError(`${where}: exec has no command`)
+  if (command === undefined) throw configError(`${where}: exec.command is required`)
   if (apiVersion === undefined || !VERSIONS.includes(apiVersion)) {
     throw configError(`${where}: exec.apiVersion must be one of ${VERSIONS.join(', ')}`)
   }

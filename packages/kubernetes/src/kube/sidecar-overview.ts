@@ -74,7 +74,7 @@ const TROUBLE = {
   starting: 'its sidecar is not running yet',
   ended: 'the pod has terminated',
   absent:
-    'it requests a sidecar but has none: it was created while the webhook was down; delete the pod to create it again',
+    'the requested sidecar is missing: the pod was created while the webhook was down; delete the pod to recreate it',
 } as const
 
 /**

@@ -165,16 +165,24 @@ function notFound(routes: ReadonlyMap<string, Route>): Complaint {
 
 function headProblem(request: IncomingMessage): Complaint | undefined {
   if (request.method !== 'POST') {
-    const message = 'send reviews with POST'
+    const message = 'method not allowed; use POST'
     return { status: 405, reason: 'method', message, headers: { allow: 'POST' } }
   }
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   if (type !== 'application/json') {
-    return { status: 415, reason: 'content_type', message: 'send the review as application/json' }
+    return {
+      status: 415,
+      reason: 'content_type',
+      message: 'unsupported content type; use application/json',
+    }
   }
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return { status: 415, reason: 'encoding', message: 'send the review without compression' }
+    return {
+      status: 415,
+      reason: 'encoding',
+      message: 'unsupported content encoding; send the review uncompressed',
+    }
   }
   return undefined
 }

@@ -36,7 +36,7 @@ export function parseReview(bytes: Uint8Array) {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   const value = parsedJson(text)
   if (value === undefined)
-    return invalid('not_json', 'the body is not JSON; send an AdmissionReview')
+    return invalid('not_json', 'the body is not valid JSON; send an AdmissionReview')
   const { apiVersion, kind, request } = fieldsOf(value)
   if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
     return invalid(
@@ -47,7 +47,7 @@ export function parseReview(bytes: Uint8Array) {
   const fields = fieldsOf(request)
   const uid = textOf(fields['uid'])
   if (uid === undefined || uid.length > MAX_UID) {
-    return invalid('no_request', 'the review has no request with a uid')
+    return invalid('no_request', 'the review must contain request.uid')
   }
   return { ok: true as const, review: read(uid, fields) }
 }

@@ -24,12 +24,12 @@ export function checkPair({ cert, key }: CertificatePair): ServingPair {
   try {
     read = new X509Certificate(cert)
   } catch {
-    throw new CertificateError('the certificate is not PEM')
+    throw new CertificateError('the certificate must be PEM-encoded')
   }
   try {
     createSecureContext({ cert, key })
   } catch {
-    throw new CertificateError('the key is not PEM, or does not belong to the certificate')
+    throw new CertificateError('invalid PEM private key, or the key does not match the certificate')
   }
   return {
     cert,

@@ -62,7 +62,7 @@ test.each([
   [['--tls-dir', 'a', '--tls-host', 'b'], /--tls-host has no effect with --tls-dir/],
   [['--tls-secret', 'tls'], /--tls-secret needs --tls-host/],
   [['--tls-secret', 'tls', '--tls-host', 'a'], /needs --webhook-configuration/],
-  [[...OWN, '--tls-host', 'not a host'], /is not a host name/],
+  [[...OWN, '--tls-host', 'not a host'], /is not a valid host name/],
   [[...OWN, '--rotate-before', '2160h'], /must be shorter than --certificate-lifetime/],
   [
     [...OWN, '--certificate-check', '24h', '--rotate-before', '30h'],
@@ -70,7 +70,7 @@ test.each([
   ],
   [[...OWN, '--ca-lifetime', '2200h'], /at least twice --certificate-lifetime/],
   [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],
-  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a Kubernetes version/],
+  [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a valid Kubernetes version/],
   [['--tls-dir', 'a', '--max-review', '1KiB'], /out of range/],
   [['--tls-dir', 'a', '--namespace', 'Up/per'], /is not a name/],
 ])('%j is refused', (args, says) => {
@@ -82,7 +82,7 @@ test.each([
   [['apply', '-f', 'a', '--key', '../x.yaml'], /not a valid key for rules/],
   [['apply', '-f', 'a', '--key', 'rules'], /write a key that ends in \.yaml, \.yml or \.json/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
-  [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a prefix/],
+  [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a valid prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],
   [['status', '-A', '-n', 'shop'], /are mutually exclusive/],
 ])('%j is refused', (args, says) => {

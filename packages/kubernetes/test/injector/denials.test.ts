@@ -175,7 +175,7 @@ const REFUSED: readonly Case[] = [
     what: 'a container that is not there',
     pod: podOf({ container: 'web' }, two),
     reason: 'unknown_container',
-    says: /no container "web": use one of app, other/,
+    says: /container "web" not found in the pod: use one of app, other/,
   },
   {
     what: 'a port of another protocol',
@@ -184,7 +184,7 @@ const REFUSED: readonly Case[] = [
       { containers: [{ name: 'app', ports: [{ containerPort: 53, protocol: 'UDP' }] }] },
     ),
     reason: 'udp_port',
-    says: /declared as UDP: name a TCP port/,
+    says: /declared as UDP: use a TCP port/,
   },
   {
     what: 'the admin port as the port of the upstream',
@@ -199,7 +199,7 @@ const REFUSED: readonly Case[] = [
       { containers: [{ name: 'app', ports: [{ name: 'squall-admin', containerPort: 3000 }] }] },
     ),
     reason: 'reserved_port',
-    says: /port 3000 has the name squall-admin/,
+    says: /port name squall-admin \(port 3000\) is reserved/,
   },
   {
     what: 'a container that has the name of the sidecar',

@@ -161,12 +161,12 @@ describe('a destination with http://', () => {
 
 describe('a pod is denied with', () => {
   it.each([
-    ['db', '"db" is not a destination: write destinations, separated by commas, such as db:5432'],
-    ['db:5432,', '"" is not a destination'],
-    ['https://api.example.com', '"https://api.example.com" is not a destination'],
-    ['http://10.0.0.0/8:80', 'is not a destination'],
-    ['db:0', '"db:0" is not a destination'],
-    ['db:$(POD_IP)', 'is not a destination'],
+    ['db', 'invalid destination "db": write destinations, separated by commas, such as db:5432'],
+    ['db:5432,', 'invalid destination ""'],
+    ['https://api.example.com', 'invalid destination "https://api.example.com"'],
+    ['http://10.0.0.0/8:80', 'invalid destination'],
+    ['db:0', 'invalid destination "db:0"'],
+    ['db:$(POD_IP)', 'invalid destination'],
     ['localhost:5432', '"localhost:5432" is an address that cannot be captured: remove it'],
     ['127.0.0.1:5432', 'cannot be captured'],
     ['[::1]:5432', 'cannot be captured'],

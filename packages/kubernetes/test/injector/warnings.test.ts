@@ -21,7 +21,7 @@ describe('Services in mode port', () => {
     [
       'by number',
       service(3000),
-      /Service "tools" sends its port 3000 to the number 3000, which bypasses Squall: write targetPort: mcp/,
+      /Service "tools" maps port 3000 to port number 3000, which bypasses Squall: write targetPort: mcp/,
     ],
     ['by leaving the target out', service(undefined), /bypasses Squall/],
     ['unseen', contextOf(), /cannot be checked/],

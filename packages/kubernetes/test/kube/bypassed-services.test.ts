@@ -29,7 +29,7 @@ test('Services that lead past sidecars are shown by squall status', async () => 
   put(shop, 'headless', 'mcp', 'None')
   put(shop, 'right', 'mcp')
   const { out } = await shop.status()
-  expect(out).toContain('shop/shop-1: warning: the Service "by-number" sends its port 3000')
+  expect(out).toContain('shop/shop-1: warning: the Service "by-number" maps port 3000')
   expect(out).toContain('shop/shop-1: warning: the Service "headless" is headless')
   expect(out).not.toContain('"right"')
   // The webhook could not check it, and this did.

@@ -81,7 +81,7 @@ test('a certificate that has ended and pods that are not ready are named', async
   expect(await check()).toEqual({
     ...GOOD,
     'the API server trusts the webhook certificate': expect.stringMatching(
-      /^failed: its CA expired at 20/,
+      /^failed: the CA certificate expired at 20/,
     ) as unknown,
     'the webhook has ready pods':
       'failed: none of 1 behind the Service squall-system/squall; no new pod gets a sidecar',

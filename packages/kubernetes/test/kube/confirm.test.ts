@@ -161,7 +161,7 @@ test.each<[string, Responder, RegExp]>([
     (_, response) => void response.writeHead(302, { location: `http://x:${PASSWORD}@y/` }).end(),
     /responded with status 302/,
   ],
-  ['sends no JSON', (_, response) => void response.end(PASSWORD), /did not return JSON/],
+  ['sends no JSON', (_, response) => void response.end(PASSWORD), /returned invalid JSON/],
   ['sends 5 MiB', (_, response) => void response.end(HUGE), /sent more than 4194304 bytes/],
   ['closes the connection', (_, response) => void response.destroy(), /UND_ERR_SOCKET|ECONNRESET/],
   ['never ends', (_, response) => void response.write('{'), /no response within 5 s/],

@@ -62,13 +62,13 @@ test('the query is one of the API below the address, and a scalar is a value, to
 })
 
 test.each<[string, RequestListener, string]>([
-  ['no series', responding([]), '0 series instead of one'],
-  ['two series', responding([...row('1'), ...row('1')]), '2 series instead of one'],
+  ['no series', responding([]), 'expected one series, got 0'],
+  ['two series', responding([...row('1'), ...row('1')]), 'expected one series, got 2'],
   ['a value that is no number', responding(row('NaN')), 'not a number'],
   ['an infinite value', responding(row('+Inf')), 'not a number'],
   ['a hostile value', responding([{ value: 'secret' }]), 'not a number'],
-  ['a matrix', responding([], 'matrix'), 'not a value'],
-  ['no JSON', (_, response) => void response.end('secret <html>'), 'not send JSON'],
+  ['a matrix', responding([], 'matrix'), 'must be a vector or a scalar'],
+  ['no JSON', (_, response) => void response.end('secret <html>'), 'returned invalid JSON'],
   ['an error', (_, response) => void response.writeHead(503).end('secret'), 'status 503'],
   [
     'a redirect, which is not followed',
@@ -78,7 +78,11 @@ test.each<[string, RequestListener, string]>([
     },
     'status 302',
   ],
-  ['a long response', (_, response) => void response.end(' '.repeat(70_000)), 'over 65536 bytes'],
+  [
+    'a long response',
+    (_, response) => void response.end(' '.repeat(70_000)),
+    'sent more than 65536 bytes',
+  ],
   [
     'a response that does not end',
     (_, response) => {
@@ -86,25 +90,25 @@ test.each<[string, RequestListener, string]>([
       write()
       response.on('error', () => undefined)
     },
-    'over 65536 bytes',
+    'sent more than 65536 bytes',
   ],
   ['no response', () => undefined, 'no response within 1.5 s'],
   ['an end of the connection', ({ socket }) => void socket.destroy(), 'UND_ERR_SOCKET'],
 ])('%s allows nothing, and no message repeats it', async (_, listener, why) => {
   const found = await decided(listener)
-  expect(found.why).toContain(`closed until the value of its query is above 0.5, now unknown, `)
+  expect(found.why).toContain(`closed until the value of query is above 0.5, now unknown, `)
   expect(found.why).toContain(why)
   expect(found.why).toContain('set by sre')
   expect(found.why).not.toMatch(/secret|127\.0\.0\.1/)
 })
 
 test.each([
-  [{ query: 'x', above: '1' }, 'its query needs prometheus'],
-  [{ query: 'x', above: '1', prometheus: 'file:///etc/passwd' }, 'its query needs prometheus'],
-  [{ query: 'x', above: '1', prometheus: 'http://me:secret@a' }, 'its query needs prometheus'],
-  [{ query: 'x', prometheus: 'http://a' }, 'its query needs above or below'],
-  [{ above: '1' }, 'its above needs query'],
-  [{ 'query.shop': 'x', below: '1' }, 'its query.shop needs above.shop'],
+  [{ query: 'x', above: '1' }, 'query requires prometheus'],
+  [{ query: 'x', above: '1', prometheus: 'file:///etc/passwd' }, 'query requires prometheus'],
+  [{ query: 'x', above: '1', prometheus: 'http://me:secret@a' }, 'query requires prometheus'],
+  [{ query: 'x', prometheus: 'http://a' }, 'query requires a number in above or below'],
+  [{ above: '1' }, 'above requires query'],
+  [{ 'query.shop': 'x', below: '1' }, 'query.shop requires a number in above.shop'],
 ])('the budget %j allows nothing: %s', async (data, why) => {
   const found = await decideQueries({ data }, CHAOS, undefined)
   expect(found).toContain(why)

@@ -63,8 +63,8 @@ test('a kubeconfig and the flags name the user to impersonate; the flags replace
 })
 
 test.each([
-  [{ as: 1000 }, 'as of the user is not a text; write it in quotes'],
-  [{ as: 'me', 'as-uid': 7 }, 'as-uid of the user is not a text; write it in quotes'],
+  [{ as: 1000 }, 'as of the user must be a string; quote the value'],
+  [{ as: 'me', 'as-uid': 7 }, 'as-uid of the user must be a string; quote the value'],
 ])('the user %j of a kubeconfig is rejected, and nothing is done as oneself', async (user, why) => {
   const cluster = opened(await startCluster('api'))
   const kubeconfig = join(cluster.directory, 'as')

@@ -29,7 +29,7 @@ test('a pod uses its service account, and reads its token again', async () => {
   ]).toEqual([true, false, false])
   const client = new KubeClient(inClusterAccess(env, directory), 'test')
   expect(client.namespace).toBe('chaos')
-  await expect(client.get(PLACE)).rejects.toThrow(/does not accept the credentials/)
+  await expect(client.get(PLACE)).rejects.toThrow(/rejected the credentials/)
   await writeFile(join(directory, 'token'), TOKEN)
   await client.get(PLACE)
   await client.close()

@@ -229,7 +229,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
   [
     'a client certificate without its key, or a key without its certificate',
     () => ({ 'client-certificate-data': Buffer.from('-----BEGIN X').toString('base64') }),
-    /has only one of client-certificate and client-key/,
+    /must set both client-certificate and client-key/,
   ],
   ['a token with a line break', () => ({ token: 'hidden-word\nx' }), /contains no token/],
   [
@@ -253,8 +253,8 @@ test('what is wrong with a kubeconfig is said', async () => {
   )
   const cases: readonly [string, RegExp, string?][] = [
     [proxied, /proxy-url is not the URL of an HTTP proxy, .*SOCKS.*; write http/],
-    ['a: [', /is not YAML \(line 1\)/],
-    ['[]', /is not a kubeconfig/],
+    ['a: [', /is not valid YAML \(line 1\)/],
+    ['[]', /is not a valid kubeconfig/],
     ['users: []', /no current-context is set; there are none; choose one with --context/],
     [
       withUser({}),
@@ -266,7 +266,7 @@ test('what is wrong with a kubeconfig is said', async () => {
       /refers to the cluster "gone", which does not exist/,
     ],
     [withUser({}).replace('user: tester', 'user: gone'), /refers to the user "gone"/],
-    [withUser({}).replace(cluster.api.url, 'ftp://x'), /no server URL/],
+    [withUser({}).replace(cluster.api.url, 'ftp://x'), /must set an http or https server URL/],
     [
       withUser({}).replace('server:', 'insecure-skip-tls-verify: true\n      server:'),
       /disables the check/,

@@ -31,10 +31,10 @@ function nested(depth: number): string {
 
 const bad: readonly [string, string, number, RegExp, Record<string, string>?][] = [
   ['of another type', GOOD, 415, /application\/json/, { 'content-type': 'text/plain' }],
-  ['that is compressed', GOOD, 415, /compression/, { 'content-encoding': 'gzip' }],
-  ['that is not JSON', 'uid: 1', 400, /not JSON/],
-  ['that is empty', '', 400, /not JSON/],
-  ['that is cut off', GOOD.slice(0, -2), 400, /not JSON/],
+  ['that is compressed', GOOD, 415, /uncompressed/, { 'content-encoding': 'gzip' }],
+  ['that is not JSON', 'uid: 1', 400, /not valid JSON/],
+  ['that is empty', '', 400, /not valid JSON/],
+  ['that is cut off', GOOD.slice(0, -2), 400, /not valid JSON/],
   [
     'of an older version',
     GOOD.replace('k8s.io/v1', 'k8s.io/v1beta1'),
@@ -46,9 +46,9 @@ const bad: readonly [string, string, number, RegExp, Record<string, string>?][] 
     'without a request',
     '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
     400,
-    /no request/,
+    /must contain request\.uid/,
   ],
-  ['without a uid', GOOD.replace('"uid"', '"id"'), 400, /no request with a uid/],
+  ['without a uid', GOOD.replace('"uid"', '"id"'), 400, /must contain request\.uid/],
   ['that is a list', `[${GOOD}]`, 400, /not an AdmissionReview/],
   ['that is null', 'null', 400, /not an AdmissionReview/],
   ['that nests deeply', nested(5_000), 400, /deeper than 100/],

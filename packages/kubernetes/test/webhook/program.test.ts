@@ -122,7 +122,7 @@ test('a signal ends a program that still waits for its first certificate', async
 })
 
 const MISUSES: readonly [readonly string[], RegExp][] = [
-  [[], /no certificate; name a directory with --tls-dir, or a Secret with --tls-secret/],
+  [[], /no certificate; set --tls-dir or --tls-secret/],
   [
     ['--tls-dir', '/nowhere', ...ANYWHERE],
     /tls\.crt and tls\.key in \/nowhere cannot be read \(no such file or directory\)/,

@@ -84,7 +84,7 @@ it.each([
   [['--follow', '--client', 'a'], '--follow and --client are mutually exclusive'],
   [['--verdict', 'runaway'], 'add --follow'],
   [['--json', '--html'], 'are mutually exclusive'],
-  [['--since', 'soon'], 'neither a duration'],
+  [['--since', 'soon'], 'use a duration'],
   [['--against', 'package.json'], 'holds no findings'],
 ])('rejects %s with the reason', async (args, reason) => {
   const { code, stderr } = await startProgram(['agents', ...args], {}, { here: true })

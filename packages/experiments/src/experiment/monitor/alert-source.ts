@@ -54,7 +54,7 @@ async function askAlertmanager({ name, url }: AlertSpec, access: AlertAccess): F
     filter: `alertname=${JSON.stringify(name)}`,
   }
   const alerts = await askJson(url, '/api/v2/alerts', query, access)
-  if (!Array.isArray(alerts)) throw new MonitorError('the response is not from Alertmanager')
+  if (!Array.isArray(alerts)) throw new MonitorError('unexpected response: not an Alertmanager API')
   return listOf(alerts)
 }
 
@@ -62,7 +62,7 @@ async function askPrometheus({ url }: AlertSpec, access: AlertAccess): Found {
   const { status, data } = fieldsOf(await askJson(url, '/api/v1/alerts', {}, access))
   const { alerts } = fieldsOf(data)
   if (status !== 'success' || !Array.isArray(alerts)) {
-    throw new MonitorError('the response is not from Prometheus')
+    throw new MonitorError('unexpected response: not a Prometheus API')
   }
   return listOf(alerts).filter(({ state }) => state === 'firing' || state === 'pending')
 }

@@ -208,7 +208,8 @@ async function queryValue(
   signal: AbortSignal,
 ): Promise<number | null> {
   const rows = await askPrometheus(new URL(url), query, { headers, signal })
-  if (rows.length > 1) throw new MonitorError(`the query returns ${rows.length} series, not one`)
+  if (rows.length > 1)
+    throw new MonitorError(`the query must return one series; got ${rows.length}`)
   const { value } = rows[0] ?? { value: Number.NaN }
   return Number.isNaN(value) ? null : value
 }
@@ -270,6 +271,6 @@ async function readProc(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new MonitorError(`this system has no ${path}`, { cause: error })
+    throw new MonitorError(`${path} not found on this system`, { cause: error })
   }
 }

@@ -227,8 +227,8 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
     case 'timeout':
       return new LoadError(
         'UNREACHABLE',
-        'the target does not respond to the handshake',
-        'check that --target is the MCP endpoint, and that the server is not stuck',
+        'the target did not respond to the handshake',
+        'check that --target is the MCP endpoint, and that the server is responsive',
       )
     case 'reset':
     case 'incomplete':
@@ -236,7 +236,7 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
         return new LoadError(
           'UNREACHABLE',
           `the certificate of the target is not trusted (${reason})`,
-          'set NODE_EXTRA_CA_CERTS to the file of its CA',
+          'set NODE_EXTRA_CA_CERTS to the CA file',
         )
       }
       return new LoadError(
@@ -249,7 +249,7 @@ function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
     case 'malformed':
       return new LoadError(
         'NOT_MCP',
-        `the target does not speak MCP: ${reason}`,
+        `the target is not an MCP server: ${reason}`,
         'pass the URL of the MCP endpoint itself, such as http://localhost:3000/mcp',
       )
     case 'rpc':

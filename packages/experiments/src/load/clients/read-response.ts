@@ -46,9 +46,9 @@ export async function readResponse(
     return malformed(`a response with content type ${type.slice(0, 40) || 'none'}`)
   }
   const parsed = parseMessages(text)
-  if (!parsed.ok) return malformed('the response is not JSON-RPC')
+  if (!parsed.ok) return malformed('the response is not valid JSON-RPC')
   const message = parsed.messages.find((each) => isResponseTo(each, id))
-  if (message === undefined) return malformed('the response has the id of another request')
+  if (message === undefined) return malformed('the response id does not match the request id')
   return toResponse(message, markers)
 }
 

@@ -41,7 +41,7 @@ export class Histogram {
     let bucket = 0
     for (let i = 0; i + 1 < data.buckets.length; i += 2) {
       bucket += data.buckets[i]!
-      if (bucket >= BUCKETS) throw new RangeError('a histogram has a bucket that does not exist')
+      if (bucket >= BUCKETS) throw new RangeError('invalid histogram bucket')
       this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + data.buckets[i + 1]!)
     }
     this.#count += data.count

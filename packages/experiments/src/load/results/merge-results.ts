@@ -72,7 +72,8 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
 /** Throws where shards are missing, or others are among them: gates would judge another load. */
 function firstOfWhole(results: readonly LoadResult[]): LoadResult {
   const [first] = results
-  if (first === undefined) throw new LoadError('CANNOT_MERGE', 'no results to merge', 'name files')
+  if (first === undefined)
+    throw new LoadError('CANNOT_MERGE', 'no results to merge', 'specify result files')
   const shards = results.flatMap(({ run }) => run.shard ?? [])
   const count = shards[0]?.count
   const different = new Set(results.map((each) => JSON.stringify(each))).size
@@ -116,16 +117,17 @@ const fits = makeCheck(() => ({}))
 /** Parses a result file. Throws a `LoadError`. */
 export function parseResult(source: string, file: string): LoadResult {
   const value = parsedJson(source)
-  if (value === undefined) throw invalid(file, 'is not JSON')
+  if (value === undefined) throw invalid(file, 'is not valid JSON')
   const schema = isRecord(value) ? value['schema'] : undefined
   if (typeof schema === 'string' && schema !== LOAD_SCHEMA) {
-    throw invalid(file, `has the schema ${schema.slice(0, 40)} instead of ${LOAD_SCHEMA}`)
+    throw invalid(file, `has schema ${schema.slice(0, 40)}, expected ${LOAD_SCHEMA}`)
   }
   if (schema === undefined || !fits(value)) {
-    throw invalid(file, 'is not a result of squall load')
+    throw invalid(file, 'is not a valid squall load result')
   }
   const result = value as LoadResult
-  if (Number.isNaN(Date.parse(result.run.startedAt))) throw invalid(file, 'has no valid start')
+  if (Number.isNaN(Date.parse(result.run.startedAt)))
+    throw invalid(file, 'has an invalid run.startedAt')
   return result
 }
 

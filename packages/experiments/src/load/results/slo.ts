@@ -125,11 +125,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
 /** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
   const match = /^\s*([A-Za-z][A-Za-z0-9.-]*)\s*(<=|>=|<|>|=)\s*(\S*)\s*$/.exec(text)
-  if (match === null) throw invalid(text, 'cannot be read', FORM)
+  if (match === null) throw invalid(text, 'is not a valid expression', FORM)
   const [, name = '', sign = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
   if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
-    throw invalid(text, 'has "=", which is for verdicts only, with the limit 0', FORM)
+    throw invalid(text, 'uses "=", which is allowed only for verdicts with the limit 0', FORM)
   }
   const operator = sign === '=' ? '<=' : sign
   const limit = readLimit(metric.unit, written)
@@ -225,7 +225,7 @@ function metricOf(text: string, name: string): Metric {
   const names = Object.keys(METRICS).join(', ')
   throw invalid(
     text,
-    `names "${name.slice(0, 40)}", which is not measured`,
+    `uses the unknown metric "${name.slice(0, 40)}"`,
     `use p50 to p99.9, ${names}`,
   )
 }
@@ -246,7 +246,7 @@ function readLimit(unit: Metric['unit'], text: string): number | string {
     return isClear ? percent / 100 : `is ambiguous: ${text}% or ${percent * 100}%`
   }
   if (unit === 'ms') return readDuration(text) ?? 'needs a limit with a unit of time'
-  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'needs a limit without a unit'
+  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 'requires a limit without a unit'
 }
 
 function invalid(text: string, why: string, fix: string): LoadError {

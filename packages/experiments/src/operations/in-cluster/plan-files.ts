@@ -32,8 +32,8 @@ export async function planFiles({ file, directory, text, files }: SavedPlan): Pr
   const entries = [{ key: PLAN_KEY, path: plan, text }, ...named]
   const bytes = entries.reduce((sum, each) => sum + Buffer.byteLength(each.text), 0)
   if (bytes > MAX_BYTES) {
-    const wrong = `the plan and its files have ${bytes} bytes, and a ConfigMap holds ${MAX_BYTES}`
-    throw invalidFile(wrong, 'name smaller files')
+    const wrong = `the plan and its files are ${bytes} bytes; a ConfigMap holds at most ${MAX_BYTES}`
+    throw invalidFile(wrong, 'reduce the size of the files')
   }
   const items = entries.flatMap(({ key, path }) => (path === undefined ? [] : [{ key, path }]))
   const data = Object.fromEntries(entries.map((each) => [each.key, each.text]))
@@ -58,7 +58,7 @@ async function checkPaths(
   await readPlan(text, { file, directory: dirname(resolve(root, plan)), readText })
   if (absent.length === 0) return
   const wrong = `the plan names ${absent.join(', ')}, which is not a path relative to the plan`
-  throw invalidFile(wrong, 'name files by relative paths')
+  throw invalidFile(wrong, 'use relative paths')
 }
 
 /** Returns the deepest directory that contains all of the directories. */

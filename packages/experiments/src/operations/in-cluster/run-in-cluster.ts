@@ -59,7 +59,7 @@ export async function runInCluster(
 ): Promise<ExperimentResult | undefined> {
   if (spec.context !== undefined) {
     throw invalidFile(
-      'the plan names a context, which the pod of a Job does not have',
+      'the plan sets a kubeconfig context, which is not available in a Job',
       'omit sidecar.kubernetes.context, and set it with --context',
     )
   }
@@ -92,8 +92,8 @@ async function checkServiceAccount(
     if (!isKubeError(error, 'not_found')) throw error
     throw invalidOption(
       '--service-account',
-      `the namespace ${namespace} has no service account ${name}`,
-      `add ${namespace} to experiments.namespaces of the chart, or name another with --service-account`,
+      `service account ${name} not found in namespace ${namespace}`,
+      `add ${namespace} to experiments.namespaces of the chart, or set another with --service-account`,
     )
   }
 }
@@ -110,7 +110,7 @@ async function imageFor(
   if (found !== undefined) return found
   throw invalidOption(
     '--in-cluster',
-    `no pod with ${selector} in ${spec.namespace} has a sidecar whose image could be used`,
+    `no pod with ${selector} in ${spec.namespace} has a usable sidecar image`,
     'set the Squall image with --image',
   )
 }

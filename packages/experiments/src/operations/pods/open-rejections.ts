@@ -45,7 +45,7 @@ function keyRejection({ target, configMap }: Begin): Rejection | undefined {
   const wrong = isImmutable
     ? `the ConfigMap ${name} is immutable`
     : `${key} of the ConfigMap ${name} is in binaryData`
-  return { code: 'RULES_NOT_ACTIVE', wrong, fix: 'name a ConfigMap with rules as text' }
+  return { code: 'RULES_NOT_ACTIVE', wrong, fix: 'use a ConfigMap that stores the rules in data' }
 }
 
 /** Rejects rules of other keys, which stay active during the experiment. */
@@ -58,7 +58,7 @@ function otherKeys({ target, configMap }: Begin, pods: Pods): Rejection | undefi
   const names = others.map(([key]) => key).join(', ')
   return {
     code: 'OTHER_RULES',
-    wrong: `the ConfigMap ${target.configMap} has further rules in ${names}`,
+    wrong: `the ConfigMap ${target.configMap} contains additional rules in ${names}`,
     fix: 'remove them; sidecar.replaceRules suspends only the rules of sidecar.kubernetes.key',
   }
 }

@@ -34,12 +34,12 @@ test('outgoing connections alone, or beside ports', () => {
 
 describe('rejected', () => {
   test.each([
-    [{ outbound: '5432' }, 'is not an outbound capture; write PORT=LISTENER'],
-    [{ outbound: '5432=15301=1' }, 'is not an outbound capture'],
-    [{ outbound: '0=15301' }, 'is not an outbound capture'],
-    [{ outbound: '5432=0' }, 'is not an outbound capture'],
-    [{ outbound: 'fd00::1:5432=15301' }, 'is not an outbound capture'],
-    [{ outbound: '5432=15301; flush ruleset' }, 'is not an outbound capture'],
+    [{ outbound: '5432' }, 'is not a valid outbound capture; write PORT=LISTENER'],
+    [{ outbound: '5432=15301=1' }, 'is not a valid outbound capture'],
+    [{ outbound: '0=15301' }, 'is not a valid outbound capture'],
+    [{ outbound: '5432=0' }, 'is not a valid outbound capture'],
+    [{ outbound: 'fd00::1:5432=15301' }, 'is not a valid outbound capture'],
+    [{ outbound: '5432=15301; flush ruleset' }, 'is not a valid outbound capture'],
     [{ outbound: 'db:5432=15301' }, 'write its addresses, or 5432=15301 for the whole port'],
     [{ outbound: '127.0.0.0/8:5432=15301' }, 'cannot be captured; use an explicit route'],
     [{ outbound: '[::1]:5432=15301' }, 'cannot be captured'],
@@ -57,7 +57,7 @@ describe('rejected', () => {
     [{ outbound: Array.from({ length: 65 }, (_, n) => `${n + 1}=${n + 15_001}`) }, 'at most 64'],
     [{ 'outbound-uid': '1000' }, 'requires --outbound; add --outbound'],
     [{ outbound: '5432=15301', 'outbound-uid': '4294967295' }, 'out of range'],
-    [{ outbound: '5432=15301', 'exempt-gid': 'root' }, 'is not an integer'],
+    [{ outbound: '5432=15301', 'exempt-gid': 'root' }, 'is not a valid integer'],
   ])('%j: %s', (flags, wrong) => {
     expect(() => parse(flags)).toThrow(wrong)
     expect(() => parse(flags)).toThrow(UsageError)

@@ -41,11 +41,11 @@ test('to undo needs no ports', () => {
 describe('refused', () => {
   test.each([
     [{}, '--port is missing; add it'],
-    [{ port: '3000' }, 'is not a redirect'],
-    [{ port: '3000=15300=1' }, 'is not a redirect'],
-    [{ port: '0=15300' }, 'is not a redirect'],
-    [{ port: '3000=65536' }, 'is not a redirect'],
-    [{ port: '3000=15300; flush ruleset' }, 'is not a redirect'],
+    [{ port: '3000' }, 'is not a valid redirect'],
+    [{ port: '3000=15300=1' }, 'is not a valid redirect'],
+    [{ port: '0=15300' }, 'is not a valid redirect'],
+    [{ port: '3000=65536' }, 'is not a valid redirect'],
+    [{ port: '3000=15300; flush ruleset' }, 'is not a valid redirect'],
     [{ port: '3000=3000' }, 'redirects a port to itself'],
     [{ port: ['3000=15300', '3000=15301'] }, 'duplicate port 3000'],
     [{ port: ['3000=15300', '3001=15300'] }, 'port 15300 is used for two captured ports'],
