@@ -228,7 +228,7 @@ describe.skipIf(missing !== undefined)('a budget on a real API server', () => {
     await kubectl(['-n', SYSTEM, 'create', 'rolebinding', 'reader', ...bound])
     await eventually(async () => {
       const why = await begin(narrow, 'uncounted', 'rules-uncounted')
-      return /squall-budget in squall-system: .*squall-experiments/.test(why ?? '')
+      return /squall-budget in squall-system .*squall-experiments/.test(why ?? '')
         ? undefined
         : (why ?? 'it has begun')
     }, PATIENCE)

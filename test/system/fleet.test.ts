@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)(`a real API server with ${PODS} pods`, ()
     const done = await run('status', '-n', 'shop')
     expect(done.out.trimEnd().split('\n').length).toBeLessThanOrEqual(40)
     expect(done.out).toMatch(new RegExp(`^shop +${ALIVE} pods +redirect +armed +1 `, 'm'))
-    expect(done.out).toMatch(/^shop\/shop-00000, shop\/shop-00100: cannot ask/m)
+    expect(done.out).toMatch(/^shop\/shop-00000, shop\/shop-00100: cannot query/m)
     expect(done.code).toBe(1)
   })
 

@@ -261,7 +261,7 @@ test('what is wrong with a command line is said with how to fix it, and never wi
       return (error as Error).message
     }
   }
-  expect(wrong('--target', 'localhost:3000')).toMatch(/not an http or https URL; write the URL/)
+  expect(wrong('--target', 'localhost:3000')).toMatch(/must be an http or https URL; write the URL/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/contains a user name or password/)
   expect(wrong('--target', 'http://me:secret@host/mcp')).not.toMatch(/secret/)
   expect(wrong('--header', 'secret')).toMatch(
@@ -269,7 +269,7 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   )
   expect(wrong('--header', 'x-a=sec\nret')).toMatch(/invalid value for header x-a/)
   expect(wrong('--header', 'mcp-session-id=1')).toMatch(/squall load sets mcp-session-id/)
-  expect(wrong('--rate', 'fast')).toMatch(/not a rate; write calls per second or per minute/)
+  expect(wrong('--rate', 'fast')).toMatch(/not a valid rate; use calls per second or per minute/)
   expect(wrong('--degrade', '1')).toMatch(/makes all 1 calls of a task optional/)
   expect(wrong('--skip-late')).toMatch(/needs --deadline/)
   expect(wrong('--breaker', '2')).toMatch(/not a valid fraction/)

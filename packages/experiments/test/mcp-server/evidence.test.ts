@@ -135,7 +135,11 @@ it('says that SLOs for latency need full metrics where Prometheus has those of a
   const monitor = await startUpstream((req, res) => {
     const query = new URL(req.url!, 'http://x').searchParams.get('query')!
     const tool = query.includes('squall_calls_total') ? 'read_file' : '*'
-    res.end(JSON.stringify({ data: { result: [{ metric: { tool }, value: [0, '900'] }] } }))
+    res.end(
+      JSON.stringify({
+        data: { resultType: 'vector', result: [{ metric: { tool }, value: [0, '900'] }] },
+      }),
+    )
   })
   closing.push(monitor.close)
   const prometheus = `http://127.0.0.1:${monitor.port}`
@@ -273,7 +277,7 @@ describe('run_impact', () => {
     [{ rate: 500 }, 'above maxRate'],
     [{ tools: ['pay'] }, 'the policy forbids experiments with the tool "pay"'],
     [{ target: 'http://prod.example.com/mcp' }, 'does not allow the target'],
-    [{ scenario: 'loss', magnitude: 3 }, 'loss has no magnitude'],
+    [{ scenario: 'loss', magnitude: 3 }, 'loss takes no magnitude'],
     [{ magnitude: 70_000 }, 'at most 60000'],
   ])('is bounded by the policy: %j', async (changes, reason) => {
     const policy = {

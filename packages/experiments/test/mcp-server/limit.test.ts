@@ -96,9 +96,9 @@ it('an approval at a terminal is for this search alone', async () => {
     return text
   }
   expect(await refused('find_limit', input({ id, vary: 'percent=24%..25%' }))).toContain(
-    'with the id alone',
+    'with id only',
   )
-  expect(await refused('find_limit', { id, second: 'delay=1s..9s' })).toContain('with the id alone')
+  expect(await refused('find_limit', { id, second: 'delay=1s..9s' })).toContain('with id only')
   expect(await refused('run_experiment', { id, digest })).toContain('is for find_limit')
   const single = await propose(agent, stage.text(QUICK))
   await proposals.approve(single.id, 'a person')

@@ -80,7 +80,7 @@ it('what cannot be swept is a wrong input, and no task that broke', async () => 
   const cell = await swept(path, '--cell', '99-error', ...run)
   const command = await swept(path, '--', 'no-such-program')
   expect([gone.code, cell.code, command.code]).toEqual([2, 2, 2])
-  expect(gone.stderr).toContain('no such file or directory; name a file')
+  expect(gone.stderr).toContain('no such file or directory; specify a file')
   expect(cell.stderr).toContain('unknown cell 99-error; write the number of a call and a fault')
   expect(command.stderr).toContain(
     'no-such-program cannot be started: no such file or directory; check the command',

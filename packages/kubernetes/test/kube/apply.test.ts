@@ -219,7 +219,7 @@ test('status shows armed sidecars, different rules, and rules that sampled no ca
     'shop/shop-2: its rules still differ from those of the configmap squall-rules\n',
   )
   expect(out).toContain('shop/shop-3: disarmed by environment')
-  expect(out).toContain('shop/shop-4: it requests a sidecar but has none')
+  expect(out).toContain('shop/shop-4: the requested sidecar is missing')
   const all = JSON.parse((await shop.status('-A', '--json')).out) as {
     pods: { pod: string; sampled: number; digestIs: string }[]
   }

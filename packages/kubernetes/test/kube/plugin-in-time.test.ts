@@ -23,5 +23,7 @@ test('a plugin that prints no credentials within a minute is named, with the nex
   const args = ['status', '-n', 'shop', '--kubeconfig', kubeconfig]
   const { code, stderr } = await startProgram(args, {}, { here: true })
   expect(code).toBe(1)
-  expect(stderr).toContain(`${process.execPath} did not end within 60 s; run it by hand to log in`)
+  expect(stderr).toContain(
+    `${process.execPath} timed out after 60 seconds; run it by hand to log in`,
+  )
 })
