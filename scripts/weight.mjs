@@ -12,7 +12,7 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9054 },
   { name: 'filters', directories: ['src/filters'], budget: 6999 },
-  { name: 'rules', directories: ['src/rules'], budget: 12673 },
+  { name: 'rules', directories: ['src/rules'], budget: 12676 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6103 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
   { name: 'listener', directories: ['src/listener'], budget: 16710 },
@@ -20,7 +20,7 @@ const PARTS = [
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2793 },
   { name: 'cli', directories: ['src/cli'], budget: 3217 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15230 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32809 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32814 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 

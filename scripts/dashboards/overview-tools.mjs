@@ -165,7 +165,7 @@ export const armed = [
   table({
     title: 'Disarm reasons',
     description:
-      'Active disarm reasons of each sidecar: environment, operator, guard, shutdown or rules file.',
+      'Active disarm reasons of each sidecar: the label `reason` of `squall_disarmed_reason`.',
     unit: 'short',
     size: [12, 7],
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],

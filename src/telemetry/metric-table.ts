@@ -227,7 +227,7 @@ const TABLE = {
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),
   squall_open_streams: gauge(
     ['kind'],
-    'Open event streams: request for the response to a request, push for a stream of server-initiated messages.',
+    'Open event streams, by kind: request (the response to a request) or push (server-initiated messages).',
   ),
   squall_memory_held_bytes: gauge(
     [],

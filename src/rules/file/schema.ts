@@ -118,7 +118,10 @@ const rule = section({
     section(
       {
         tasks: count(1, 'Acts on this number of consecutive tasks.'),
-        of: count(2, 'Repeats the episode after this number of tasks.'),
+        of: count(
+          2,
+          'Sets the number of tasks from the start of one episode to the start of the next.',
+        ),
       },
       {
         description:

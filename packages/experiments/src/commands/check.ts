@@ -37,9 +37,14 @@ export const CHECK = operation({
         'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
         ({ text }) => parseEndpoints([text])[0]!,
       ),
-      listen: one('address', 'port that must be free if no sidecar runs', parseListen, {
-        default: '127.0.0.1:15300',
-      }),
+      listen: one(
+        'address',
+        'listen address to check: its port must be free if no sidecar runs',
+        parseListen,
+        {
+          default: '127.0.0.1:15300',
+        },
+      ),
     }),
     ...CLUSTER_FLAGS,
     ...group('Output:', { json: toggle('print one JSON document') }),

@@ -35,7 +35,7 @@ export const SEARCH_FLAGS = {
     ),
     errorRates: one(
       'percents',
-      'accepted error rates for passing and for failing magnitudes',
+      'accepted rates of wrong decisions, for passing and for failing magnitudes',
       asErrorRates,
       { default: '5%,5%' },
     ),

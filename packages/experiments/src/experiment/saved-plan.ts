@@ -17,7 +17,7 @@ export async function readSavedPlan(
   policy?: Policy,
 ): Promise<ReadAndSaved> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
-    throw new NotSavedError('invalid id of a run; squall experiment list shows the ids')
+    throw new NotSavedError('invalid run ID; squall experiment list shows the IDs')
   }
   let kept: unknown
   try {

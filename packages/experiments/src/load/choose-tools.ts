@@ -71,7 +71,7 @@ export async function chooseTools(
   const tools = listed.map(({ name }) => name).filter((name) => !excluded.has(name))
   if (tools.length > 0) return { work: { ...work, tools }, leftOut }
   throw new ToolsNotNamedError(
-    `no tool is declared read-only: ${shownNames(leftOut.map(({ tool }) => tool))}`,
+    `no tool declares readOnlyHint: true, so none is called by default: ${shownNames(leftOut.map(({ tool }) => tool))}`,
     listed,
   )
 }

@@ -100,7 +100,7 @@ async function readAll(path: string): Promise<ReadonlyMap<string, Learned>> {
     if (code === 'ENOENT') return new Map()
     throw new BaselinesError(`it cannot be read (${systemReason(error)})`)
   }
-  const wrong = new BaselinesError(`it is not a file of baselines (${SCHEMA})`)
+  const wrong = new BaselinesError(`it is not a baseline file (${SCHEMA})`)
   if (bytes.length > MAX_BYTES) throw wrong
   const { schema, targets } = fieldsOf(parsedJson(new TextDecoder().decode(bytes)))
   if (schema !== SCHEMA) throw wrong

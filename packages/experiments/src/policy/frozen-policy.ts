@@ -49,7 +49,7 @@ export async function freezePolicy({
     const policy = read()
     if (kept === digest) return policy
     throw new DeniedError(
-      `no person trusts this policy (${digest}); ask a person to run squall mcp policy trust ${path} in a terminal`,
+      `this policy is not trusted (${digest}); ask a person to run squall mcp policy trust ${path} in a terminal`,
     )
   }
   return { digest, isChanged: kept !== undefined && kept !== digest, read, trusted }

@@ -81,10 +81,10 @@ test.each<[string, readonly object[], LoadHooks, RegExp]>([
     {},
     /3 tools do not declare .*: bare, titled, nulls;/,
   ],
-  ['consent is refused', UNMARKED, no, /no tool is declared read-only/],
-  ['none may be called unnamed', WRITING, yes, /read-only: drop, change/],
+  ['consent is refused', UNMARKED, no, /no tool declares readOnlyHint/],
+  ['none may be called unnamed', WRITING, yes, /called by default: drop, change/],
   // The name alone does not distinguish the two.
-  ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool is declared/],
+  ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool declares/],
 ])('nothing is called where %s', async (_, tools, hooks, why) => {
   server = await startUpstream('scripted', ['ok'], tools)
   await expect(load({ url: server.url, pace: { tasks: 9 } }, hooks)).rejects.toThrow(why)

@@ -50,7 +50,7 @@ describe('what to test next', () => {
     )
     const broken = await startProgram(args).finished()
     expect(broken).toMatchObject({ code: 1 })
-    expect(broken.stderr).toContain('baselines.json: it is not a file of baselines')
+    expect(broken.stderr).toContain('baselines.json: it is not a baseline file')
   })
 
   it('is ranked by what_next, within the policy, with plans that are accepted', async () => {

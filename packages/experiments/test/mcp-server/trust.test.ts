@@ -38,7 +38,7 @@ it('a policy that the agent changes runs nothing, until a person trusts it', asy
   ] as const) {
     const { isError, text } = await agent.call(tool, args)
     expect(isError, tool).toBe(true)
-    expect(text, tool).toContain(`no person trusts this policy (${after})`)
+    expect(text, tool).toContain(`this policy is not trusted (${after})`)
     expect(text, tool).toContain('policy trust')
   }
   expect(await stage.rules()).toBe(BEFORE)
@@ -55,7 +55,7 @@ it('a server that the client of an agent starts again trusts no other policy', a
   closing.push(() => agent.close())
   const { isError, text } = await agent.call('propose_experiment', { plan: stage.text({}) })
   expect(isError).toBe(true)
-  expect(text).toContain('no person trusts this policy')
+  expect(text).toContain('this policy is not trusted')
   // Rollback and reading are always allowed.
   expect((await agent.call('stop_experiment')).isError).toBe(false)
   expect((await agent.call('list_targets')).isError).toBe(false)

@@ -239,7 +239,7 @@ export const CONTEXTS_FLAG = group(CLUSTER, {
 export const BUDGET_FLAGS = group(CLUSTER, {
   systemNamespace: one(
     'name',
-    'namespace of the ConfigMap squall-budget, which limits new chaos',
+    'namespace of the ConfigMap squall-budget, which limits new faults and experiments',
     parseObjectName,
     { default: SYSTEM_NAMESPACE },
   ),

@@ -31,7 +31,7 @@ export class RulesChecker {
   /** Runs checks in order. The time limit of a review includes its wait. */
   async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= MOST_WAITING) {
-      throw new DecideError('overload', 'too many checks of rules are queued; try again')
+      throw new DecideError('overload', 'too many rule checks are queued; try again')
     }
     const signal = AbortSignal.timeout(this.#timeoutMs)
     this.#waiting++

@@ -143,7 +143,7 @@ test('the end of all rules waits for no other check', async () => {
   }
   expect(await decide({})).toMatchObject({ allowed: true })
   expect(await decide({ notes: 'none' })).toMatchObject({ allowed: true })
-  await expect(decide({ 'rules.yaml': `${GOOD}# new` })).rejects.toThrow('too many checks')
+  await expect(decide({ 'rules.yaml': `${GOOD}# new` })).rejects.toThrow('too many rule checks')
   open()
   await Promise.all(waiting)
 })

@@ -271,6 +271,6 @@ async function readProc(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new MonitorError(`${path} not found on this system`, { cause: error })
+    throw new MonitorError(`${path} cannot be read; this limit requires Linux`, { cause: error })
   }
 }
