@@ -2,7 +2,7 @@
 export const NOT_APPLICABLE = {
   nothing_to_act_on: 'nothing for the fault to act on',
   no_response: 'a notification has no response',
-  inexact_id: "a response could not repeat the call's id exactly",
+  inexact_id: "a response could not repeat the call's ID exactly",
   shared_exchange: 'it would also affect the other calls of the batch',
   shared_stream: "it would also affect the other messages on the session's stream",
   no_push_stream: 'the response is sent on another connection, and none is open',
