@@ -215,7 +215,7 @@ ${written}
 test('an expected status is reported by its share of the responses, not as failing', async () => {
   const health = { url: observed.url, status: 503 }
   const onEvent = inStage(unhealthy)
-  const result = await stage.run({ expect: { during: { health } } }, { onEvent })
+  const result = await stage.run({ hold: '2s', expect: { during: { health } } }, { onEvent })
   expect(result, result.why).toMatchObject({ verdict: 'passed' })
   const [before, during] = noteLines(result).filter((line) => line.includes('status 503'))
   expect(before).toContain('status 503 met by 0 % of the responses.')
