@@ -89,7 +89,10 @@ describe('the admin page in a browser', () => {
     await page.reads('#tasks-rows', /switched tool\s+after real on/)
     await page.reads('#tasks-numbers', /Recovered\s+[1-9][^]*Retries per task\s+0\.[0-9]/)
     await page.reads('#tasks-about', /^The last \d+ tasks? with faults or errors/)
-    await page.reads('#findings', /\.\nBack off, with jitter\.\nmedium · a client without a name/)
+    await page.reads(
+      '#findings',
+      /\.\nUse exponential back-off with jitter\.\nmedium · a client without a name/,
+    )
     await page.evaluate(`document.querySelector('#tasks').scrollIntoView()`)
     await page.screenshot(`${PICTURES}tasks-light.png`)
     await page.look(...WIDE, 'dark')
