@@ -67,14 +67,14 @@ test('squall status --watch is a screen that follows the pods and their number, 
   await terminal.enter(
     `${process.execPath} ${MAIN} status --watch --all --kubeconfig ${shop.kubeconfig}; echo en"ded" $?`,
   )
-  await terminal.shows(/^ NAMESPACE +POD +MODE[^]*shop-1 +redirect +armed[^]*Ctrl-C ends/m)
+  await terminal.shows(/^ NAMESPACE +POD +MODE[^]*shop-1 +redirect +armed[^]*Ctrl-C exits/m)
   expect(await terminal.tell('#{alternate_on} #{cursor_flag}')).toBe('1 0')
   squall.running.rules!.arming.disarm('operator', 'a pause')
   await terminal.shows(/shop-1 +redirect +disarmed[^]*disarmed by operator/)
   for (let i = 2; i < 40; i++) shop.addPaper(`shop-${i}`)
   await terminal.shows(/\d+ more lines; select with -n or -l/)
   await terminal.resize(60, 12)
-  await terminal.shows(/more lines[^]*Ctrl-C ends/)
+  await terminal.shows(/more lines[^]*Ctrl-C exits/)
   await terminal.resize(100, 60)
   await terminal.shows(/shop-39 +redirect +starting/)
   await terminal.press('C-c')

@@ -45,7 +45,7 @@ async function follow(
     /^ fault .* responds with status 503/m,
     /^ same call {2}failed after .* HTTP status 503 \(injected by Squall\)/m,
     /^ page {7}http:\/\/127\.0\.0\.1:\d+\/$/m,
-    /^ Ctrl-C ends everything/m,
+    /^ Ctrl-C stops everything/m,
   ]) {
     await terminal.shows(step)
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
