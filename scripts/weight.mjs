@@ -15,12 +15,12 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12676 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6103 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16710 },
+  { name: 'listener', directories: ['src/listener'], budget: 16712 },
   { name: 'admin', directories: ['src/admin'], budget: 7283 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2793 },
   { name: 'cli', directories: ['src/cli'], budget: 3217 },
   { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15230 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32814 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32817 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2604 },
 ]
 

@@ -16,13 +16,15 @@ const MAX_CANARIES = 100
 
 /** Words that faults put into results, to find the messages that repeat them. */
 export class Canaries {
-  /** True when there is a word to look for. */
-  isWatching = false
   readonly #kept = new Set<string>()
   #words = new WatchedValues<true>()
 
+  /** True when there is a word to look for. */
+  get isWatching(): boolean {
+    return this.#kept.size > 0
+  }
+
   add(word: string): void {
-    this.isWatching = true
     this.#kept.add(word)
     this.#words.addText(word, true)
     if (this.#kept.size < 2 * MAX_CANARIES) return

@@ -103,13 +103,10 @@ export class Recorder {
 
   attempt(tool: string, response: CallResponse, latencyMs: number, correct: boolean): void {
     const { kind } = response
-    const { lastResponse } = this.timeline
     // A slow failure may be the time-out of a gateway in front of a hung server.
     const isPrompt = kind !== 'timeout' && latencyMs < PROMPT_MS
     if (isPrompt || kind === 'ok' || kind === 'tool') {
-      lastResponse.atMs = this.elapsedMs
-      lastResponse.calls = this.counts.calls
-      lastResponse.slowestMs = Math.max(lastResponse.slowestMs, latencyMs)
+      this.timeline.responded(this.elapsedMs, this.counts.calls, latencyMs)
     }
     if (response.markers.length > 0) this.faults.add(tool, response, latencyMs, correct)
   }

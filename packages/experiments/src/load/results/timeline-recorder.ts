@@ -11,9 +11,15 @@ type Slot = ReturnType<typeof emptySlot>
 /** Counts per second; after an hour per two seconds, and so on. */
 export class TimelineRecorder {
   /** The last response: its time, the calls that had ended, and the longest wait for one. */
-  readonly lastResponse = { atMs: 0, calls: 0, slowestMs: 0 }
+  lastResponse = { atMs: 0, calls: 0, slowestMs: 0 }
   #intervalMs = 1000
   #slots: Slot[] = []
+
+  /** Records a response; `calls` had ended by then. */
+  responded(atMs: number, calls: number, latencyMs: number): void {
+    const slowestMs = Math.max(this.lastResponse.slowestMs, latencyMs)
+    this.lastResponse = { atMs, calls, slowestMs }
+  }
 
   at(elapsedMs: number): Slot {
     let index = this.#indexOf(elapsedMs)
