@@ -140,6 +140,13 @@ test.each(['v1', 'v1beta1'])(
   },
 )
 
+/** The credential plugin that runs this program of Node. */
+function plugin(program: string): object {
+  const args = ['-e', program]
+  const apiVersion = 'client.authentication.k8s.io/v1'
+  return { exec: { apiVersion, command: process.execPath, args } }
+}
+
 test('credentials are read from a plugin that leaves a program with its output behind', async () => {
   const status = { token: TOKEN }
   const response = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }
@@ -148,9 +155,7 @@ test('credentials are read from a plugin that leaves a program with its output b
     const more = ['-e', 'process.stdout.on("error", () => process.exit()); setInterval(() => console.log(" "), 50)']
     require('child_process').spawn(process.execPath, more, { stdio: 'inherit', detached: true }).unref()
     require('fs').writeSync(1, ${JSON.stringify(JSON.stringify(response))})`
-  const args = ['-e', program]
-  const exec = { apiVersion: response.apiVersion, command: process.execPath, args }
-  const file = await write('left-behind', withUser({ exec }))
+  const file = await write('left-behind', withUser(plugin(program)))
   expect(await works({ kubeconfig: file })).toBe('shop')
 })
 
@@ -166,57 +171,29 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
     }),
     /no-such-plugin is not installed; get it at the usual place/,
   ],
-  [
-    'a plugin that fails',
-    () => ({
-      exec: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: process.execPath,
-        args: ['-e', 'process.exit(7)'],
-      },
-    }),
-    /exited with code 7; run it by hand/,
-  ],
+  ['a plugin that fails', () => plugin('process.exit(7)'), /exited with code 7; run it by hand/],
   [
     'a plugin that is killed, and has started a program that goes on',
-    () => ({
-      exec: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: process.execPath,
-        args: [
-          '-e',
-          // It ends when nobody reads its output.
-          `const more = ['-e', 'process.stdout.on("error", () => process.exit()); setInterval(() => console.log(1), 50)']
+    () =>
+      plugin(
+        // It ends when nobody reads its output.
+        `const more = ['-e', 'process.stdout.on("error", () => process.exit()); setInterval(() => console.log(1), 50)']
           require('child_process').spawn(process.execPath, more, { stdio: 'inherit' })
           process.kill(process.pid, 'SIGKILL')`,
-        ],
-      },
-    }),
+      ),
     /was killed by SIGKILL; run it by hand to see why/,
   ],
   [
     'a plugin that prints no credentials',
-    () => ({
-      exec: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: process.execPath,
-        args: ['-e', 'console.log("{}")'],
-      },
-    }),
+    () => plugin('console.log("{}")'),
     /printed no ExecCredential/,
   ],
   [
     'a plugin that prints another version',
-    () => ({
-      exec: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: process.execPath,
-        args: [
-          '-e',
-          'console.log(JSON.stringify({kind:"ExecCredential",apiVersion:"x",status:{token:"t"}}))',
-        ],
-      },
-    }),
+    () =>
+      plugin(
+        'console.log(JSON.stringify({kind:"ExecCredential",apiVersion:"x",status:{token:"t"}}))',
+      ),
     /another apiVersion/,
   ],
   [
