@@ -132,7 +132,7 @@ test('proposes what to widen after three passed runs in a row', async () => {
   expect(entry).not.toHaveProperty('stages')
   const { read } = await readSavedPlan(directory, third.id)
   expect(read.ok && read.plan.digest).toBe(plan.digest)
-  await expect(readSavedPlan(directory, '../../etc/passwd')).rejects.toThrow('invalid id of a run')
+  await expect(readSavedPlan(directory, '../../etc/passwd')).rejects.toThrow('invalid run ID')
 })
 
 function passedBefore(planDigest: string): HistoryEntry {
