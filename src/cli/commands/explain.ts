@@ -7,7 +7,7 @@ import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { type ClientInfo, TRANSPORTS } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import type { Destination } from '../../rules/match/call-facts.ts'
-import { defineCommand } from '../flags/command.ts'
+import { operation, type RequestOf } from '../flags/command.ts'
 import { type FlagInput, group, type Values } from '../../base/flags/flag.ts'
 import { asText, many, one, oneOf, pairs, toggle } from '../../base/flags/kinds.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
@@ -17,7 +17,6 @@ import {
   invalidOption,
   invalidValue,
 } from '../../base/flags/usage-error.ts'
-import type { ExplainSubject } from '../rules/explain.ts'
 import { boundsOf, LIMIT_FLAGS } from '../../sidecar/rules-options.ts'
 import { missingFile } from './validate.ts'
 
@@ -91,7 +90,7 @@ const FLAGS = {
   ...group('Output:', { json: toggle('print JSON') }),
 }
 
-export const EXPLAIN = defineCommand({
+export const EXPLAIN = operation({
   name: 'explain',
   examples: [
     'explain rules.yaml --tool search_docs',
@@ -132,8 +131,11 @@ export const EXPLAIN = defineCommand({
       self: Object.keys(labels).length === 0 ? self : { ...self, labels },
     }
   },
-  start: async (request) => (await import('../rules/explain.ts')).explainCommand(request),
 })
+
+export type ExplainRequest = RequestOf<typeof EXPLAIN>
+/** The call to explain, and the limits on rules. */
+export type ExplainOptions = Omit<ExplainRequest, 'file' | 'json'>
 
 const NAMED_BY = [
   ['tool', 'tools/call'],
@@ -141,6 +143,19 @@ const NAMED_BY = [
   ['resource', 'resources/read'],
 ] as const
 const OF_CALL = ['direction', 'method', 'tool', 'prompt', 'resource', 'args'] as const
+
+/** The subject to explain: a call, a request without one, or a recorded request. */
+export type ExplainSubject =
+  | {
+      readonly kind: 'call'
+      readonly direction: 'client' | 'server'
+      readonly method: string
+      readonly name: string | undefined
+      readonly args: Readonly<Record<string, unknown>> | undefined
+      readonly path: string
+    }
+  | { readonly kind: 'http'; readonly method: string; readonly path: string }
+  | { readonly kind: 'recorded'; readonly file: string }
 
 function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   const ofCall = OF_CALL.find((name) => flags[name] !== undefined)

@@ -1,4 +1,3 @@
-import type { FaultRequest } from '../fault/fault.ts'
 import { FAULT_FLAGS } from '../fault/fault-flags.ts'
 import {
   adminTokenOf,
@@ -7,7 +6,13 @@ import {
   requiredAdminToken,
 } from '../../sidecar/flags/admin-access.ts'
 import { SIDECAR_FLAGS } from '../flags/admin-endpoints.ts'
-import { type Context, defineCommand } from '../flags/command.ts'
+import {
+  command,
+  type Context,
+  defineCommand,
+  operation,
+  type RequestOf,
+} from '../flags/command.ts'
 import type { Values } from '../../base/flags/flag.ts'
 import { missing } from '../../base/flags/usage-error.ts'
 
@@ -34,21 +39,25 @@ export const FAULT_ADD = defineCommand({
   },
 })
 
-export const FAULT_LIST = defineCommand({
+const LISTED = operation({
   name: 'fault list',
   examples: ['fault list', 'fault list --json'],
   page: PAGE,
   description: 'list the temporary faults of sidecars',
   flags: { ...SIDECAR_FLAGS, ...readTokenFlag('Sidecars:') },
   fromEnvironment: false,
-  parse: (flags, { env }): FaultRequest => {
+  parse: (flags, { env }) => {
     const { sidecar: endpoints, timeout, json } = flags
     const token =
       readTokenOf(flags.adminReadTokenFile, env) ?? adminTokenOf(flags.adminTokenFile, env)
     return { endpoints, token, timeout, json }
   },
-  start: async (request) => (await import('../fault/fault.ts')).listFaults(request),
 })
+
+/** The sidecars of a command, and how it asks them. */
+export type FaultRequest = RequestOf<typeof LISTED>
+
+export const FAULT_LIST = command(LISTED, () => import('../fault/fault.ts'), 'listFaults')
 
 export const FAULT_REMOVE = defineCommand({
   name: 'fault remove',

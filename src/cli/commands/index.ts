@@ -1,4 +1,4 @@
-import type { Command } from '../flags/command.ts'
+import { type Command, command } from '../flags/command.ts'
 import { EXPLAIN } from './explain.ts'
 import { FAULT_ADD, FAULT_CLEAR, FAULT_LIST, FAULT_REMOVE } from './fault.ts'
 import { PRE_STOP } from './pre-stop.ts'
@@ -16,7 +16,7 @@ export const COMMANDS: readonly Command[] = [
   FAULT_REMOVE,
   FAULT_CLEAR,
   VALIDATE,
-  EXPLAIN,
+  command(EXPLAIN, () => import('../rules/explain.ts'), 'explainCommand'),
   WAIT_READY,
   PRE_STOP,
 ]

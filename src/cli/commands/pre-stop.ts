@@ -1,11 +1,11 @@
 import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from '../ask-local.ts'
 import { parseControl } from '../../sidecar/flags/address.ts'
-import { defineCommand } from '../flags/command.ts'
+import { defineCommand, operation, type RequestOf } from '../flags/command.ts'
 import { group } from '../../base/flags/flag.ts'
 import { duration, one } from '../../base/flags/kinds.ts'
 
-export const PRE_STOP = defineCommand({
+const OPERATION = operation({
   name: 'pre-stop',
   examples: [
     'pre-stop --control unix:/run/squall/control.sock',
@@ -32,19 +32,18 @@ export const PRE_STOP = defineCommand({
 For the preStop hook of the sidecar container. It returns when the upstream has ended, or after the
 timeout; only then does Kubernetes stop the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
-  start: preStopCommand,
 })
 
-interface PreStopRequest {
-  readonly socketPath: string
-  readonly waitMs: number
-}
+export const PRE_STOP = defineCommand({ ...OPERATION, start: preStopCommand })
 
 // The response comes after the wait.
 const GRACE_MS = 5_000
 
 /** Notifies the sidecar that its pod ends; returns the exit code. */
-export async function preStopCommand({ socketPath, waitMs }: PreStopRequest): Promise<number> {
+export async function preStopCommand({
+  socketPath,
+  waitMs,
+}: RequestOf<typeof OPERATION>): Promise<number> {
   const path = `${PRE_STOP_PATH}?wait=${waitMs}`
   try {
     const address = { kind: 'unix', path: socketPath } as const

@@ -4,11 +4,11 @@ import { readResponse } from '../../admin/contract/api-client.ts'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from '../ask-local.ts'
 import { adminToAsk } from '../../sidecar/flags/address.ts'
-import { defineCommand } from '../flags/command.ts'
+import { defineCommand, operation, type RequestOf } from '../flags/command.ts'
 import { group } from '../../base/flags/flag.ts'
 import { duration, one, toggle } from '../../base/flags/kinds.ts'
 
-export const WAIT_READY = defineCommand({
+const OPERATION = operation({
   name: 'wait-ready',
   examples: ['wait-ready', 'wait-ready --admin 127.0.0.1:15390'],
   page: 'docs/concepts/redirect.md',
@@ -31,20 +31,15 @@ export const WAIT_READY = defineCommand({
   note: `
 For the postStart hook of the sidecar container, and for image health checks.`,
   parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
-  start: waitReadyCommand,
 })
 
-interface WaitReadyRequest {
-  readonly admin: ListenAddress
-  readonly waitMs: number
-  readonly withApp: boolean
-}
+export const WAIT_READY = defineCommand({ ...OPERATION, start: waitReadyCommand })
 
 const POLL_MS = 50
 const RESPONSE_MS = 2_000
 
 /** Waits until the sidecar accepts traffic; returns the exit code. */
-export async function waitReadyCommand(request: WaitReadyRequest): Promise<number> {
+export async function waitReadyCommand(request: RequestOf<typeof OPERATION>): Promise<number> {
   const { admin, waitMs, withApp } = request
   const until = performance.now() + waitMs
   for (;;) {

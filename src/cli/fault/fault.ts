@@ -1,20 +1,12 @@
 import { roundedDuration } from '../../base/units.ts'
 import { AdminError, askAdmin } from '../../admin/contract/api-client.ts'
 import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/contract/api.ts'
-import { type AdminEndpoint, endpointText } from '../../admin/contract/endpoint.ts'
+import { endpointText } from '../../admin/contract/endpoint.ts'
+import type { FaultRequest } from '../commands/fault.ts'
 import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const NO_FAULTS =
   'takes no temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
-
-/** The sidecars of a command, and how it asks them. */
-export interface FaultRequest {
-  readonly endpoints: readonly AdminEndpoint[]
-  /** The admin token, or a read token where nothing is changed. */
-  readonly token: string | undefined
-  readonly timeout: number
-  readonly json: boolean
-}
 
 /** Adds a fault to each sidecar; returns the exit code. */
 export function addFault(request: FaultRequest, rule: object): Promise<number> {

@@ -7,48 +7,17 @@ import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/inactive-reason.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
-import type { RuleBounds } from '../../sidecar/rules-options.ts'
-import type { ClientInfo, Transport } from '../../mcp/call.ts'
+import type { ExplainOptions, ExplainRequest, ExplainSubject } from '../commands/explain.ts'
 import { readRulesSource } from './rules-source.ts'
 import { UsageError } from '../../base/flags/usage-error.ts'
 import { classifyBody, SERVER_REQUESTS } from '../../mcp/classify.ts'
 import { TASK_METHODS } from '../../mcp/task-tools.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { type RequestHead, headerValue, targetPath } from '../../http/headers.ts'
-import type { CallFacts, Destination, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { readRecordedRequest } from './recorded-request.ts'
 
 const FAILED = 1
-
-/** The subject to explain: a call, a request without one, or a recorded request. */
-export type ExplainSubject =
-  | {
-      readonly kind: 'call'
-      readonly direction: 'client' | 'server'
-      readonly method: string
-      readonly name: string | undefined
-      readonly args: Readonly<Record<string, unknown>> | undefined
-      readonly path: string
-    }
-  | { readonly kind: 'http'; readonly method: string; readonly path: string }
-  | { readonly kind: 'recorded'; readonly file: string }
-
-export interface ExplainRequest extends ExplainOptions {
-  readonly file: string
-  readonly json: boolean
-}
-
-/** The call to explain, and the limits on rules. */
-export interface ExplainOptions extends RuleBounds {
-  readonly subject: ExplainSubject
-  readonly headers: readonly string[]
-  readonly session: string | undefined
-  readonly client: ClientInfo | undefined
-  /** The dependency to which the request goes; undefined for one to the MCP server. */
-  readonly outbound?: Destination | undefined
-  readonly transport: Transport
-  readonly protocolVersion: string | undefined
-}
 
 /** Prints the predicted effect of rules on one request; returns the exit code. */
 export async function explainCommand(

@@ -122,6 +122,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
         {
           subject,
           headers: Object.entries(headers).flat(),
+          outbound: undefined,
           session,
           client: undefined,
           transport: 'streamable-http',

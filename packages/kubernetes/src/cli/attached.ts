@@ -9,20 +9,7 @@ import { applyRules, NftError } from '../redirect/nft.ts'
 import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../redirect/ruleset.ts'
 import { createLogger, type Logger } from '#sidecar'
 import { askLocal, waitReadyCommand } from '#cli'
-import type { ListenAddress } from '#protocol'
-import type { RedirectPlan } from '../redirect/ruleset.ts'
-
-interface AttachedRequest {
-  readonly redirects: RedirectPlan['redirects']
-  /** The address of the admin port: to listen on, and to connect to. */
-  readonly admin: { readonly text: string; readonly ask: ListenAddress }
-  readonly rulesText: string
-  readonly forMs: number
-  /** Milliseconds since 1970; undefined for no limit. */
-  readonly startBefore: number | undefined
-  readonly nft: string
-  readonly user: number
-}
+import type { AttachedRequest } from '../commands/attached.ts'
 
 /** The reason why the redirect ends. */
 interface Ending {

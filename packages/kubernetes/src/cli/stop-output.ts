@@ -1,29 +1,12 @@
 import { asInvoked } from '#base'
-import type { BudgetOptions } from '../kube/budget.ts'
 import type { AwaitedPod } from '../kube/apply-rules.ts'
 import { countedPods, countOf, isEnough, type PodProgress } from '../kube/await-rules.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { KubeError } from '../kube/kube-error.ts'
 import type { StopChange, ConfigMapRef } from '../kube/stop-sidecars.ts'
 import { openPods, podLines } from '../kube/progress-output.ts'
-import type { NamespaceCheck } from '../kube/production-namespaces.ts'
-import type { ProductionCheck } from '#rules'
-import type { RolloutRequest } from './cluster-options.ts'
+import type { StopRequest } from '../commands/stop.ts'
 import { jsonText, type Rollout } from './rollout.ts'
-
-export interface StopRequest extends RolloutRequest {
-  readonly action: 'stop' | 'resume'
-  readonly allNamespaces: boolean
-  readonly configMap: string
-  /** Resumes despite the claim of an experiment. */
-  readonly force: boolean
-  /** Undefined where no namespace is rejected. */
-  readonly production: ProductionCheck | undefined
-  /** The budget that a resume obeys; undefined for a stop. */
-  readonly budget: BudgetOptions | undefined
-  /** Selects the namespaces of production; undefined for all namespaces. */
-  readonly onlyProduction: NamespaceCheck | undefined
-}
 
 /** A run of `squall stop` or `squall resume`, and its results so far. */
 export interface StopRun extends Rollout {

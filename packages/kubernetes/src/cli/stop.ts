@@ -30,7 +30,8 @@ import { INTERRUPTED } from '#cli'
 import { confirmedBy } from './confirmed-by.ts'
 import { type Observation, writeObserved } from './observed.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
-import { hasFailed, stopJson, type StopRequest, type StopRun, stopText } from './stop-output.ts'
+import type { StopRequest } from '../commands/stop.ts'
+import { hasFailed, stopJson, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
 /** The time for the name of the user before the first write. */

@@ -2,14 +2,16 @@ import {
   adminToAsk,
   asGiven,
   asText,
+  command,
   count,
-  defineCommand,
   duration,
   type FlagInput,
   group,
   invalidValue,
   type Kind,
   one,
+  operation,
+  type RequestOf,
 } from '#cli'
 import { needed, PORT_FLAG, rejectAdmin } from './redirect.ts'
 
@@ -20,7 +22,7 @@ export function attachedFor(help: string): Kind<number> {
   return duration(help, { min: 1_000, max: 24 * 3_600_000 }, '15m')
 }
 
-export const ATTACHED = defineCommand({
+const OPERATION = operation({
   name: 'attached',
   examples: ['attached --port 3000=15300', 'attached --port 3000=15300 --for 15m'],
   page: 'docs/guides/attach.md',
@@ -67,8 +69,11 @@ export const ATTACHED = defineCommand({
       user: flags.user,
     }
   },
-  start: async (request) => (await import('../cli/attached.ts')).attachedCommand(request),
 })
+
+export const ATTACHED = command(OPERATION, () => import('../cli/attached.ts'), 'attachedCommand')
+
+export type AttachedRequest = RequestOf<typeof OPERATION>
 
 function timeOf({ text, source }: FlagInput): number {
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN

@@ -12,8 +12,10 @@ import {
   many,
   missing,
   one,
+  operation,
   parseListen,
   parsePort,
+  type RequestOf,
   toggle,
 } from '#cli'
 import {
@@ -40,7 +42,7 @@ export const PORT_FLAG = group('Redirected ports:', {
   ),
 })
 
-export const REDIRECT = defineCommand({
+const OPERATION = operation({
   name: 'redirect',
   examples: [
     'redirect --port 3000=15300',
@@ -83,10 +85,10 @@ export const REDIRECT = defineCommand({
     }),
   },
   note: '\nRequires Linux, the program nft, and the capability NET_ADMIN. The rules apply to IPv4 and IPv6, and replace those of an earlier run. In a pod, run it in an init container, before your MCP server starts. Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the API server of the pod are not captured, unless --outbound names that address.',
-  parse: (flags, { env }): RedirectRequest => {
+  parse: (flags, { env }) => {
     const { port, admin, exemptUid, outbound, outboundUid: uids, exemptGid, ...rest } = flags
     const { undo, release, dryRun, nft } = rest
-    const giveBack = undo ? 'undo' : release ? 'release' : undefined
+    const giveBack = undo ? ('undo' as const) : release ? ('release' as const) : undefined
     // Options are checked with --undo as well: an init container has the same arguments for both.
     rejectAdmin(admin, port)
     const captured = outbound.map(({ port: from, to }) => ({ from, to }))
@@ -104,16 +106,11 @@ export const REDIRECT = defineCommand({
         : { redirects: port, exemptUid, outbound: captures })
     return { plan, apiServer, dryRun, nft }
   },
-  start: startRedirect,
 })
 
-export interface RedirectRequest {
-  /** The ports to redirect, or the way to end redirects. */
-  readonly plan: RedirectPlan | 'undo' | 'release'
-  readonly apiServer: ApiServer | undefined
-  readonly dryRun: boolean
-  readonly nft: string
-}
+export const REDIRECT = defineCommand({ ...OPERATION, start: startRedirect })
+
+export type RedirectRequest = RequestOf<typeof OPERATION>
 
 /** Returns the redirects. Throws a `UsageError` without any. */
 export function needed(redirects: readonly Redirect[]): readonly Redirect[] {

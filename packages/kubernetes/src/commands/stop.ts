@@ -14,10 +14,12 @@ import {
   invalidOption,
   missing,
   one,
+  operation,
   printOutcomes,
   productionFlags,
   productionNamesFlag,
   productionOf,
+  type RequestOf,
   SIDECAR_FLAGS,
   type SidecarChange,
   toggle,
@@ -33,7 +35,6 @@ import {
   UNLABELLED_FLAG,
   waitFlags,
 } from '../cli/cluster-options.ts'
-import type { StopRequest } from '../cli/stop-output.ts'
 
 const CLUSTER = 'The cluster:'
 const SIDECARS = 'Sidecars:'
@@ -61,7 +62,7 @@ const COMMON_FLAGS = {
   ...environmentLabelFlag(CLUSTER),
 }
 
-export const STOP: Command = defineCommand({
+const STOPS = operation({
   name: 'stop',
   examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
@@ -87,7 +88,7 @@ With -n, or another cluster flag, a stop key is written into the sidecars' Confi
 kubeconfig's credentials. It overrides all rules, header faults and the admin API, also in new
 pods. Otherwise, sidecars are disarmed through their admin ports, with the admin token.
 The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
-  parse: ({ production, productionNames: patterns, ...flags }, context): AnyRequest => {
+  parse: ({ production, productionNames: patterns, ...flags }, context) => {
     const change = localChange('disarm', flags, context, flags.reason)
     if (change !== undefined) return change
     const common = commonOf(flags, context)
@@ -99,7 +100,7 @@ The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
     }
     const { environmentLabel } = common
     return {
-      action: 'stop',
+      action: 'stop' as const,
       ...common,
       force: false,
       allNamespaces: common.allNamespaces || (production && !context.names('namespace')),
@@ -108,10 +109,9 @@ The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
       onlyProduction: production ? { patterns, environmentLabel } : undefined,
     }
   },
-  start,
 })
 
-export const RESUME: Command = defineCommand({
+const RESUMES = operation({
   name: 'resume',
   examples: ['resume', 'resume -t 127.0.0.1:15390', 'resume -n shop', 'resume -A'],
   page: 'docs/guides/apply.md',
@@ -122,19 +122,22 @@ export const RESUME: Command = defineCommand({
     ...BUDGET_FLAGS,
     ...group(CLUSTER, { force: toggle('resume even if an experiment has claimed the ConfigMap') }),
   },
-  parse: (flags, context): AnyRequest =>
+  parse: (flags, context) =>
     localChange('arm', flags, context) ?? {
-      action: 'resume',
+      action: 'resume' as const,
       force: flags.force,
       ...commonOf(flags, context),
       production: productionOf(flags, context.env),
       budget: flags,
       onlyProduction: undefined,
     },
-  start,
 })
 
-type AnyRequest = StopRequest | NonNullable<ReturnType<typeof localChange>>
+export const STOP: Command = defineCommand({ ...STOPS, start })
+export const RESUME: Command = defineCommand({ ...RESUMES, start })
+
+type AnyRequest = RequestOf<typeof STOPS> | RequestOf<typeof RESUMES>
+export type StopRequest = Extract<AnyRequest, { readonly action: string }>
 
 async function start(request: AnyRequest): Promise<number> {
   if ('action' in request) {

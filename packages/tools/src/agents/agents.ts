@@ -1,12 +1,4 @@
-import {
-  type AdminEndpoint,
-  AdminError,
-  type Agents,
-  API,
-  askAdmin,
-  checkResponse,
-  endpointText,
-} from '#admin-api'
+import { AdminError, type Agents, API, askAdmin, checkResponse, endpointText } from '#admin-api'
 import { quoted } from '#base'
 import { invalidFile, paintLine, readText, writeText } from '#cli'
 import {
@@ -16,6 +8,7 @@ import {
   agentsText,
   isWorse,
 } from './agents-text.ts'
+import type { AgentsRequest } from '../commands/agents.ts'
 import { compare } from './compare.ts'
 
 /** Identifies the format of saved findings. Incompatible changes increase the number. */
@@ -25,20 +18,6 @@ const WIDEST = 100
 const NARROW = 80
 const SHOWN = 20
 const SEVERITIES: readonly string[] = ['high', 'medium', 'low']
-
-export interface AgentsRequest {
-  readonly endpoints: readonly AdminEndpoint[]
-  readonly readToken?: string | undefined
-  /** The filters, as the admin port takes them. */
-  readonly query: string
-  readonly form: 'text' | 'json' | 'markdown' | 'html'
-  readonly all: boolean
-  /** The files of saved findings, and of the report. */
-  readonly save: string | undefined
-  readonly against: string | undefined
-  readonly out: string | undefined
-  readonly colours: boolean
-}
 
 /** Shows what agents did; returns the exit code. */
 export async function agents(request: AgentsRequest): Promise<number> {

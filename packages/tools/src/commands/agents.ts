@@ -88,6 +88,8 @@ squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C stop
       : (await import('../agents/agents.ts')).agents(request),
 })
 
+export type AgentsRequest = ReturnType<typeof found>
+
 function following(flags: Values<typeof FLAGS>, context: Context) {
   const wrong = Object.keys(FOUND).find((name) => context.names(name))
   if (wrong !== undefined) {

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { agents } from '../../src/agents/agents.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
@@ -29,7 +28,7 @@ async function begin(flags: readonly string[] = []) {
   }
   const run = (...args: readonly string[]) =>
     startProgram(['agents', address, ...args], {}, { here: true })
-  return { givesUp, run, port: squall.running.admin!.port }
+  return { givesUp, run }
 }
 
 const SENTENCE = 'The agent gave up at once after 3 of 3 errors of bad that a retry may fix.'
@@ -72,12 +71,10 @@ it('is a gate against saved findings: new ones end it with 1', async () => {
 })
 
 it('says how to turn tasks on where they are off', async () => {
-  const { port } = await begin(['--tasks=false'])
-  const files = { save: undefined, against: undefined, out: undefined }
-  const shown = { query: '', form: 'text', all: false, colours: false, ...files } as const
-  await expect(agents({ endpoints: [{ host: '127.0.0.1', port }], ...shown })).rejects.toThrow(
-    'start squall run or squall stdio without --tasks=false',
-  )
+  const { run } = await begin(['--tasks=false'])
+  const { code, stderr } = await run()
+  expect(code).toBe(1)
+  expect(stderr).toContain('start squall run or squall stdio without --tasks=false')
 })
 
 it.each([
