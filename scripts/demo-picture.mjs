@@ -28,7 +28,7 @@ writeFileSync(
   terminalSvg(lines.slice(from + 1, to), {
     title: 'The end screen of squall demo',
     about:
-      'Four loads of one MCP server: without a rule, with 2 % of the calls broken, the same with retries, and with the rules edited live. Each injected error is labelled, so that it differs from those of the server.',
+      'Four loads of one MCP server: without a rule, with 2 % of the calls failing, the same with retries, and with the rules edited live. Each injected error is labelled, so that it differs from those of the server.',
   }),
 )
 process.stdout.write(`wrote ${PICTURE}\n`)

@@ -60,7 +60,7 @@ export class EventStreams {
   open(response: ServerResponse): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#readers.size >= MAX_STREAMS) {
-      const error = `too many event streams: ${MAX_STREAMS} are open, the maximum`
+      const error = `too many event streams: the maximum of ${MAX_STREAMS} is open`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
     if (this.#timer === undefined) {

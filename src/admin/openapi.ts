@@ -25,7 +25,8 @@ export function openApi(version: string): object {
     info: {
       title: 'Squall admin API',
       version,
-      description: 'Fields may be added in later versions; none changes its meaning.',
+      description:
+        'Later versions may add fields, but do not change the meaning of existing fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

@@ -43,7 +43,7 @@ export class TapStreams<Line> {
   open(response: ServerResponse, query: URLSearchParams): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#taps.size >= MAX_TAPS) {
-      const error = `too many taps: ${MAX_TAPS} are open, the maximum`
+      const error = `too many taps: the maximum of ${MAX_TAPS} is open`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
     let filter: LineFilter<Line>

@@ -54,7 +54,7 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   },
   experiment: {
     description:
-      'run plans of faults under load, check them, and show, compare and repeat past runs',
+      'run fault experiments under load, check plans, and show, compare and repeat past runs',
     examples: [
       'experiment catalog latency > plan.yaml',
       'experiment validate plan.yaml',
@@ -85,7 +85,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, Home>>>> 
     agents: 'tools',
     fault: 'sidecar',
   },
-  'Here, or in a cluster with -n:': { stop: 'kubernetes', resume: 'kubernetes' },
+  'Locally, or in a cluster with -n:': { stop: 'kubernetes', resume: 'kubernetes' },
   'Load and experiments:': {
     load: 'experiments',
     experiment: 'experiments',

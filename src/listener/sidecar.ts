@@ -197,7 +197,7 @@ export class Sidecar {
       }),
     )
     return stdio
-      ? [...states, { name: stdio.upstreamName, accepts: stdio.running, trouble: 'does not run' }]
+      ? [...states, { name: stdio.upstreamName, accepts: stdio.running, trouble: 'is not running' }]
       : states
   }
 

@@ -220,7 +220,7 @@ async function openedSpans(
   agents: AgentSource | undefined,
 ): Promise<(() => Promise<void>) | undefined> {
   const { logger } = services
-  if (why !== undefined) logger.warn({ why }, 'invalid setting of tracing')
+  if (why !== undefined) logger.warn({ why }, 'invalid tracing setting')
   if (exported === undefined) return undefined
   try {
     const { openSpans } = await import('../telemetry/spans.ts')

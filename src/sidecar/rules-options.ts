@@ -34,7 +34,7 @@ import {
 import { environmentNames, ownNamespace, placed, productionNamesFlag } from './flags/production.ts'
 import { invalidOption, invalidValue, UsageError } from '../base/flags/usage-error.ts'
 
-const GUARD = 'Guard, which rules files cannot override:'
+const GUARD = 'Limits that rules files cannot override:'
 const COUNT = { min: 1, max: 1_000_000 }
 const PERCENT = { min: 0, max: 100 }
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
@@ -139,7 +139,7 @@ export const RULES_FLAGS = {
       'reject temporary faults on the admin port with this reason, such as a cluster budget',
       asText,
     ),
-    headerFaults: toggle('let clients request faults by headers such as x-squall-delay: 2s'),
+    headerFaults: toggle('let clients request faults with headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
       'maximum percentage of calls with these headers to sample',
       PERCENT,

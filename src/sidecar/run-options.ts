@@ -36,7 +36,7 @@ const OWN_FLAGS = {
     ),
     engine: one(
       'name',
-      'HTTP parser: fast is a reader for common exchanges, standard is node:http and undici for all; the forwarded bytes are the same',
+      'HTTP engine: fast uses its own parser for common exchanges, standard uses node:http and undici for all; the forwarded bytes are the same',
       oneOf(ENGINES),
       { default: 'fast' },
     ),
@@ -115,7 +115,7 @@ const OWN_FLAGS = {
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(
-      'size at which the call log is renamed to FILE.1, replacing an older one',
+      'size at which the call log is rotated to FILE.1, replacing an older FILE.1',
       { min: 4 * MIB, max: 1024 * 1024 * MIB },
       '100MiB',
     ),

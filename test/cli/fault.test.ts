@@ -86,7 +86,7 @@ it.each<[string, readonly string[], RegExp]>([
     ['add', '--for', '2s', '--tool', 'a', '--rule', '{ match: [], faults: [reset] }'],
     /not an object/,
   ],
-  ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a fault/],
+  ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a valid fault/],
   ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a code/],
   ['a name', ['remove'], /no name; squall fault list/],
 ])('needs %s', async (_, args, error) => {

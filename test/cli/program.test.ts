@@ -127,7 +127,7 @@ test.concurrent.each(LAUNCHES.slice(1, 3))(
       launched(program, env, ['load', 'report', '--help']),
     ])
     expect(checked.stdout).toContain(
-      `\n    ${command} validate ${directory}/none.yaml checks again\n`,
+      `\n    check again with ${command} validate ${directory}/none.yaml\n`,
     )
     expect(help.stdout).toContain(`\nExamples:\n  ${command} load report `)
   },

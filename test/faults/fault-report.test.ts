@@ -250,7 +250,7 @@ describe('the lines about injected faults', () => {
     for (let n = 0; n < 2; n++) report.of('s').injected(RECORD)
     const after = lines().slice(10)
     expect(after.map(({ msg, leftOut }) => [msg, leftOut])).toEqual([
-      ['injected faults exceed the log limit; further ones are counted only', 15],
+      ['injected faults exceed the log limit; further faults are only counted', 15],
       ['fault injected', undefined],
       ['fault injected', undefined],
     ])

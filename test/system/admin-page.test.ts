@@ -214,7 +214,7 @@ describe('the admin page in a browser', () => {
     await busy.ask('search_docs')
     await page.reads('#armed', /^Armed$/)
     await page.click('#disarm')
-    await page.reads('#changed', /Type the admin token first/)
+    await page.reads('#changed', /Enter the admin token first/)
     await page.type('#token', `${TOKEN}x`)
     await page.click('#disarm')
     await page.reads('#changed', /Wrong admin token\. Nothing was changed/)

@@ -151,7 +151,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop in a cluster', (
     expect(ok, text).toBe(true)
     expect(text).toContain('configmap squall-rules in yard: stopped')
     expect(text).toContain(`stopped: confirmed by ${PODS + 3} of ${PODS + 3} pods`)
-    expect(text).toContain('until: npx mcp-squall resume -A')
+    expect(text).toContain('to resume: npx mcp-squall resume -A')
     expect(await callAll()).toEqual(everywhere('ok'))
     const resumed = await stage.squall('resume', '-A')
     expect(resumed.ok, resumed.text).toBe(true)

@@ -187,13 +187,13 @@ it.each(['not a url', 'ftp://collector', 'http://', 'unix:/run/otlp.sock'])(
   async (endpoint) => {
     const { ruled, squall } = await start({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } })
     expect(await post(ruled, message(1), { traceparent: traceparent(HEADER) })).toContain('fine')
-    expect(await squall.logged('invalid setting of tracing')).toMatchObject({ level: 'warn' })
+    expect(await squall.logged('invalid tracing setting')).toMatchObject({ level: 'warn' })
   },
 )
 
 it('an invalid sampler is logged', async () => {
   const { squall } = await start({ otel: { OTEL_TRACES_SAMPLER: 'sometimes' } })
-  const { why } = await squall.logged('invalid setting of tracing')
+  const { why } = await squall.logged('invalid tracing setting')
   expect(why).toContain('OTEL_TRACES_SAMPLER')
 })
 

@@ -18,7 +18,7 @@ export function listenForChanges(onChange) {
   const run = async (path, done) => {
     const given = token.value.trim()
     if (!/^[\u0021-\u007e]+$/.test(given)) {
-      showResult(given === '' ? 'Type the admin token first.' : 'Wrong admin token.', true)
+      showResult(given === '' ? 'Enter the admin token first.' : 'Wrong admin token.', true)
       token.focus()
       return
     }

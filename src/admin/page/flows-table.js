@@ -27,7 +27,7 @@ export function createFlowsTable() {
     ],
     key: ({ from, to }) => JSON.stringify([from, to]),
     name: ({ from }) => foreign(from),
-    empty: 'No tool was seen with a value of another one.',
+    empty: 'No tool has used a value from another tool.',
     sorted: show,
   })
   return {

@@ -87,10 +87,12 @@ function about(rules, all) {
   if (rules.length === 0) return ''
   const idle = rules.filter(({ sampled, phase }) => sampled === 0 && phase !== 'disabled').length
   const own = rules.filter(({ builtIn, temporary }) => !builtIn && !temporary).length
-  const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
+  const left = all > own ? ` ${many(all - own, 'more rule')} in the file not shown.` : ''
   const text =
-    idle === 0 ? 'Every rule has sampled calls.' : `${idle} of ${rules.length} sampled no call yet.`
-  return `${text}${left} Counts are of this version of each rule.`
+    idle === 0
+      ? 'Every rule has sampled calls.'
+      : `${idle} of ${rules.length} rules have sampled no call yet.`
+  return `${text}${left} Counts cover the current version of each rule.`
 }
 
 /** @param {import('../contract/api.ts').Rule} rule */
@@ -150,7 +152,7 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
 /** @param {import('../contract/api.ts').Rule & { armed: boolean }} rule */
 function statusOf({ phase, sampled, from, until, armed }) {
   if (phase === 'disabled') return { kind: 'over', text: 'Disabled in the file' }
-  if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
+  if (phase === 'expired') return { kind: 'over', text: `Expired at ${moment(until)}` }
   if (phase === 'not_yet') return { kind: 'over', text: `From ${moment(from)}` }
   if (phase === 'other_pod') return { kind: 'over', text: 'Other pods' }
   if (sampled === 0) return { kind: 'idle', text: 'Idle' }

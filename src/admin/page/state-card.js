@@ -64,7 +64,7 @@ function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
   const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
   const active = `${many(activeFaults, 'fault')}${most} in progress.`
   if (!armed) return `No rule acts. ${active}`
-  if (count === 0) return 'Rules may act, but there are none.'
+  if (count === 0) return 'Armed, but no rule is active.'
   if (dryRun) return 'Dry run: rules match and count, but do not inject.'
   return `${many(count, 'rule')} may act. ${active}`
 }

@@ -25,7 +25,7 @@ export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
     probe: AppProbe,
     response: ServerResponse,
   ): Promise<AdminResponse | undefined> => {
-    if (running >= MAX_AT_ONCE) return textResponse(503, 'too many checks at once')
+    if (running >= MAX_AT_ONCE) return textResponse(503, 'too many concurrent checks')
     running++
     try {
       return await runProbe(probe, response, logger)

@@ -50,10 +50,10 @@ const FLAGS = {
     resource: one('uri', 'resource URI', asText),
     args: one('json', 'arguments of the call, as a JSON object', parseArgs),
   }),
-  ...group('The request, with a call or without:', {
+  ...group('The request, with or without a call:', {
     request: one(
       'file',
-      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive with one entry; use - for standard input',
+      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
       asText,
     ),
     httpMethod: one(
@@ -63,7 +63,7 @@ const FLAGS = {
     ),
     path: one(
       'path',
-      'path of the request (default: /mcp); without options about the call, the request has no call',
+      'path of the request (default: /mcp); without call options, the request contains no call',
       parsePath,
     ),
     header: many('name=value', 'HTTP header; repeatable', (given) => given.flatMap(headerOf)),

@@ -42,5 +42,5 @@ export const VALIDATE = defineCommand({
 
 /** Returns the error for a missing rules file. */
 export function missingFile(command: string): UsageError {
-  return missing('no rules file', `write squall ${command} rules.yaml`)
+  return missing('no rules file', `run squall ${command} rules.yaml`)
 }

@@ -22,7 +22,10 @@ export const FAULT_FLAGS = {
     method: many('method', 'method to match, such as tools/list; repeatable', texts),
     header: many('name=value', 'header that the request must have; repeatable', pairs),
     percent: percent('percentage of matching calls to sample', { min: 0, max: 100 }),
-    times: count('maximum number of calls that get the fault', { min: 1, max: 1_000_000_000 }),
+    times: count('maximum number of calls to inject the fault into', {
+      min: 1,
+      max: 1_000_000_000,
+    }),
   }),
   ...group('The fault:', {
     delay: duration('delay each call by this duration', { min: 0, max: 3_600_000 }),
@@ -47,7 +50,7 @@ export const FAULT_FLAGS = {
     }),
     name: one(
       'name',
-      'name in metrics and logs (default: the first free one of added-1, …)',
+      'name in metrics and logs (default: the next free name, such as added-1)',
       asText,
     ),
   }),
@@ -58,5 +61,5 @@ export type FaultFlags = Values<typeof FAULT_FLAGS>
 
 function parseCode(given: FlagInput): number {
   if (RPC_CODE.test(given.text)) return Number(given.text)
-  throw invalidValue(given, 'is not a code', 'write an integer, such as -32603')
+  throw invalidValue(given, 'is not a valid code', 'write an integer, such as -32603')
 }

@@ -49,13 +49,13 @@ function shortFaults({ delay, abort, toolError, rpcError, fault }: FaultFlags): 
 function readFault(given: FlagInput): unknown {
   const value = readValue(given, FAULT_FORM)
   if (typeof value === 'string' || isRecord(value)) return value
-  throw invalidValue(given, 'is not a fault', FAULT_FORM)
+  throw invalidValue(given, 'is not a valid fault', FAULT_FORM)
 }
 
 function readRule(given: FlagInput): Readonly<Record<string, unknown>> {
   const value = readValue(given, RULE_FORM)
   if (isRecord(value)) return checkRule(given, value)
-  throw invalidValue(given, 'is not a rule', RULE_FORM)
+  throw invalidValue(given, 'is not a valid rule', RULE_FORM)
 }
 
 /** Checks what the other options are added to; the sidecar checks the rest. */

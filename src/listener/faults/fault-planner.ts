@@ -57,7 +57,10 @@ export function createPlanner(parts: RuleParts, context: PlannerContext): FaultP
     control: new SessionControl(context.maxSessions, parts, context),
     onError: (error) => {
       if (context.strict) throw error
-      context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
+      context.logger.error(
+        { err: error },
+        'rules could not be applied; the exchange is forwarded without faults',
+      )
     },
   })
 }

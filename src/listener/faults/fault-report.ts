@@ -87,7 +87,7 @@ class LineSample {
   #report(): void {
     this.#logger.info(
       { leftOut: this.#leftOut },
-      'injected faults exceed the log limit; further ones are counted only',
+      'injected faults exceed the log limit; further faults are only counted',
     )
     this.#leftOut = 0
   }

@@ -82,7 +82,7 @@ export class ServerCheck {
       { reason, line: this.#line },
       count < MOST_LOGGED
         ? 'the server violates the protocol'
-        : 'the server violates the protocol; further lines with this reason are counted only',
+        : 'the server violates the protocol; further lines with this reason are only counted',
     )
   }
 }

@@ -20,7 +20,7 @@ export function productionNamesFlag(title: string) {
   return group(title, {
     productionNames: many(
       'patterns',
-      `words in names that mean production, as globs; ! excludes, the last match decides (default: ${PRODUCTION_NAMES.join(',')})`,
+      `globs for words in names that mean production; ! excludes, the last match wins (default: ${PRODUCTION_NAMES.join(',')})`,
       parseProductionNames,
     ),
   })
@@ -47,7 +47,7 @@ export function productionFlags(title: string) {
         'environment of the target, such as staging (default: ENVIRONMENT or NODE_ENV)',
         asGiven,
       ),
-      allowProduction: toggle('continue although a name means production'),
+      allowProduction: toggle('continue even if a name means production'),
     }),
     ...productionNamesFlag(title),
   }
@@ -113,7 +113,7 @@ export function rejectProduction(
   const otherwise =
     found.where === 'NODE_ENV'
       ? 'name the environment with --environment staging'
-      : 'choose another target, correct the name, or set the names that count with --production-names'
+      : 'choose another target, correct the name, or set the production names with --production-names'
   throw new UsageError(
     'PRODUCTION',
     productionText(found),

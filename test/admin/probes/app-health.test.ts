@@ -180,7 +180,7 @@ describe('HTTP probes', () => {
     const { ask } = await health({ 'app/prestop': { httpGet: { port } } })
     const asked = Array.from({ length: 32 }, () => ask('app/prestop'))
     await eventually(() => (waiting.length === 32 ? undefined : `${waiting.length} under way`))
-    expect(await ask('app/prestop')).toEqual([503, 'too many checks at once'])
+    expect(await ask('app/prestop')).toEqual([503, 'too many concurrent checks'])
     for (const end of waiting) end()
     for (const answer of await Promise.all(asked)) expect(answer[0]).toBe(200)
   })

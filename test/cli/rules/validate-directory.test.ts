@@ -31,7 +31,7 @@ async function validate(options: Partial<ValidateOptions> = {}, path = directory
 
 /** A sidecar rejects the directory, as it reads every file in it. */
 const NOT_ONE_SET =
-  '.: valid file by file, and not as one set for npx mcp-squall run --rules; --together shows why\n'
+  '.: each file is valid, but the files are not valid as one set for npx mcp-squall run --rules; --together shows why\n'
 const rule = (name: string): string => `rules: [{ name: ${name}, faults: [hang] }]\n`
 
 it('the shipped examples are valid, and each of them is checked', async () => {

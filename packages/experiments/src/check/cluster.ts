@@ -131,14 +131,14 @@ async function webhookChecks(client: KubeClient): Promise<readonly Check[]> {
       ...(await orError('the webhook has ready pods', () => serviceCheck(client, service))),
     ]
   }
-  const fix = `install the chart: ${PAGE}; squall inject puts sidecars into manifests without it`
+  const fix = `install the chart: ${PAGE}; without the webhook, add sidecars to manifests with squall inject`
   return [failed(check, `no webhook ${WEBHOOK}`, fix)]
 }
 
 /** Checks the CAs by which the API server trusts the webhook. */
 function certificateCheck(pem: string): Check {
   const check = 'the API server trusts the webhook certificate'
-  const fix = 'read the webhook log; with cert-manager, check the Certificate and the cainjector'
+  const fix = 'check the webhook logs; with cert-manager, check the Certificate and the cainjector'
   const ends = (pem.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? []).map(endOf)
   if (ends.length === 0) return failed(check, 'the webhook configuration has no CA', fix)
   const last = new Date(Math.max(...ends)).toISOString()
@@ -164,7 +164,7 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   )
   const where = `behind the Service ${namespace}/${name}`
   if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
-  const fix = `see kubectl -n ${namespace} describe pods -l ${selector}; once the webhook responds, rollouts continue within minutes, or at once after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
+  const fix = `run kubectl -n ${namespace} describe pods -l ${selector}; once the webhook responds, rollouts continue within minutes, or immediately after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
   return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
 }
 
@@ -245,9 +245,9 @@ function problemOf(report: SidecarReport, test: PodTest): readonly string[] {
 function remedies(reports: readonly SidecarReport[], namespace: string): string {
   const by = new Set(reports.flatMap(({ state }) => state?.reasons.map((each) => each.by) ?? []))
   const all = [
-    by.has('stopped') ? `squall resume -n ${namespace} ends a stop` : undefined,
+    by.has('stopped') ? `end the stop with squall resume -n ${namespace}` : undefined,
     by.has('environment') ? 'use a namespace that is not production' : undefined,
     by.has('file') ? 'remove enabled: false from the rules' : undefined,
   ].filter((each) => each !== undefined)
-  return all.length === 0 ? 'squall resume -t ADDRESS arms a sidecar again' : all.join('; ')
+  return all.length === 0 ? 'arm the sidecar again with squall resume -t ADDRESS' : all.join('; ')
 }

@@ -15,11 +15,11 @@ type LocalRequest = Omit<CheckRequest, 'cluster' | 'json'>
 
 /** The next step for each reason to be disarmed. */
 const NEXT: Readonly<Record<string, string>> = {
-  operator: 'squall resume arms it again',
-  guard: 'squall resume arms it again, when the real errors have ended',
-  'rollback-on': 'squall resume arms it again, when the condition has ended',
-  stopped: 'squall resume -n NAMESPACE ends the stop',
-  file: 'write enabled: true in the rules file',
+  operator: 'arm the sidecar again with squall resume',
+  guard: 'when the real errors stop, arm the sidecar again with squall resume',
+  'rollback-on': 'when the condition no longer holds, arm the sidecar again with squall resume',
+  stopped: 'end the stop with squall resume -n NAMESPACE',
+  file: 'set enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',
   draining: 'the sidecar is shutting down; start it again',
 }
@@ -73,7 +73,7 @@ async function checkRules({ rules: path }: LocalRequest): Promise<{
     const found = [`${rules.length} in ${quoted(path)}`, ...small.map(({ message }) => message)]
     return { checks: [passed(check, found.join('; '))], rules, digest: version.digest || undefined }
   }
-  const fix = `squall validate ${path} checks again`
+  const fix = `check again with squall validate ${path}`
   if (version.kind === 'absent') return { checks: [failed(check, version.reason, fix)] }
   const problems = files.flatMap((each) =>
     each.problems.map((problem) => `${each.file}:${problem.line}: ${sentence(problem)}`),
@@ -103,7 +103,7 @@ function checkTools(
     return [`${quoted(name)} matches ${tool.wants}, which the server does not have${meant}`]
   })
   const check = 'rules match tools that exist'
-  if (missing.length === 0) return [passed(check, `${about.length} rules name tools`)]
+  if (missing.length === 0) return [passed(check, `${about.length} rules with match.tool checked`)]
   const shown = missing.slice(0, MAX_PROBLEMS).join('; ')
   return [failed(check, shown, `the server lists ${oneLine(names.join(', '), MAX_TEXT)}`)]
 }
@@ -138,7 +138,7 @@ async function checkSidecar(
     ]
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const fix = 'squall run starts one; --sidecar names another address'
+    const fix = 'start a sidecar with squall run, or set its admin port with --sidecar'
     const found = `${address}: ${error.message}`
     const { host } = admin ?? defaultAdmin
     const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)
@@ -159,14 +159,14 @@ function checkNewest(
   const check = 'the sidecar runs the latest rules'
   if (isRejected) {
     const fix =
-      'squall validate shows the errors of the rules file; the sidecar reads it again when it changes'
+      'find the errors with squall validate; the sidecar reloads the rules file when it changes'
     return failed(check, 'the latest rules are invalid; the last valid rules stay active', fix)
   }
   if (named === undefined || named === active) {
     return passed(check, `version ${active.slice(0, 8) || 'none'}`)
   }
   const fix = `pass the sidecar's rules file, or start it with --rules ${path}`
-  return failed(check, `it runs different rules from ${quoted(path)}`, fix)
+  return failed(check, `its rules differ from ${quoted(path)}`, fix)
 }
 
 /** Checks that a sidecar could take its ports. */

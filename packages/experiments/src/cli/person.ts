@@ -6,7 +6,7 @@ export function needPerson(what: string, command: string): void {
   if (process.stdin.isTTY && process.stdout.isTTY) return
   throw new UsageError(
     'INVALID_VALUE',
-    `only a person at a terminal ${what}`,
+    `only a person at a terminal can ${what}`,
     `run ${command} in a terminal`,
   )
 }

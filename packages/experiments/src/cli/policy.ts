@@ -80,9 +80,9 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   const isNew = await writeNew(path, text)
   await mkdir(dirname(to), { recursive: true })
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
-  const done = isNew ? 'is written' : 'already exists and was kept'
+  const done = isNew ? 'was created' : 'already exists and was kept'
   await print(
-    `${path} ${done}; ${to} has the hook. Change the targets and the environments, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
+    `${path} ${done}; ${to} contains the hook. Edit the targets and the environments, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
   )
   return 0
 }
@@ -90,7 +90,10 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
 function settingsIn(path: string, text: string): unknown {
   const settings = parsedJson(text)
   if (settings !== undefined) return settings
-  throw invalidFile(`${quoted(path)} is not valid JSON`, 'remove comments, and run this again')
+  throw invalidFile(
+    `${quoted(path)} is not valid JSON`,
+    'remove comments, and run the command again',
+  )
 }
 
 /** Writes a file unless it exists; returns true when it was written. */
@@ -125,9 +128,12 @@ export async function trustPolicyFile({
   await print(`${plain(path)} (${digest})\n`)
   policyIn(path, text)
   await print(`${text.split('\n').map(plain).join('\n')}\n`)
-  needPerson('trusts a policy', 'squall mcp policy trust')
+  needPerson('trust a policy', 'squall mcp policy trust')
   const before = await trustedDigest(trust, path)
-  const change = before === digest ? 'It is already trusted.' : 'Other content was trusted before.'
+  const change =
+    before === digest
+      ? 'This policy is already trusted.'
+      : 'A different version was trusted before.'
   if (before !== undefined) await print(`${change}\n`)
   if (!(await isAgreed('Trust this policy?'))) {
     await print('not trusted\n')

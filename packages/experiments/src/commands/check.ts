@@ -22,7 +22,8 @@ export const CHECK = operation({
     'check -n shop',
   ],
   page: 'docs/guides/faults-do-not-fire.md',
-  description: 'check server, rules and sidecar on this machine, or a cluster, and suggest fixes',
+  description:
+    'check a local server, rules and sidecar, or the setup in a cluster, and suggest fixes',
   flags: {
     ...group(WHAT, {
       target: one('url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp', (given) =>

@@ -13,7 +13,7 @@ export const DEMO = defineCommand({
       ),
       report: one(
         'file',
-        'HTML report to write (default: a temporary file, and none with --json)',
+        'file for the HTML report (default: a temporary file, or none with --json)',
         asText,
       ),
     }),

@@ -174,7 +174,10 @@ function inClusterOf(flags: Values<typeof RUN_FLAGS>, { names }: Context) {
   if (!inCluster) {
     const alone = ['image', 'service-account'].find((each) => names(each))
     if (alone === undefined) return undefined
-    throw invalidCombination(`--${alone} is for a Job`, 'add --in-cluster, or remove it')
+    throw invalidCombination(
+      `--${alone} requires --in-cluster`,
+      `add --in-cluster, or remove --${alone}`,
+    )
   }
   const tokenFile = authTokenFile ?? monitorTokenFile
   if (Object.keys(header).length > 0 || tokenFile !== undefined) {
@@ -231,7 +234,7 @@ function productionOf(patterns: readonly string[], env: Environment): Production
 function noPlan(command: string): UsageError {
   return missing(
     'no plan',
-    `see squall experiment ${command} --help, and squall experiment catalog for ready ones`,
+    `see squall experiment ${command} --help, or list ready-made plans with squall experiment catalog`,
   )
 }
 

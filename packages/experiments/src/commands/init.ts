@@ -26,7 +26,7 @@ export const INIT = defineCommand({
     'init --target http://localhost:3000/mcp --out -',
   ],
   page: 'docs/get-started/laptop.md',
-  description: 'write a first rules file from the tools of an MCP server',
+  description: 'generate a starter rules file from the tools of an MCP server',
   flags: {
     ...targetFlag(SERVER),
     ...headerFlags(SERVER),
@@ -48,7 +48,7 @@ No tool is called. The first rule fails 10 % of the calls to a read-only tool.`,
     await writeText(out === '-' ? undefined : out, '--out', text, force)
     if (out === '-') return 0
     const run = `${ownCommand()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
-    await print(`${oneLine(out, 200)} is written. Start Squall with it:\n  ${run}\n`)
+    await print(`Created ${oneLine(out, 200)}. Start Squall with these rules:\n  ${run}\n`)
     return 0
   },
 })

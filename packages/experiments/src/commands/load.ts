@@ -126,7 +126,10 @@ export type LoadRequest = RequestOf<typeof LOAD>
 /** Checks the flags of `squall load` together. Throws a `UsageError`. */
 function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
   if (flags.sidecar.length > 0 && flags.clientKind !== 'lean') {
-    throw invalidCombination('--sidecar needs --client-kind lean', 'remove one of them')
+    throw invalidCombination(
+      '--sidecar requires --client-kind lean',
+      'use --client-kind lean, or remove --sidecar',
+    )
   }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined

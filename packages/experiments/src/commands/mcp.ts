@@ -79,7 +79,10 @@ export const MCP = operation({
     const { production, ...access } = accessOf(flags, env)
     const token = mcpTokenOf(flags.tokenFile, env)
     if (flags.listen === undefined && flags.tokenFile !== undefined) {
-      throw invalidCombination('--token-file requires --listen', 'add --listen, or remove it')
+      throw invalidCombination(
+        '--token-file requires --listen',
+        'add --listen, or remove --token-file',
+      )
     }
     if (flags.listen !== undefined && token === undefined && !isLoopback(flags.listen)) {
       throw missing(

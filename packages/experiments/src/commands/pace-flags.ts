@@ -30,7 +30,7 @@ export const PACE_FLAGS = {
       parseRate,
     ),
     duration: duration(
-      'time during which tasks start (default: 10s without --task-count)',
+      'duration of the load, during which tasks start (default: 10s without --task-count)',
       DURATION,
     ),
     drainTimeout: duration(
@@ -82,7 +82,10 @@ export const PACE_FLAGS = {
       parseShare,
     ),
     degrade: count('number of optional calls at the end of a task', { min: 0, max: 1000 }, '0'),
-    deadline: duration('deadline of a task; calls that end later do not succeed', DURATION),
+    deadline: duration(
+      'deadline of a task; calls that end later do not count as successful',
+      DURATION,
+    ),
     skipLate: toggle('do not send calls and retries that would miss the deadline'),
   }),
 }

@@ -46,7 +46,7 @@ export const POLICY_INIT = operation({
   name: 'mcp policy init',
   examples: ['mcp policy init', 'mcp policy init --agent cursor'],
   page: PAGE,
-  description: 'write a first policy, and the settings that keep an agent from changing it',
+  description: 'generate a starter policy, and the settings that prevent an agent from changing it',
   flags: OUTPUT,
   fromEnvironment: false,
   parse: ({ agent }) => ({ path: DEFAULT_FILE, agent }),
@@ -56,7 +56,7 @@ export const POLICY_TRUST = operation({
   name: 'mcp policy trust',
   examples: ['mcp policy trust', 'mcp policy trust squall-policy.yaml'],
   page: PAGE,
-  description: 'trust the current content of a policy, at a terminal; squall mcp requires that',
+  description: 'trust the current content of a policy, in a terminal; required by squall mcp',
   operands: { form: '[path]', most: 1 },
   flags: {},
   fromEnvironment: false,
@@ -76,7 +76,7 @@ export const MCP_HOOK = operation({
     policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
   }),
   note: `
-Exit code: 0 if the policy allows the call, otherwise 2 with the reasons on standard error, also if the
+Exit code: 0 if the policy allows the call, otherwise 2 with the reasons on standard error, even if the
 event or the policy cannot be read.`,
   parse: ({ policy: path }, { env }) => ({ path, state: stateOf(undefined, env) }),
 })

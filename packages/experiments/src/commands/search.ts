@@ -25,7 +25,7 @@ export const SEARCH_FLAGS = {
   ...group(SEARCH, {
     vary: many(
       'range',
-      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; twice for the boundary of two parameters',
+      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; repeat for the boundary of two parameters',
       asRanges,
     ),
     until: one(
@@ -85,9 +85,10 @@ for a usage error or an invalid plan, 130 if it was interrupted.`,
       const other = path === undefined ? settled.find((flag) => names(flag)) : 'plan'
       if (other === undefined) return { search: { kind: 'resume' as const, id: resume }, ...rest }
       const wrong = `--resume keeps the ${other === 'plan' ? 'plan' : `--${other}`} of the search`
-      throw invalidCombination(wrong, 'leave it out')
+      throw invalidCombination(wrong, `remove ${other === 'plan' ? 'the plan' : `--${other}`}`)
     }
-    if (path === undefined) throw missing('no plan', 'name a plan, or a search with --resume')
+    if (path === undefined)
+      throw missing('no plan', 'specify a plan, or resume a search with --resume')
     if (vary.length === 0) throw missing('--vary is missing', 'write --vary percent=1%..50%')
     if (until === undefined) throw missing('--until is missing', 'write --until "success<99%"')
     const settings = settingsOf(flags, vary, until)
@@ -126,5 +127,5 @@ function asErrorRates(given: FlagInput): {
   if (isValid && more.length === 0) {
     return { falseFailed: falseFailed / 100, falsePassed: falsePassed / 100 }
   }
-  throw invalidValue(given, 'is not two shares from 0.1% to 40%', 'write 5%,5%')
+  throw invalidValue(given, 'must be two percentages from 0.1% to 40%', 'write 5%,5%')
 }

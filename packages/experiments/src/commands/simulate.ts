@@ -34,7 +34,7 @@ export const EXPERIMENT_SIMULATE = operation({
       ),
       fleetTasks: one(
         'number',
-        'fleet tasks per stage, such as 1e6 (default: for the duration of hold)',
+        'total tasks of the fleet per stage, such as 1e6 (default: the tasks that run during hold)',
         asTasks,
       ),
       results: many(

@@ -30,7 +30,7 @@ export const SWEEP_FLAGS = {
     tape: one('file', 'tape of the task, recorded by squall run --tape', asText),
     check: one(
       'command',
-      "shell command that reads the task's output, and accepts the run with exit code 0",
+      "shell command that checks the task's output on standard input; exit code 0 accepts the run",
       asText,
     ),
     match: PLAY_FLAGS.match,
@@ -93,7 +93,7 @@ injected, 130 after Ctrl-C; --resume continues.`,
     }
     if (command.length === 0) throw missing('no command', FORM)
     if (flags.resume && flags.cell.length > 0) {
-      throw invalidCombination('--cell beside --resume', 'remove one of them')
+      throw invalidCombination('--cell and --resume are mutually exclusive', 'remove one of them')
     }
     const [cell] = flags.cell
     const results = flags.results ?? (cell === undefined ? 'squall-sweep' : `squall-sweep-${cell}`)

@@ -95,7 +95,10 @@ To inject faults into a tape over stdio, put squall stdio with --rules in front 
       throw invalidCombination(`--${useless} has no effect with --stdio`, fix)
     }
     if (live !== undefined && offTape !== 'error') {
-      throw invalidCombination('--off-tape beside --upstream', 'remove one of the two')
+      throw invalidCombination(
+        '--off-tape and --upstream are mutually exclusive',
+        'remove one of the two',
+      )
     }
     const others = readFlags(RUN_FLAGS, new Map(), {})
     // The tape takes the place of an address that nobody dials.

@@ -12,7 +12,7 @@ import {
 import { headerFlags, parseTarget } from '../cli/server-flags.ts'
 
 const SERVER = 'The server:'
-const FORM = 'add its command after --, as in -- npx -y some-mcp-server, or its address as --url'
+const FORM = 'add its command after --, as in -- npx -y some-mcp-server, or pass its URL with --url'
 
 export const TRY = operation({
   name: 'try',
@@ -48,7 +48,10 @@ and inherits the environment. Ctrl-C stops server and Squall.`,
   parse: (flags, { env, operands: command }) => {
     const isNamed = flags.url !== undefined
     if (isNamed === command.length > 0) {
-      throw invalidCombination(isNamed ? 'a command and --url' : 'no server', FORM)
+      throw invalidCombination(
+        isNamed ? 'a command and --url are mutually exclusive' : 'no server',
+        FORM,
+      )
     }
     const port = flags.port ?? (Number(env['PORT']) || undefined)
     return { ...flags, port, command }

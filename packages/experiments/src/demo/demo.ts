@@ -193,8 +193,10 @@ function showAddresses(screen: DemoScreen, { app, squall, page, rules }: Address
   screen.line(` Squall  ${squall}`)
   screen.line(` server  ${app}`)
   screen.line()
-  screen.line(` ${PER_SECOND} calls a second go on, and the server fails by itself now and then.`)
-  screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
+  screen.line(
+    ` ${PER_SECOND} calls per second continue, and the server sometimes fails on its own.`,
+  )
+  screen.line(' Open the page, change a percent: in the rules file, save it, and watch the page.')
   screen.line(asInvoked(` Or in a terminal:  squall top ${new URL(page).host}`))
   screen.line()
   screen.line(' Ctrl-C stops everything.')

@@ -59,8 +59,8 @@ function conclusion(screen: DemoScreen, runs: readonly DemoRun[]): string[] {
   const { tcsr, blastRadius } = broken.result.indicators
   const strong = (share: number | null): string => screen.paint('strong', percentage(share))
   return [
-    `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls broken, ${strong(blastRadius)} of the tasks failed;`,
-    `with a client that retries, ${strong(retried.result.indicators.blastRadius)}. 2 % is an average: chance broke ${faultsSeen(broken.result)} of ${broken.result.counts.calls}.`,
+    `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls failing, ${strong(blastRadius)} of the tasks failed;`,
+    `with a client that retries, ${strong(retried.result.indicators.blastRadius)}. 2 % is an average: faults were injected into ${faultsSeen(broken.result)} of ${broken.result.counts.calls}.`,
   ]
 }
 
@@ -108,8 +108,8 @@ const ROWS: readonly Row[] = [
 /** Explains the indicators of the table above. */
 const EXPLAINED = [
   'TCSR: calls with a correct response in time. ETA: calls with a response, times',
-  'correct responses. blast: tasks that a failed call made fail; below it what the',
-  'share e of failed calls predicts. TCAF: calls per task, without retries.',
+  'correct responses. blast: tasks that failed due to a failed call; below it what',
+  'the share e of failed calls predicts. TCAF: calls per task, without retries.',
 ] as const
 
 function runTable(screen: DemoScreen, runs: readonly DemoRun[]): string[] {

@@ -193,7 +193,7 @@ export class Arming {
     return rejectionError(
       'RULES_NOT_ACTIVE',
       `the rules did not become active: ${why}`,
-      `${this.#armed.sidecars.rulesSetting} must be what the sidecars read`,
+      `check that the sidecars read ${this.#armed.sidecars.rulesSetting}`,
     )
   }
 

@@ -24,7 +24,7 @@ export function verdictLine({ verdict, stage, code, why }: ExperimentResult): st
 /** Describes a result in lines: the summary, the advice, and further facts. */
 export function noteLines(result: ExperimentResult): readonly string[] {
   const { summary, advice } = { ...summaryOf(result), ...result }
-  return [summary, `Do next: ${advice}`, ...factLines(result)]
+  return [summary, `Next step: ${advice}`, ...factLines(result)]
 }
 
 /** Describes what the summary and the load results do not show. */
@@ -45,7 +45,8 @@ function factLines(result: ExperimentResult): readonly string[] {
   if (steadyAfter !== null) {
     lines.push(`Steady state after the stages: ${steadyAfter ? 'passed' : 'failed'}.`)
   }
-  for (const { why: reason, write } of proposals) lines.push(`Widen next: ${write} (${reason}).`)
+  for (const { why: reason, write } of proposals)
+    lines.push(`To widen the plan: ${write} (${reason}).`)
   return lines
 }
 
@@ -67,7 +68,7 @@ function alertText(alert: AlertResult): string {
     return `${subject}: did not fire by the end; the limit is ${duration(withinMs)}.`
   }
   const end = mttrMs === null ? 'not resolved by the end' : `resolved after ${duration(mttrMs)}`
-  const since = startsAt === null ? '' : `, since ${startsAt} by its own clock`
+  const since = startsAt === null ? '' : `, active since ${startsAt} according to its own clock`
   return `${subject}: fired ${duration(mttdMs)} after the injection${since}; ${end}.`
 }
 

@@ -110,7 +110,7 @@ export function timelineTable({ facts, startedAt }: ExperimentResult): ReportTab
   const start = Date.parse(startedAt)
   return {
     title: 'What happened',
-    about: `Recorded events. The times count from ${moment(startedAt)}.`,
+    about: `Recorded events. Times are relative to ${moment(startedAt)}.`,
     columns: [{ name: 'Time' }, { name: 'Event' }, { name: 'Fact' }],
     rows: facts.map(({ at, kind, text }) => {
       const seconds = (Date.parse(at) - start) / 1000

@@ -115,7 +115,7 @@ function endOf({
 function passedText({ plan }: Context): string {
   const last = plan.stages.at(-1)!.label
   const stages = plan.stages.length === 1 ? `the stage ${last}` : `all stages up to ${last}`
-  return `${stages} passed, and so did the steady state after`
+  return `${stages} passed, and the target returned to steady state`
 }
 
 /** The number of consecutive passed runs before a proposal. */

@@ -17,7 +17,7 @@ export function frontHtml(
   const mark = verdict === 'passed' ? '<b class="good">✓</b>' : '<b class="bad">✗</b>'
   return `<section class="card verdict" aria-label="Verdict">
 <p class="sentence">${mark} ${text(summary)}</p>
-<p class="more"><b>Do next:</b> ${text(advice)}</p>
+<p class="more"><b>Next step:</b> ${text(advice)}</p>
 </section>
 <section class="card"><h2 id="stages">Stages</h2>
 ${pictureHtml(result)}

@@ -94,7 +94,7 @@ export function fails({ measure, operator, limit }: Gate, measured: Measured): b
 
 /** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
-  if (value === null) return 'nothing'
+  if (value === null) return 'unknown'
   if (measure.startsWith('health ')) return `met by ${percentage(value)} of the responses`
   if (measure.startsWith('promql ')) return String(Number(value.toPrecision(4)))
   if (measure === 'processUptime' || measure === 'restarts') return plainMeasure(measure, value)

@@ -93,7 +93,7 @@ async function readPid(path: string): Promise<number> {
       throw unsafe('the file belongs to another user', 'use a file owned by this user')
     }
     if ((stats.mode & 0o022) !== 0) {
-      throw unsafe('other users may write the file', 'run chmod go-w')
+      throw unsafe('the file is writable by other users', 'run chmod go-w')
     }
     if (stats.size > MAX_PID_TEXT)
       throw unsafe('the file is too long', 'write only the process ID to the file')

@@ -180,7 +180,7 @@ export function matchNothing(
   return {
     code: 'RULES_MATCH_NOTHING',
     wrong: `no rule can match a call of ${shownTools(tools)}`,
-    fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain shows the condition that fails`,
+    fix: `set \`match\` to these tools and the headers of the load${hint}; squall explain shows the condition that fails`,
   }
 }
 
@@ -200,7 +200,7 @@ export function destructiveRejections(
     .flatMap((rule) => {
       const affected = names.filter(toolMatcher(rule, headers))
       if (affected.length === 0) return []
-      const wrong = `the rule ${quoted(rule.name)} may affect ${shownTools(affected.map((name) => quoted(name)))}, which the server calls destructive`
+      const wrong = `the rule ${quoted(rule.name)} may affect ${shownTools(affected.map((name) => quoted(name)))}, which the server declares destructive`
       return [{ code: 'POLICY', wrong, fix: 'name the tools of the rule, without wildcards' }]
     })
 }

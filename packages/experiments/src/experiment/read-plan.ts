@@ -442,7 +442,7 @@ function sidecarFindings(file: WrittenPlan): readonly Finding[] {
     const wrong = pods === undefined ? more : more.filter((key) => key !== 'force')
     return [
       ...missing.map((key) => missingKey(`\`${key}\` is missing`, [name])),
-      ...wrong.map((key) => conflict(`\`${key}\` is for ${other}`, [name, key])),
+      ...wrong.map((key) => conflict(`\`${key}\` requires ${other}`, [name, key])),
     ]
   })
   const [byName, byLabels] = ['deployment', 'selector'].map((key) => fieldOf(pods, key))

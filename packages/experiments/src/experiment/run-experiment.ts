@@ -246,7 +246,7 @@ async function ask(
 ): Promise<{ readonly states: readonly SidecarState[]; readonly rules: readonly Rule[] }> {
   try {
     const states = await sidecars.states()
-    if (states.length === 0) throw new AdminError('no pod with a sidecar runs')
+    if (states.length === 0) throw new AdminError('no pod with a sidecar is running')
     return { states, rules: await sidecars.rules() }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
@@ -280,7 +280,7 @@ function unreadyRejection(plan: Plan, sidecars: Sidecars): Rejection | undefined
   return {
     code: 'NOT_STEADY',
     wrong: `${sidecars.ready} pods are ready, but steadyState.ready is ${plan.file.steadyState.ready}`,
-    fix: 'wait until the pods are ready, or adapt steadyState.ready',
+    fix: 'wait until the pods are ready, or adjust steadyState.ready',
   }
 }
 

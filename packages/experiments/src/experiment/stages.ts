@@ -82,7 +82,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
       return alerts.lost(at) ?? early ?? (isOver ? 'drain' : undefined)
     }
     const { gate, measure, measured } = failedGate
-    const why = `${gate}: it is ${shownMeasure(measure, measured)}`
+    const why = `${gate}: measured ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const onEnd = (end: EarlyEnd): void => {
@@ -121,7 +121,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     (await unlessLost(context, phase.end)) ?? stageProblem(context, result, watched, observations)
   if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
-  const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, not judged' : 'passed')
+  const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, no verdict' : 'passed')
   onEvent({ kind: 'phase-over', label: stage.label, text })
   return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
 }
@@ -171,7 +171,7 @@ function stageProblem(
     const { text, measure } = gate
     const measured = whole[measure] ?? null
     const failedGate = { gate: text, measure, measured }
-    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, measured)}`
+    const why = `${text}, over the whole stage: measured ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const failed = load.slo.find(({ ok }) => !ok)

@@ -26,7 +26,11 @@ export async function runBeforePhase(context: Context) {
       onEvent({ kind: 'moment', ...moment, applied: undefined })
       const failedGate = draining ? undefined : aborts.add(load, at)
       if (failedGate === undefined) return undefined
-      return { code: 'ABORT_CONDITION', why: `${failedGate.gate} without any fault`, failedGate }
+      return {
+        code: 'ABORT_CONDITION',
+        why: `${failedGate.gate} before any fault was injected`,
+        failedGate,
+      }
     },
   }).catch(rejectUnnamed)
   // The names of the read-only tools of the server, and of the called tools.
@@ -62,7 +66,7 @@ function notSteady(wrong: readonly string[], error: ErrorCount | undefined): Rej
   return rejectionError(
     'NOT_STEADY',
     `the target is not in steady state before the first stage: ${all}`,
-    `${code === 404 ? `${affinity}, ` : ''}fix the target, or adapt steadyState to its normal operation`,
+    `${code === 404 ? `${affinity}, ` : ''}fix the target, or adjust steadyState to its normal operation`,
   )
 }
 
@@ -114,7 +118,7 @@ export async function runAfterPhase(context: Context): Promise<After> {
   })
   const unresolved = alerts.unresolved(began)
   const judged = steady && unresolved.length === 0 ? 'passed' : 'failed'
-  const text = stop.aborted ? 'interrupted, not judged' : judged
+  const text = stop.aborted ? 'interrupted, no verdict' : judged
   onEvent({ kind: 'phase-over', label: 'steady state after', text })
   const isOver = steady && (unresolved.length === 0 || end === undefined)
   return { phase: result, steady, unresolved, end: isOver ? undefined : reasonOf(end, stop) }

@@ -26,7 +26,7 @@ export function summaryOf(result: Ended): Summary {
     const found = tightest === undefined ? 'no limit failed' : gateWords(tightest)
     const [wider] = proposals
     const again =
-      'Run it again after each release. Three passes in a row lead to a proposal of a wider plan.'
+      'Run the plan again after each release. After three passes in a row, Squall proposes a wider plan.'
     return {
       summary: sentences(
         `Passed ${where} ${spaced(stages.at(-1)?.label ?? '')}: ${found}`,
@@ -37,7 +37,7 @@ export function summaryOf(result: Ended): Summary {
   }
   const at = stage === null ? '' : /^\d/.test(stage) ? ` at ${spaced(stage)}` : ` in stage ${stage}`
   if (code === 'INTERRUPTED') {
-    const summary = `Interrupted${at}: there is no verdict.`
+    const summary = `Interrupted${at}: no verdict.`
     return { summary, advice: ADVICE.INTERRUPTED! }
   }
   const gate = code === 'SLO' || code === 'ABORT_CONDITION' ? failedGate(result) : undefined
@@ -51,7 +51,7 @@ export function summaryOf(result: Ended): Summary {
 
 /** What to do after an end whose cause the calls do not show, by its code. */
 const ADVICE: Readonly<Partial<Record<EndCode, string>>> = {
-  GUARD: 'Fix what the guard counted, real errors or calls that multiply, before the next run.',
+  GUARD: 'Before the next run, fix what triggered the guard: real errors or a surge in calls.',
   TARGET_LOST: 'Check that the target runs, and that target.url is its address.',
   NOT_RESTARTED: 'Check what restarts the process, and how long it takes to become ready.',
   NOT_RECOVERED:
@@ -146,7 +146,7 @@ function hiddenWords(load: LoadResult | undefined): string | undefined {
 export function recoveryText({ mttdMs, mttrMs, steadyAfter }: Ended): string {
   if (mttdMs === null) return 'No limit failed after an injection.'
   const left = `The steady state was lost ${duration(mttdMs)} after the injection (MTTD)`
-  if (mttrMs !== null) return `${left}, and back after ${duration(mttrMs)} (MTTR).`
+  if (mttrMs !== null) return `${left}, and restored after ${duration(mttrMs)} (MTTR).`
   return `${left}; ${steadyAfter === null ? 'the recovery was not measured' : 'not recovered in time'}.`
 }
 

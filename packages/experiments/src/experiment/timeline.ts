@@ -68,7 +68,7 @@ export class Timeline {
     if (detectedAt !== undefined) {
       const began = ({ startedAt }: PhaseResult): number => Date.parse(startedAt) - clockMs
       const label = phases.findLast((phase) => began(phase) <= detectedAt)?.label ?? ''
-      add(detectedAt, 'detection', `a limit of the plan fails first, in ${label}`)
+      add(detectedAt, 'detection', `first failure of a limit of the plan, in ${label}`)
     }
     facts.push(...this.#facts)
     if (this.#endedAt !== undefined && rollbackMs !== null) {
@@ -79,12 +79,12 @@ export class Timeline {
     }
     const stage = phases.find((phase) => 'applied' in phase && phase.applied > 0)
     if (!this.#injected && stage !== undefined) {
-      const text = `first injected fault, within ${duration(stage.durationMs)} from here (stage ${stage.label})`
+      const text = `first injected fault, within the next ${duration(stage.durationMs)} (stage ${stage.label})`
       add(Date.parse(stage.startedAt) - clockMs, 'injection', text)
     }
     for (const { name, monitor, startsAt } of alerts) {
       if (startsAt === null) continue
-      const text = `the alert ${name} begins, by the clock of ${monitor}`
+      const text = `the alert ${name} starts, according to the clock of ${monitor}`
       add(Date.parse(startsAt) - clockMs, 'alert', text)
     }
     const error = firstRealError(phases)
@@ -107,7 +107,7 @@ function firstRealError(
     const point = load?.timeline.points.find(({ errors }) => errors.real > 0)
     if (load === undefined || point === undefined) continue
     const within = duration(load.timeline.intervalMs)
-    const text = `first real error, within ${within} from here (${label})`
+    const text = `first real error, within the next ${within} (${label})`
     return { at: Date.parse(load.run.startedAt) + point.at, text }
   }
   return undefined

@@ -124,7 +124,7 @@ export class CallRunner {
     const { clock } = this
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(clock.now()) === false) {
-      const message = 'not sent: too many calls failed before'
+      const message = 'not sent: circuit breaker open'
       const response: CallResponse = { kind: 'breaker', markers: [], message }
       return { response, checks: FAILED, endedAt: clock.now() }
     }

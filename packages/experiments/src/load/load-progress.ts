@@ -77,7 +77,7 @@ function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal)
     .slice(0, 3)
     .map(([tool, count]) => `${tool.slice(0, 30)} ${integerText(count)}`)
   const more = busy.length > 3 ? ', …' : ''
-  const limit = Number.isFinite(ms) ? `, cut in ${Math.ceil(ms / 1000)}s` : ''
+  const limit = Number.isFinite(ms) ? `, aborted in ${Math.ceil(ms / 1000)}s` : ''
   return [`waiting for ${names.join(', ')}${more}${limit}`]
 }
 

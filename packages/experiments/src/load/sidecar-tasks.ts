@@ -104,7 +104,7 @@ export function verdictGate(gates: readonly SloGate[]): SloGate | undefined {
 
 /** Describes that a gate cannot be measured without verdicts. */
 export function needsVerdicts({ text }: SloGate): string {
-  return `the gate ${text} needs the verdicts of a sidecar about what agents do`
+  return `the gate ${text} requires agent verdicts from a sidecar`
 }
 
 /** Describes that a gate cannot be measured by a sidecar that gives no verdicts. */

@@ -19,7 +19,7 @@ export async function approveProposal({
     const [what, tool] =
       search === undefined ? ['this', 'run_experiment'] : ['this search', 'find_limit']
     await print(`${summary.map(plain).join('\n')}\n`)
-    needPerson('approves a run', 'squall mcp approve')
+    needPerson('approve a run', 'squall mcp approve')
     const within = durationText(APPROVAL_MS)
     if (!(await isAgreed(`Run ${what} once, within ${within}?`))) {
       await print('not approved\n')

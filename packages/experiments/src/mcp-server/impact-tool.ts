@@ -87,7 +87,7 @@ export const RUN_IMPACT = defineTool({
   name: 'run_impact',
   title: 'Measure the impact of one fault',
   description:
-    'Runs one scenario with load at a sidecar of this machine, from the first stage of the policy to the given share, and returns figures before, during and after it with a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
+    'Runs one scenario under load against a sidecar on this machine, from the first stage of the policy to the given share. Returns measurements before, during and after the fault, and a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
   annotations: DESTRUCTIVE,
   input: INPUT,
   output: Type.Object({

@@ -41,12 +41,12 @@ const INPUT = closed({
     Type.Integer({
       minimum: 1,
       maximum: 2 * MAX_RUNS,
-      description: `Maximum runs, each of which counts for perHour of the policy, all together within its maxDuration; at most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      description: `Maximum runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
   maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration; ${MAX_MINUTES} by default.`),
   id: maybeText(
-    'The ID of a proposal that was approved at a terminal. Excludes all other parameters.',
+    'The ID of a proposal that was approved at a terminal. Cannot be combined with other parameters.',
     20,
   ),
 })
@@ -82,7 +82,7 @@ export const FIND_LIMIT = defineTool({
   name: 'find_limit',
   title: 'Find the limit of a target',
   description:
-    'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval is for all runs up to the strongest magnitudes. Cancelling the call rolls back.',
+    'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval covers all runs, up to the strongest magnitudes. Cancelling the call rolls back the rules.',
   annotations: DESTRUCTIVE,
   input: INPUT,
   output: OUTPUT,
@@ -152,7 +152,9 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
   const { id, plan, vary: first, second, until, maxMinutes = MAX_MINUTES } = input
   if (id !== undefined) {
     if (Object.keys(input).length === 1) return control.proposals.find(id)
-    throw new DeniedError('id excludes all other parameters; call find_limit with id only')
+    throw new DeniedError(
+      'id cannot be combined with other parameters; call find_limit with id only',
+    )
   }
   if (plan === undefined || first === undefined || until === undefined) {
     throw new DeniedError('write plan, vary and until, or the id of an approved proposal')

@@ -91,7 +91,7 @@ function nextTable(
   const command = asInvoked(`squall experiment next --target ${target}${flags}`)
   return {
     title: 'What to test next',
-    about: `By the load before the stages and the history of this target; ${command} also reads what the sidecar passes now.`,
+    about: `Ranked by the load before the stages and the history of this target; ${command} also uses the current traffic of the sidecar.`,
     columns: [{ name: 'Tool' }, { name: 'Fault' }, { name: 'Reasons' }, { name: 'Command' }],
     // The order ranks; scores of the same tool are often equal, and their parts say little here.
     rows: ranks.map(({ tool, question, reasons }, i) => [

@@ -75,7 +75,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'wrong',
     fault: 'falsify',
-    asks: 'Do its callers look again before they act on a wrong value?',
+    asks: 'Do its callers verify a wrong value before they act on it?',
     symptom: 'size',
     write: { falsify: {} },
     fails: false,

@@ -46,7 +46,7 @@ export function restoreRules(
       const owner = claim && `the experiment ${claim.id} of ${claim.by}`
       const texts: Readonly<Record<Outcome, string>> = {
         restored: `restored the rules from before ${owner}`,
-        changed: `${owner} is removed; its rules stay, because another program has changed them since`,
+        changed: `removed the claim of ${owner}; its rules stay, because another program has changed them`,
         gone: 'not claimed by an experiment',
         claimed: `${owner} may still run: its claim lasts until ${claim?.until}; --force ends it`,
       }

@@ -160,7 +160,7 @@ export async function runSearch(
     return result
   }
   const command = `${asInvoked('squall experiment search --resume')} ${id}`
-  const resume = resumes ? `; ${command} goes on` : ''
+  const resume = resumes ? `; continue with ${command}` : ''
   onProgress(`search ${id}`)
   for (;;) {
     const place = limits.next()
@@ -210,7 +210,7 @@ function budgetEnd(
   { longestMs, mostCalls }: { readonly longestMs: number; readonly mostCalls: number },
   names: typeof FLAGS,
 ): string | undefined {
-  if (used.runs >= maxRuns) return `${names.runs} ${maxRuns} is used`
+  if (used.runs >= maxRuns) return `${names.runs} ${maxRuns} is reached`
   if (used.ms + longestMs > maxTimeMs) {
     return `${names.time} ${durationText(maxTimeMs)} leaves no time for another run`
   }

@@ -102,7 +102,7 @@ async function earlierSweep(directory: string, settings: SweepSettings): Promise
   if (JSON.stringify(own) === JSON.stringify(others)) return earlier
   throw new UsageError(
     'INVALID_VALUE',
-    `the results in ${directory} are of another tape, command or flags`,
+    `the results in ${directory} belong to another tape, command or set of flags`,
     'name another directory with --results',
   )
 }

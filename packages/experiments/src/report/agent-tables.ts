@@ -54,7 +54,7 @@ export function verdictTable({ agents }: Pick<LoadResult, 'agents'>): ReportTabl
   const more = rows.size > MAX_ROWS ? ` ${rows.size - MAX_ROWS} rarer rows are in the JSON.` : ''
   return withoutEmpty({
     title: 'What agents did next',
-    about: `After each fault and each real error, by the sidecar.${open}${more}`,
+    about: `After each fault and each real error, as observed by the sidecar.${open}${more}`,
     columns: [
       { name: 'Fault' },
       { name: 'Tool' },

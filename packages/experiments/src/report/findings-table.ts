@@ -16,7 +16,7 @@ export function findingsTable({ agents }: Pick<LoadResult, 'agents'>): ReportTab
   })
   return {
     title: 'What agents did',
-    about: 'During the load, by the sidecar, for all of its clients.',
+    about: 'During the load, as observed by the sidecar for all of its clients.',
     columns: [{ name: 'Finding' }, { name: 'Advice' }],
     rows,
   }

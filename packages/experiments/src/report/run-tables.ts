@@ -81,7 +81,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'Faults',
     about:
-      'Counted by the markers on the responses, for each attempt. A call that was retried with success is here and not among the errors; a fault that cuts a connection leaves no marker and is not here.',
+      'Counted per attempt, from the markers on responses. Includes calls that succeeded after a retry, which are not in the errors; excludes faults that cut the connection, which leave no marker.',
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },

@@ -124,7 +124,8 @@ function textWith(
   for (const [variation, value] of valuesAt(variations, place)) {
     if (!isShare(variation)) rules &&= variedRules(rules, variation, value)
   }
-  if (rules === undefined) throw rejectionError('NOT_SEARCHABLE', 'no rule is varied', 'name one')
+  if (rules === undefined)
+    throw rejectionError('NOT_SEARCHABLE', 'no rule has the parameter to vary', 'add it to a rule')
   const [gate, limit] = condition.gate
   const text = {
     ...rest,

@@ -70,7 +70,7 @@ function oneLimit(
   const to = high === null ? `above ${shown(range.strongest)}` : shown(high)
   const sure = percentage(confidence)
   if (high === null && !points.some(({ decision }) => decision === 'failed')) {
-    const bound = low === null ? 'no lower bound is certain yet' : `it is not true below ${from}`
+    const bound = low === null ? 'no lower bound is known yet' : `it is not true below ${from}`
     return `${until} was true in no run; with ${sure} confidence ${bound}. Allow more runs.`
   }
   return `${until} is true from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`

@@ -7,7 +7,7 @@ import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 /** The effects that no prediction includes. */
 export const LEFT_OUT = [
   'that the server becomes slower or fails under load: each latency is drawn from the measured ones',
-  'that calls fail together: each real error is drawn by itself',
+  'that calls fail together: each real error is drawn independently',
   'abortOn, the guard and alerts: each stage runs to its end',
   'latencies above the longest measured one',
 ] as const

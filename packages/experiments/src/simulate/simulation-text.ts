@@ -9,7 +9,7 @@ const ROWS: Readonly<Record<Quantity, readonly [name: string, show: (value: numb
   tasks: ['tasks', integerText],
   calls: ['calls', integerText],
   injected: ['calls and retries injected', integerText],
-  touched: ['tasks touched', percentage],
+  touched: ['tasks affected', percentage],
   failed: ['tasks failed', percentage],
   success: ['task success', percentage],
   retries: ['retries', integerText],

@@ -16,7 +16,7 @@ export const FAULT_RULES = {
     faults: [{ reset: { at: 'response' } }],
   },
   empty: {
-    sees: 'a result with empty texts and lists',
+    sees: 'a result with empty strings and lists',
     faults: [{ truncate: { content: { items: 0 } } }, { truncate: { content: { chars: 0 } } }],
   },
   falsified: { sees: 'a plausible wrong value', faults: [{ falsify: {} }] },

@@ -47,7 +47,7 @@ export const VERDICTS = {
   doubled_write: {
     short: 'TWICE',
     words: 'doubled a write',
-    meaning: 'the server executed a call twice that is not safe to repeat',
+    meaning: 'the server executed a non-idempotent call twice',
   },
   off_tape: {
     short: 'off tape',

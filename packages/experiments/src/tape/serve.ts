@@ -30,8 +30,7 @@ export async function serveTape({ file, play, live, stdio, run }: ServeRequest):
   const { calls, unread } = tape
   // The logger redacts what is named secrets.
   logger.info({ file, calls: calls.length, values: tape.header.secrets }, 'serving a tape')
-  if (unread.count > 0)
-    logger.warn({ ...unread }, 'lines of the tape could not be read, and are left out')
+  if (unread.count > 0) logger.warn({ ...unread }, 'unreadable lines of the tape were skipped')
   if (stdio) await serveLines(player, process.stdin, process.stdout, stop)
   else {
     const own = { name: `tape ${quoted(file)}`, upstream: new TapeUpstream(player) }

@@ -95,7 +95,7 @@ async function reached(
   }
   printLast(started)
   throw new Error(
-    `no MCP over stdio or at an address that the server printed within ${timeout / 1000} s; name its port with --port, or wait longer with --timeout`,
+    `no MCP server responded over stdio or at a printed address within ${timeout / 1000} s; set its port with --port, or a longer --timeout`,
   )
 }
 

@@ -83,7 +83,7 @@ it('fails where the sidecar has other rules, and warns of a percent below 1', as
   expect(ok).toBe(false)
   expect(results['the sidecar runs the latest rules']).toMatchObject({
     result: 'failed',
-    found: `it runs different rules from "${rules}"`,
+    found: `its rules differ from "${rules}"`,
     fix: `pass the sidecar's rules file, or start it with --rules ${rules}`,
   })
   expect(results['the rules are valid']!.found).toContain('`percent: 0.3` is 0.3 % of the calls')
@@ -117,7 +117,7 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
   expect(ok).toBe(false)
   expect(results['the server speaks MCP']!.found).toMatch(/^the target cannot be reached/)
   expect(results['the rules are valid']!.found).toMatch(/bad\.yaml:1: rules\[0\]: .*faults/)
-  expect(results['the rules are valid']!.fix).toBe(`squall validate ${rules} checks again`)
+  expect(results['the rules are valid']!.fix).toBe(`check again with squall validate ${rules}`)
   expect(results['the sidecar runs']!.found).toBe(`${gone}: connection refused`)
 })
 
@@ -137,12 +137,12 @@ rules
     ${rules}:3:21: rules[0].faults[0].delay: must be an object; got "2s"; write \`- delay: { fixed: 2s }\`
       3 |     faults: [delay: 2s]
         |                     ^
-    npx mcp-squall validate ${rules} checks again
+    check again with npx mcp-squall validate ${rules}
 
 sidecar
 -------
 × the sidecar runs: ${gone}: connection refused
-    npx mcp-squall run starts one; --sidecar names another address
+    start a sidecar with npx mcp-squall run, or set its admin port with --sidecar
 √ the ports are free: 127.0.0.1:0 and ${gone}, for squall run
 
 2 of 4 checks failed.

@@ -129,7 +129,9 @@ test('the alert that fired is among the facts, after the faults and before the r
     expect(facts.filter(({ kind }) => kind === 'real_error')).toHaveLength(1)
     const found = facts[place('alert')]!
     expect(found.at).toBe(result.alerts[0]!.startsAt)
-    expect(found.text).toBe('the alert McpErrorsHigh begins, by the clock of alertmanager')
+    expect(found.text).toBe(
+      'the alert McpErrorsHigh starts, according to the clock of alertmanager',
+    )
     expect(experimentMarkdown(result)).toContain(found.text)
   } finally {
     await own.close()

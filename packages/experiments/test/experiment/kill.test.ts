@@ -52,7 +52,7 @@ test('rejects a pid file that other users may write, a link, and a process with 
     await expect(findVictim({ pidFile, command: 'other' })).rejects.toThrow('PID_FILE_UNSAFE')
     await expect(findVictim({ pidFile: link, command })).rejects.toThrow('it is a symbolic link')
     await chmod(pidFile, 0o666)
-    await expect(findVictim({ pidFile, command })).rejects.toThrow('other users may write')
+    await expect(findVictim({ pidFile, command })).rejects.toThrow('writable by other users')
     expect(child.exitCode).toBeNull()
     await chmod(pidFile, 0o600)
     const dead = await killVictim({ pidFile, command })

@@ -120,7 +120,9 @@ test('proposes what to widen after three passed runs in a row', async () => {
   )
   const place = await writeReports(directory, third, kept)
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(third)
-  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('Widen next: hold: 0.6s')
+  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain(
+    'To widen the plan: hold: 0.6s',
+  )
   expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
   await addToHistory(directory, third)
   const odd = JSON.stringify({ ...third, seed: 'x' })
@@ -167,7 +169,7 @@ test('an interrupt restores the rules file at once', async () => {
     if (event.kind === 'phase-over') ends.push(event.text)
   }
   const result = await stage.run({ hold: '20s' }, { stop: stop.signal, onEvent })
-  expect(ends).toEqual(['passed', expect.stringMatching(/^interrupted, not judged, \d+ calls, /)])
+  expect(ends).toEqual(['passed', expect.stringMatching(/^interrupted, no verdict, \d+ calls, /)])
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'INTERRUPTED', after: null })
   expect(result.stages).toHaveLength(1)
   expect(result.stages[0]!.load!.run.complete).toBe(false)

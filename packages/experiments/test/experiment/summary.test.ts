@@ -28,9 +28,9 @@ test('a failed gate is named in words and numbers, with its cause and one advice
   const { front, markdown, json } = await reports(stage, result, changes)
   const shown = front.replaceAll('\u00a0', ' ')
   const lines = noteLines(result)
-  expect(lines.slice(0, 2)).toEqual([result.summary, `Do next: ${result.advice}`])
+  expect(lines.slice(0, 2)).toEqual([result.summary, `Next step: ${result.advice}`])
   for (const text of [result.summary, result.advice]) expect(shown).toContain(text)
-  expect(markdown).toContain(`- ${result.summary}\n- Do next: ${result.advice}\n`)
+  expect(markdown).toContain(`- ${result.summary}\n- Next step: ${result.advice}\n`)
   expect(json).toMatchObject({ summary: result.summary, advice: result.advice })
   // The stage that passed is marked as such, and the gate is a line in each stage.
   expect(shown).toMatch(/>5 % <b class="good">✓<\/b><\/th><th scope="col">40 % <b class="bad">✗</)
@@ -44,7 +44,9 @@ test('an aborted stage says what the limit was, and that it was rolled back', as
   const { front, evidence } = await reports(stage, result)
   expect(front).toMatch(/↩ rolled back in [\d.]+(&nbsp;|\u00a0| )m?s/)
   expect(front).toContain('recovered')
-  expect(evidence).toMatch(/<b class="bad">Detected<\/b>.*a limit of the plan fails first, in 20%/)
+  expect(evidence).toMatch(
+    /<b class="bad">Detected<\/b>.*first failure of a limit of the plan, in 20%/,
+  )
 })
 
 test('a run that passed shows the tightest limit, and detects nothing', async () => {
@@ -70,6 +72,6 @@ test('an interrupted run has no verdict, and says what to do', async () => {
     if (event.kind === 'moment' && (event.applied ?? 0) > 0) stop.abort()
   }
   const result = await stage.run({ hold: '20s' }, { stop: stop.signal, onEvent })
-  expect(result.summary).toBe('Interrupted at 20 %: there is no verdict.')
+  expect(result.summary).toBe('Interrupted at 20 %: no verdict.')
   expect(result.advice).toBe('Run the plan to its end.')
 })

@@ -142,7 +142,7 @@ test('tasks that the headers name cannot be compared', async () => {
 test('with --tasks=false a gate on verdicts rejects the load, and others say nothing of agents', async () => {
   const running = loaded({ flags: ['--tasks=false'], gates: ['runaway<1%'] })
   await expect(running).rejects.toThrow(
-    /the gate runaway<1% needs the verdicts of a sidecar.*does not group calls into tasks; start it without --tasks=false/,
+    /the gate runaway<1% requires agent verdicts from a sidecar.*does not group calls into tasks; start it without --tasks=false/,
   )
   const { result } = await loaded({ flags: ['--tasks=false'], gates: ['success>0%'] })
   expect(result).not.toHaveProperty('agents')

@@ -22,7 +22,7 @@ it('squall mcp approve approves nothing without a terminal', async () => {
   const args = ['mcp', 'approve', asked.id, '--state-dir', at('state')]
   const { code, stderr } = await startProgram(args, {}, { input: 'y\n' }).finished()
   expect(code).toBe(2)
-  expect(stderr).toContain('only a person at a terminal approves a run')
+  expect(stderr).toContain('only a person at a terminal can approve a run')
   expect((await agent.call('run_experiment', asked)).data.status).toBe('approval_required')
 })
 

@@ -236,7 +236,7 @@ describe('run_impact', () => {
     const { data, text } = await agent.call('run_impact', impact())
     expect(text).not.toContain('denied')
     expect(agent.questions).toHaveLength(1)
-    expect(agent.questions[0]).toContain('At its largest: rest waits 30 ms in 20 % of calls')
+    expect(agent.questions[0]).toContain('Largest effect: rest waits 30 ms in 20 % of calls')
     expect(data).toMatchObject({ status: 'done', restored: true })
     const [before, during] = data.phases
     expect(before.label).toBe('before')

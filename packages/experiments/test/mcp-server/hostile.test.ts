@@ -162,7 +162,8 @@ it.each<readonly [{ readonly tool?: string }, boolean]>([
     await proposed(agent, { rules, load }),
   )
   expect(isError, said).toBe(isRefused)
-  if (isRefused) expect(said).toContain('may affect "wipe_all", which the server calls destructive')
+  if (isRefused)
+    expect(said).toContain('may affect "wipe_all", which the server declares destructive')
   expect(await stage.rules()).toBe(BEFORE)
 })
 

@@ -68,7 +68,7 @@ it('a person trusts a policy at a terminal, in a file outside the project', asyn
   const piped = startProgram(['mcp', 'policy', 'trust', at(POLICY)], own, { input: 'y\n' })
   const { code, stderr } = await piped.finished()
   expect(code).toBe(2)
-  expect(stderr).toContain('only a person at a terminal trusts a policy')
+  expect(stderr).toContain('only a person at a terminal can trust a policy')
   const declined = await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'n', own)
   expect(declined).toContain('not trusted')
   const shown = await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'y', own)
@@ -83,6 +83,6 @@ it('a person trusts a policy at a terminal, in a file outside the project', asyn
   closing.push(() => agent.close())
   expect((await agent.call('propose_experiment', { plan: stage.text({}) })).isError).toBe(false)
   expect(await inTerminal(['mcp', 'policy', 'trust', at(POLICY)], 'y', own)).toContain(
-    'It is already trusted.',
+    'This policy is already trusted.',
   )
 })

@@ -102,7 +102,7 @@ it('a sweep that is killed while its task hangs ends the task, and other flags d
   await eventually(() => processes.filter(isAlive).join() || undefined)
   const flags = ['--resume', '--cell-timeout', '4s']
   const again = await squallSweep(path, [...args, ...flags], 'no-timeout:book_flight').finished()
-  expect(again.stderr).toContain('are of another tape, command or flags')
+  expect(again.stderr).toContain('belong to another tape, command or set of flags')
 }, 120_000)
 
 it('a sweep that is killed at random leaves no process and no port, and resumes', async () => {

@@ -289,7 +289,10 @@ it('serves a client line by line, until its input ends', async () => {
 
 it.each([
   [['--stdio', '--rules', 'rules.yaml'], /--rules has no effect with --stdio/],
-  [['--upstream', 'http://127.0.0.1:1/mcp', '--off-tape', 'last'], /--off-tape beside --upstream/],
+  [
+    ['--upstream', 'http://127.0.0.1:1/mcp', '--off-tape', 'last'],
+    /--off-tape and --upstream are mutually exclusive/,
+  ],
 ])('rejects flags that do not go together: %s', async (flags, message) => {
   const { code, stderr } = await startProgram(
     ['tape', 'serve', 'a.tape', ...flags],

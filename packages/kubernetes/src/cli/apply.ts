@@ -223,7 +223,7 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   if (progress.size === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
-  if (!wait) return `not waited for; list sidecars with the rules: ${status}\n`
+  if (!wait) return `did not wait; see which sidecars have the rules: ${status}\n`
   const skipped = countOf(progress, 'skipped') + countOf(progress, 'gone')
   const isWaiting = countOf(progress, 'waiting') > 0
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
@@ -335,7 +335,7 @@ async function confirmEndless(
   // As --for writes it.
   const hadEnd = old.length > 0 && old.every(({ until }) => until !== undefined)
   if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
-  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, have an end, but the new rules have none`
+  const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, expire, but the new rules do not`
   if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
   throw invalidCombination(wrong, 'limit them with --for 15m, or use --force')
 }

@@ -107,7 +107,7 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   const { certificateCheck: checkMs, caSettle: settleMs } = flags
   if (rotateBeforeMs >= servingMs) {
     const wrong = '--rotate-before must be shorter than --certificate-lifetime'
-    throw invalidCombination(wrong, 'use about a third of it')
+    throw invalidCombination(wrong, 'use about a third of --certificate-lifetime')
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {

@@ -109,7 +109,7 @@ function parsePrefix(given: FlagInput): string {
 export function parseObjectName(given: FlagInput): string {
   const fix = objectName(given.text)
   if (fix === undefined) return given.text
-  throw invalidValue(given, 'is not a name', fix)
+  throw invalidValue(given, 'is not a valid name', fix)
 }
 
 /** Parses the minor number of a version as clusters write it: `1.33`, `v1.33.2-gke.1`. */

@@ -60,7 +60,7 @@ export function confirmedBy(
     const asked = await check(client, each, options)
     const isOpen = asked.state === 'waiting' && asked.silent !== true
     if (asked.state === 'rejected') distrust(`${name} rejected the rules`)
-    else if (isShown && isOpen) distrust(`Prometheus is wrong about ${name}`)
+    else if (isShown && isOpen) distrust(`Prometheus and the sidecar of ${name} disagree`)
     return asked
   }
 }

@@ -81,7 +81,7 @@ export function stopText(run: StopRun): string {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
       request.onlyProduction === undefined
-        ? asInvoked(`until: squall resume ${where}${only}\n`)
+        ? asInvoked(`to resume: squall resume ${where}${only}\n`)
         : asInvoked(UNTIL_NO_PRODUCTION),
     )
   }
@@ -123,7 +123,7 @@ const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing el
 const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown\n'
 const UNTIL_NO_PRODUCTION =
-  'until: squall resume, which is rejected while the namespace is production\n'
+  'to resume: squall resume, which is rejected while the namespace is production\n'
 
 const NOT_DONE = { stop: 'NOT stopped', resume: 'not resumed' } as const
 const UNKNOWN_PODS = 'the pods with a sidecar are unknown; run the command again\n'

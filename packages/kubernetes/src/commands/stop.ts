@@ -66,7 +66,7 @@ const STOPS = operation({
   name: 'stop',
   examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
-  description: 'stop all faults of sidecars, or in a namespace, at once, until squall resume',
+  description: 'stop all faults at once, in single sidecars or in a namespace, until squall resume',
   flags: {
     ...COMMON_FLAGS,
     ...group(SIDECARS, {
@@ -78,7 +78,7 @@ const STOPS = operation({
     }),
     ...group(CLUSTER, {
       production: toggle(
-        'only namespaces that are production now, by name or label; all, or --namespace',
+        'stop only namespaces that are production by name or label: all of them, or that of --namespace',
       ),
     }),
     ...productionNamesFlag(CLUSTER),

@@ -110,8 +110,8 @@ Admission requests are served at POST /mutate with TLS; /livez, /readyz and /met
     }
     if (flags.policy !== undefined && !flags.readNamespaces) {
       throw invalidCombination(
-        '--policy without --read-namespaces',
-        'add --read-namespaces: labels of namespaces name the environments of the policy',
+        '--policy requires --read-namespaces',
+        'add --read-namespaces: the environments of the policy come from namespace labels',
       )
     }
     return {

@@ -58,7 +58,7 @@ export function denyNamespace(context: InjectionContext, isProductionAllowed: bo
     'production',
     `no sidecar is injected in production: ${productionText(found)}`,
     namespace.isKnown === false
-      ? `${owner}, where the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
+      ? `${owner}, if the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
       : owner,
   )
 }

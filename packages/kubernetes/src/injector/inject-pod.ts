@@ -156,7 +156,7 @@ function placeWarnings(
   const warnings: string[] = []
   if (production !== undefined && !isProductionAllowed) {
     warnings.push(
-      `${productionText(production)}: rules are read and counted, and none ever acts; ${settings.prefix}allow-production: "true" on the namespace allows it`,
+      `${productionText(production)}: rules are read and counted, but never act; ${settings.prefix}allow-production: "true" on the namespace allows it`,
     )
   }
   if (namespace.isKnown === false && needsRedirect(plan)) {
@@ -413,7 +413,7 @@ function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] 
     ...(runningContainers(pod).some(bindsLoopback)
       ? []
       : [
-          'nothing in the pod shows that your MCP server listens on loopback: it must listen on 127.0.0.1 only, for example with a variable HOST; otherwise one of the two fails with EADDRINUSE',
+          'cannot verify that your MCP server listens only on loopback: it must listen on 127.0.0.1, for example with the variable HOST; otherwise it or the sidecar fails with EADDRINUSE',
         ]),
     ...low.map(
       ({ number }) =>

@@ -114,7 +114,7 @@ export function kubeconfigAccess(
     throw invalid(`context "${oneLine(context)}" refers to the ${kind} ${which}; fix it`)
   }
   const name = wanted ?? currentContext
-  const among = `; there ${contexts.size === 1 ? 'is' : 'are'} ${nameList(contexts)}`
+  const among = `; available: ${nameList(contexts)}`
   if (name === undefined)
     throw invalid(`no current-context is set${among}; choose one with --context`)
   const fields = contexts.get(name)?.fields

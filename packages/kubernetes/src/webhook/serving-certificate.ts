@@ -100,7 +100,10 @@ export class ServingCertificate {
     if (complaint === this.#complaint) return
     this.#complaint = complaint
     this.#metrics.certificateRejected()
-    const then = this.#current === undefined ? 'there is none yet' : 'the previous one stays in use'
+    const then =
+      this.#current === undefined
+        ? 'no certificate is in use yet'
+        : 'the previous certificate stays in use'
     this.#logger.error({ detail: complaint }, `a new certificate cannot be used; ${then}`)
   }
 }

@@ -146,7 +146,7 @@ test('the next step for disarmed sidecars is that of their reason', async () => 
   const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
   const { stdout } = await startProgram(args, {}, { here: true })
   expect(stdout).toMatch(
-    /shop-2: disarmed by guard \(too many errors\)\n {4}.*squall resume -t ADDRESS arms/,
+    /shop-2: disarmed by guard \(too many errors\)\n {4}.*arm the sidecar again with .*squall resume -t ADDRESS/,
   )
   // Nothing was stopped in the namespace.
   expect(stdout).not.toContain('resume -n')

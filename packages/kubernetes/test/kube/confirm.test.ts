@@ -133,7 +133,7 @@ test('all sidecars are asked when Prometheus shows as done what is not', async (
   const args = ['-f', file, '--timeout', '10s', '--min', '50%']
   const { code, out, err } = await shop.apply(...args, ...flags)
   expect(err).toMatch(
-    /warning: Prometheus is wrong about shop-\d+; each sidecar is queried directly\n/,
+    /warning: Prometheus and the sidecar of shop-\d+ disagree; each sidecar is queried directly\n/,
   )
   expect(out).toContain(`active rules in 0 of ${MANY} pods`)
   expect(out).toContain('still has')

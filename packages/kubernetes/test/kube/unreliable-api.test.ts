@@ -166,7 +166,7 @@ test('squall stop says NOT stopped within its time when nothing could be written
   const { code, out } = await shop.stop('-n', 'shop', '--timeout', '1s')
   expect(performance.now() - begun).toBeLessThan(3_000)
   expect(out).toMatch(/^NOT stopped: the ConfigMap was not written/)
-  expect(out).not.toContain('until: squall resume')
+  expect(out).not.toContain('to resume: squall resume')
   expect(code).toBe(1)
   expect(shop.rules()).not.toHaveProperty('squall-stop')
 })

@@ -115,7 +115,9 @@ test('a signal ends a program that still waits for its first certificate', async
     'squall',
   ]
   const program = start(['webhook', ...own, ...ANYWHERE], { KUBECONFIG: shop.kubeconfig })
-  const line = await program.logged('a new certificate cannot be used; there is none yet')
+  const line = await program.logged(
+    'a new certificate cannot be used; no certificate is in use yet',
+  )
   expect(line['detail']).toMatch(/resources: \["secrets"\], verbs: \["get"\]/)
   program.signal('SIGTERM')
   expect(await program.ended).toEqual({ code: 0, signal: null })

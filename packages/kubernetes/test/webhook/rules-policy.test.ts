@@ -295,6 +295,6 @@ test('a directory as the policy allows nothing new', async () => {
 
 test('--policy requires the right to read labels of namespaces', () => {
   const flags = ['webhook', '--tls-dir', '/tls', '--policy', '/policy.yaml']
-  expect(() => asked(flags)).toThrow(/--policy without --read-namespaces; add --read-namespaces/)
+  expect(() => asked(flags)).toThrow(/--policy requires --read-namespaces; add --read-namespaces/)
   expect(asked([...flags, '--read-namespaces'])).toMatchObject({ policyFile: '/policy.yaml' })
 })

@@ -84,7 +84,7 @@ async function readSaved(path: string): Promise<Agents> {
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof AdminError)) throw error
   }
-  throw invalidFile(`${label} holds no findings`, 'name a file of squall agents --save')
+  throw invalidFile(`${label} holds no findings`, 'specify a file written by squall agents --save')
 }
 
 function written({ form, colours, out }: AgentsRequest, report: AgentsReport): string {

@@ -50,7 +50,7 @@ const FOLLOWED = group('Following:', {
   ),
   fault: many(
     'glob',
-    'with --follow: show only verdicts after this fault, or real; repeatable',
+    'with --follow: show only verdicts after this fault, or real for real errors; repeatable',
     texts,
   ),
   verdict: many(

@@ -140,7 +140,7 @@ export async function changeArming(
   try {
     const { armed, changed } = (await askAdmin(admin, API[change], options)).value
     const state = armed ? 'armed' : 'disarmed'
-    return changed ? state : `${state} already`
+    return changed ? state : `already ${state}`
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
     return foreignCell(error.message.replace(`${API[change].path} `, ''), MAX_TEXT)

@@ -17,7 +17,7 @@ export interface FeedOptions {
   readonly retryMs?: number | undefined
 }
 
-const NO_RULES = 'shows no rules: no Squall admin port, or one without --rules'
+const NO_RULES = 'reports no rules: not a Squall admin port, or Squall runs without --rules'
 
 /** Reads the events of a sidecar until the feed is closed, and reconnects when the stream ends. */
 export function openFeed(

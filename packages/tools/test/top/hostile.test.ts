@@ -129,7 +129,7 @@ it('reports why there are no events', async () => {
     ]),
   ).toEqual([
     'not a Squall admin port',
-    'shows no rules: no Squall admin port, or one without --rules',
+    'reports no rules: not a Squall admin port, or Squall runs without --rules',
     'responded 503: \\u{1b}[2J16 streams are open',
     'responded 500',
     '/api/events: the response is not valid JSON',

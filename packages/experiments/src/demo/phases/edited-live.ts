@@ -49,7 +49,7 @@ export const editedLive: Phase = {
       summary: summaryOf(result, checks, takenMs),
       run: {
         column: 'edited live',
-        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, an error, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
+        about: `${TITLE}. Saved during the run: a slow search, a database outage, an invalid file, and no rules. Each edit took effect within ${millis(takenMs)} ms.`,
         result,
       },
     }

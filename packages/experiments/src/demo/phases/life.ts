@@ -17,7 +17,7 @@ export const life: Phase = {
     screen.line(screen.paint('quiet', `   ${restart.reason}`))
     const ok = checks.every((check) => check.ok)
     const text = ok
-      ? 'server killed: a 502 names it; restarted: the first call succeeded'
+      ? 'server killed: Squall returned a 502; restarted: the first call succeeded'
       : 'the server was killed and restarted, and a check failed'
     return { numbers: { restart }, checks, summary: [{ ok, word: 'honest', text }] }
   },
@@ -28,7 +28,7 @@ type Restart = Awaited<ReturnType<typeof restartServer>>
 function restartChecks(result: Restart): Check[] {
   return [
     {
-      what: `its stream broke for the client too, ${millis(result.streamBrokeMs)} ms after the kill`,
+      what: `the client's stream also broke, ${millis(result.streamBrokeMs)} ms after the kill`,
       ok: result.streamBroke,
     },
     {

@@ -99,9 +99,7 @@ export const transparency: Phase = {
       same,
       `${integerText(equal)} of ${integerText(sent)} equal in status, header lines and body`,
     )
-    screen.line(
-      screen.paint('quiet', '     (except headers of one connection, such as Keep-Alive)'),
-    )
+    screen.line(screen.paint('quiet', '     (except hop-by-hop headers, such as Keep-Alive)'))
     screen.line(
       `     latency p50 ${latency(direct.p50Ms, through.p50Ms)}   p99 ${latency(direct.p99Ms, through.p99Ms)}`,
     )
@@ -120,7 +118,7 @@ export const transparency: Phase = {
           word: 'invisible',
           text: same
             ? `${integerText(equal)} responses, ${integerText(through.bytes)} bytes with and without Squall: the same`
-            : `of ${integerText(sent)} responses with and without Squall ${integerText(equal)} are the same`,
+            : `only ${integerText(equal)} of ${integerText(sent)} responses are the same with and without Squall`,
         },
       ],
     }

@@ -105,7 +105,7 @@ export class PodSidecars implements Sidecars {
     const running = pods.filter(
       ({ pod, isTerminating }) => pod.sidecar === 'running' && !isTerminating,
     )
-    if (running.length === 0) throw new AdminError('no pod with a sidecar runs')
+    if (running.length === 0) throw new AdminError('no pod with a sidecar is running')
     this.#rejectSilent(running)
     const { versions } = await this.#begin()
     const aheadMs = this.#client.aheadMs
