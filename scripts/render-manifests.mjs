@@ -11,8 +11,8 @@ const NAMESPACE = 'squall-system'
 const KUBERNETES = '1.30.0'
 
 const HEAD = `# The webhook of Squall, without Helm. Made from deploy/chart with deploy/manifests/values.yaml by
-# npm run generate. Before it is applied, replace the image squall:VERSION, in two places, by
-# yours, and --kubernetes-version by that of the cluster; docs/get-started/kubernetes.md says how.
+# npm run generate. Before you apply this file, replace the image squall:VERSION in two places with
+# yours, and set --kubernetes-version to that of your cluster: see docs/get-started/kubernetes.md.
 apiVersion: v1
 kind: Namespace
 metadata:

@@ -88,7 +88,7 @@ const now = [
   stat({
     title: 'Outdated sidecars',
     description:
-      'Sidecars whose rules digest differs from the sidecar of the workload that loaded the ConfigMap last.',
+      'Sidecars with a different rules digest than the sidecar of the workload that loaded the ConfigMap last.',
     unit: 'short',
     thresholds: NONE_IS_GOOD,
     queries: [{ expr: orZero(`count(${OUTDATED})`), legend: 'outdated' }],
@@ -114,7 +114,7 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'Results of each rule for matched calls, in the selected time range. Selected: calls with an injected or dry-run fault. Orange: none. Yellow: the rule matched no call, often because of a wrong tool name.',
+      'Results of each rule for matched calls, in the selected time range. Selected: calls with an injected or dry-run fault. Orange: no selected calls. Yellow: the rule matched no call, often because of a wrong tool name.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
@@ -169,7 +169,7 @@ const rules = [
   table({
     title: 'Idle rules',
     description:
-      'Active rules without an injection since the processes started, with matched calls. `squall explain` shows the failing condition.',
+      'Active rules that injected nothing since the sidecars started, with the number of matched calls. `squall explain` shows the failing condition.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],

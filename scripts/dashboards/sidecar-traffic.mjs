@@ -127,7 +127,7 @@ export const bounds = [
   series({
     title: 'Dropped entries',
     description:
-      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and actions to stay below the memory limit. Above zero, a limit is too low for this traffic, or a collector is too slow for the spans.',
+      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and actions to stay below the memory limit. A rate above zero means that a limit is too low for this traffic, or that a collector is too slow for the spans.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [

@@ -34,7 +34,7 @@ export const webhook = [
   stat({
     title: 'Webhook certificate expiry',
     description:
-      'Time until the first serving certificate in use expires; no value while the newest certificate is unusable.',
+      'Time until the earliest expiry of the serving certificates in use; no value while the newest certificate is unusable.',
     unit: 's',
     size: [4, 8],
     thresholds: [
@@ -46,7 +46,7 @@ export const webhook = [
       {
         expr: `min(squall_webhook_certificate_expiry_timestamp_seconds{${WEBHOOK}}
           and on (cluster, job, instance) squall_webhook_certificate_good == 1) - time()`,
-        legend: 'ends in',
+        legend: 'expires in',
       },
     ],
     instant: true,
@@ -94,7 +94,7 @@ export const webhook = [
   series({
     title: 'Validations by result',
     description:
-      'Rate of admission requests for labelled ConfigMaps (rules, and anchor for their start time) and for workloads, by result and reason, if validation is enabled.',
+      'Rate of admission requests for ConfigMaps with rules (`anchor` sets the start time, `rules` validates) and for workloads, by result and reason, if enabled.',
     unit: 'reqps',
     size: [12, 8],
     queries: [

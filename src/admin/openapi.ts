@@ -50,11 +50,13 @@ function operation(name: string, { path, method, summary, open, ...endpoint }: E
     responses: {
       200: {
         description:
-          stream === true ? 'Server-sent events, each with this JSON' : 'The state as JSON or text',
+          stream === true
+            ? 'Server-sent events, each with this JSON'
+            : 'The response as JSON or text',
         content: stream === true ? events : response === undefined ? text : json(response),
       },
       default: {
-        description: 'Any failure, with the reason',
+        description: 'An error, with the reason',
         content: json(path === API.readyz.path ? API.readyz.response : SCHEMAS.failure),
       },
     },

@@ -11,7 +11,7 @@ export const amplify = defineFault({
   name: 'amplify',
   summary: 'sends copies of a call to the upstream',
   clientSees:
-    'Only the response to the original call: responses to copies are dropped. The upstream executes each copy, under another id, so a tool that is not idempotent acts several times. In a session, the first copy is sent when the upstream begins to respond, or after 100 ms; none is sent after the session ends by DELETE or status 404. Calls over HTTP+SSE are skipped, because responses to their copies would reach the client.',
+    'Only the response to the original call: responses to copies are dropped. The upstream executes each copy, under an ID of its own, so a tool that is not idempotent takes effect several times. In a session, the first copy is sent when the upstream begins to respond, or after 100 ms; no copy is sent after the session ends with DELETE or status 404. Calls over HTTP+SSE are skipped, because responses to their copies would reach the client.',
   otherTools:
     "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh cannot copy requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP discards.",
   example: `- name: retry-storm

@@ -91,7 +91,7 @@ export const catalog = defineFault({
     ),
   }),
   clientSees:
-    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls to added tools as unknown, and duplicate tool names confuse agents or are rejected by models. At `list_changed`, the TypeScript SDK v2 drops its list, and with automatic refresh requests it again 300 ms later.',
+    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls to added tools as unknown, and duplicate tool names confuse agents or are rejected by models. On `list_changed`, the TypeScript SDK v2 discards its list, and with automatic refresh requests a new one 300 ms later.',
   otherTools: 'Other tools have no equivalent: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }

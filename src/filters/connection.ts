@@ -46,7 +46,7 @@ export const connectionFault = defineFault({
   oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
   goesWith: { jitter: 'latency' },
   clientSees:
-    'A dependency that is down or slow, for the MCP server or agent whose outgoing connections pass through Squall. MCP clients see how the server handles it. The fault starts and stops acting within 250 ms, on open connections as well.',
+    'A dependency that is down or slow, for the MCP server or agent whose outgoing connections pass through Squall. MCP clients see how the server handles it. The fault starts and stops within 250 ms, also on open connections.',
   otherTools:
     'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
   example: `- name: database-gone

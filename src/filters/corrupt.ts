@@ -32,7 +32,7 @@ export const corrupt = defineFault({
     ),
   }),
   clientSees:
-    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips it and waits for its timeout, the Python SDK reports -32700. A flipped bit may go unnoticed, as another number or word.',
+    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips it and waits for its timeout, the Python SDK reports -32700. A flipped bit may go unnoticed, for example as a different number or word.',
   otherTools:
     'toxiproxy and Envoy have no equivalent. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page

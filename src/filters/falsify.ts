@@ -48,10 +48,10 @@ const schema = section({
       description: 'Sets the approximate relative change of the number. Must be above 0.',
     }),
   }),
-  date: variant('Moves an ISO 8601 date, with or without a time.', {
+  date: variant('Shifts an ISO 8601 date, with or without a time.', {
     by: duration({
       default: '1d',
-      description: 'Sets how far the date moves, in either direction. Must be above 0.',
+      description: 'Sets how far the date is shifted, in either direction. Must be above 0.',
     }),
   }),
   boolean: variant('Inverts a boolean. Results that also have prose are unchanged.', {}),
@@ -92,7 +92,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible wrong value into a result',
   schema,
   clientSees:
-    'A valid result with one wrong value, without any sign of it. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call gets a false result; later ones get the true one (counted as `within_limit`), so an agent can check. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be followed (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
+    'A valid result with one wrong value, without any sign of it. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call receives a false result; later calls receive the true result (counted as `within_limit`), so an agent can verify it. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be tracked (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

@@ -38,7 +38,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: withholds the call from the upstream. `headers`: the upstream executes the call; the client receives only status and headers. `event`: pauses within the response, by default before the response event; holds server messages, with `after.events` only after the first n of a call.',
+        '`request`: withholds the call from the upstream. `headers`: the upstream executes the call; the client receives only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too; `after.events` lets the first n of a call pass.',
     }),
     after,
     keepAlive: Type.Boolean({

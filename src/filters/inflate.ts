@@ -43,7 +43,7 @@ export const inflate = defineFault({
     ),
   }),
   clientSees:
-    'A valid result with text of the given size; a tool result without text gets one. The last text is extended at its end, which makes JSON in it invalid. Structured content is unchanged. The Python client fails with -32000 when an event has more than 1 MiB. A result is unchanged if all messages together would exceed `--max-memory` (counted as `memory`), or if it exceeds `--max-body` on a shared stream (`too_large`). Later faults of the call skip a result above `--max-body`.',
+    'A valid result with text of the given size, even if the tool result had no text. The last text is extended at its end, which makes JSON in it invalid. Structured content is unchanged. The Python client fails with -32000 when an event exceeds 1 MiB. A result is unchanged if all messages together would exceed `--max-memory` (counted as `memory`), or if it exceeds `--max-body` on a shared stream (`too_large`). Later faults of the call skip a result above `--max-body`.',
   otherTools: 'Other fault injectors have no equivalent: they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }

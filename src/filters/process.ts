@@ -27,7 +27,7 @@ export const processFault = defineFault({
       Type.Integer({
         minimum: 0,
         maximum: 255,
-        description: 'Kills the server and ends Squall with this exit code.',
+        description: 'Kills the server process, and exits Squall with this code.',
         examples: [1],
       }),
     ),

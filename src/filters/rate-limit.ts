@@ -22,9 +22,9 @@ export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
-    'Status 429 with `Retry-After` and a short JSON body. With `as: rpc`, the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`, but status 429 from protocol version 2026-07-28 on, which reserves -32029. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
+    'Status 429 with `Retry-After` and a short JSON body. With `as: rpc`, the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`, or the error 429 from protocol version 2026-07-28 on, which reserves -32029. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
   otherTools:
-    'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
+    'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter correspond to `burst`, `calls` and `per`. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
   match: { tool: search }
   faults:
@@ -48,7 +48,7 @@ export const rateLimit = defineFault({
           }),
           per: duration({
             description:
-              'Sets the period in which the bucket regains `calls` tokens, at a constant rate.',
+              'Sets the period in which the bucket is refilled with `calls` tokens, at a constant rate.',
             examples: ['1m'],
           }),
           burst: Type.Optional(

@@ -15,7 +15,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'responds with an earlier response',
   clientSees:
-    'A valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and its response is stored for later calls. Only responses to sampled calls are stored and replaced. The first call, failed calls, and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits it to the caller, and headers that `Vary` names must be equal. With `by: caller`, calls without an identified caller pass (`no_caller`).',
+    'A valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and its response is stored for later calls. Only responses to sampled calls are stored and replaced. The first call, failed calls, and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and the request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (`no_caller`).',
   otherTools:
     'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
@@ -26,7 +26,7 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'Sets the minimum age of the response, in steps of 1/16 of that age. The newest such response is sent.',
+        'Sets the minimum age of the replayed response. Squall stores a response every 1/16 of this age, and replays the newest that is old enough.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({

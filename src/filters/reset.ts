@@ -24,7 +24,7 @@ export const reset = defineFault({
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: closes before the upstream receives the call. `response`: closes after the upstream has executed the call, before the response. `stream`: closes within the response, by default before the response event. `connect`: closes the port for `refuse`, so new connections get ECONNREFUSED; open connections and the call continue.',
+          '`request`: closes before the upstream receives the call. `response`: closes after the upstream has executed the call, before the response. `stream`: closes within the response, by default before the response event. `connect`: closes the port for `refuse`, so new connections fail with ECONNREFUSED; open connections and the call continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {
@@ -43,7 +43,7 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   clientSees:
-    'A failed request, such as `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK closes its client when a connection breaks before the headers. When a stream ends without the response, clients resume it by a GET with `Last-Event-ID` if events have ids; otherwise the TypeScript SDK waits for its timeout. With `at: response` and `at: stream`, the upstream has executed the call. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
+    'A failed request, such as `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK closes its client when a connection breaks before the headers. When a stream ends without the response, clients resume it with a GET and `Last-Event-ID` if events have IDs; otherwise the TypeScript SDK waits for its timeout. With `at: response` and `at: stream`, the upstream has executed the call. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
   otherTools:
     'toxiproxy: `reset_peer`; with `after`, `limit_data`; with `at: connect`, `enabled: false`. Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops

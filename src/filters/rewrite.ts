@@ -28,7 +28,7 @@ export const rewrite = defineFault({
   summary: 'changes the JSON of results, arguments, schemas or whole messages',
   schema: rewriteSchema,
   clientSees:
-    'A valid response with another shape. Clients that have listed the tools validate structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Other clients pass the change on to the agent. The rest, such as whitespace and key order, is byte-identical.',
+    'A valid response with a different shape. Clients that have listed the tools validate structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Other clients pass the change on to the agent. The rest of the response, including whitespace and key order, is byte-identical.',
   otherTools:
     'Chaos Mesh: `patch: { body: … }` of HTTPChaos merges a patch into a whole JSON body. `rewrite` changes members in place, also in JSON within texts.',
   example: `- name: drifted-weather

@@ -19,7 +19,7 @@ export const stream = defineFault({
   name: 'stream',
   summary: 'drops, duplicates, reorders or splits stream events',
   clientSees:
-    "A stream with missing, duplicate, reordered or split events. Event bytes are unchanged, except the id with `wrongId`. Without a response, or with a wrong id, the TypeScript SDKs wait for their timeout; the Python SDK reports a closed stream at once and accepts a wrong id. A duplicate response is only reported. Split events affect only parsers that treat a read as an event. Of these parameters, only `wrongId` acts on JSON responses. Over HTTP+SSE, where calls share a stream, `close` ends the call's events and leaves the stream open.",
+    "A stream with missing, duplicate, reordered or split events. Event bytes are unchanged, except the id with `wrongId`. Without a response, or with a wrong id, the TypeScript SDKs wait for their timeout; the Python SDK reports a closed stream at once and accepts a wrong id. SDKs only report a duplicate response. Split events affect only parsers that treat each read as one event. Of these parameters, only `wrongId` acts on JSON responses. Over HTTP+SSE, where calls share a stream, `close` ends the call's events and leaves the stream open.",
   otherTools:
     'toxiproxy: `slicer` splits bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` acts on packets, which TCP repairs. Envoy and Istio have no equivalent.',
   example: `- name: lost-response

@@ -83,7 +83,7 @@ export const truncate = defineFault({
   }),
   clientSees:
     'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, incomplete JSON. When a stream ends without the response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data, which an agent takes for complete. On batches and over HTTP+SSE, only `content` acts.',
-  otherTools: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
+  otherTools: 'toxiproxy: `limit_data`, like `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }
   percent: 10

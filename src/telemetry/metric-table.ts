@@ -153,11 +153,11 @@ const TABLE = {
   ),
   squall_task_duplicate_executions_total: counter(
     ['tool', 'idempotent'],
-    'Calls that the upstream executed twice, because the client got no response to the first.',
+    'Calls that the upstream executed twice, because the client received no response to the first.',
   ),
   squall_falsified_total: counter(
     ['rule', 'tool', 'verdict'],
-    'Falsified results, by what the agent did with the false value: used, used_blocked, used_after_verification, verified, not_seen if the task ended without either, or untracked if the value cannot be recognized.',
+    'Falsified results, by what the agent did with the false value: used, used_blocked, used_after_verification, verified, not_seen if the task ended without any of these, or untracked if the value cannot be recognized.',
   ),
   squall_falsified_used_total: counter(
     ['tool', 'hint'],

@@ -1,6 +1,6 @@
 {{/*
-What API servers trust, in base64. Beside what is given (PEM), the CAs that they trust already stay, so that replicas
-of before serve on while a certificate is renewed or certificates.mode changes.
+CA bundle in base64: the given CAs (PEM), and the CAs that API servers already trust, so that existing replicas stay
+trusted while a certificate is renewed or certificates.mode changes.
 */}}
 {{- define "squall.caBundle" -}}
 {{- $root := .root -}}

@@ -1,4 +1,4 @@
-{{/* Fails for values that the schema cannot reject, or not clearly. */}}
+{{/* Fails for values that the schema cannot reject, or cannot reject with a clear message. */}}
 {{- define "squall.check" -}}
 {{- $names := ternary (list (include "squall.fullname" .)) list (eq .Values.mode "sidecar") -}}
 {{- range .Values.gateways -}}
@@ -44,14 +44,14 @@
 {{- end -}}
 {{- end -}}
 {{- if and .Values.budget.enabled (not .Values.validation.rules.enabled) -}}
-{{- fail "budget.enabled requires validation.rules.enabled: the webhook denies rules where it checks them" -}}
+{{- fail "budget.enabled requires validation.rules.enabled: the webhook denies rules when it validates them" -}}
 {{- end -}}
 {{- if and .Values.budget.required (ne .Values.validation.rules.failurePolicy "Fail") -}}
 {{- fail "budget.required requires validation.rules.failurePolicy=Fail: without the webhook, rules would pass" -}}
 {{- end -}}
 {{- if .Values.validation.policy -}}
 {{- if not (and .Values.validation.rules.enabled .Values.webhook.readNamespaces) -}}
-{{- fail "validation.policy requires validation.rules.enabled and webhook.readNamespaces: the webhook checks rules, and labels of namespaces name their environments" -}}
+{{- fail "validation.policy requires validation.rules.enabled and webhook.readNamespaces: the webhook validates rules, and reads environments from namespace labels" -}}
 {{- end -}}
 {{- if not (and .Values.validation.policy.targets .Values.validation.policy.environments) -}}
 {{- fail "validation.policy requires targets and environments, as each policy does" -}}

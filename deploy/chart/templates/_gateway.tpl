@@ -6,7 +6,7 @@ app.kubernetes.io/component: gateway
 squall.dev/gateway: {{ .name | toYaml }}
 {{- end -}}
 
-{{/* How a gateway is started. Defaults of sidecars that are flags of squall run apply to it as well. */}}
+{{/* Arguments of a gateway. Sidecar defaults that are flags of squall run also apply to gateways. */}}
 {{- define "squall.gatewayArgs" -}}
 {{- $values := .root.Values -}}
 {{- with .gateway -}}
@@ -35,10 +35,10 @@ squall.dev/gateway: {{ .name | toYaml }}
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: POD_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
-# By variable, so that the hook gets them, too.
+# As variables, so that the preStop hook also reads them.
 - { name: SQUALL_ADMIN, value: '[::]:15390' }
 - { name: SQUALL_CONTROL, value: 'unix:/run/squall/control.sock' }
-# The upstream does not end with this pod: until no Service sends more.
+# Waits until Services stop routing to this pod, because the upstream outlives the pod.
 - { name: SQUALL_STOP_WAIT, value: 5s }
 - { name: SQUALL_POD_LABELS_FILE, value: /etc/squall/pod/labels }
 - { name: SQUALL_WORKLOAD, value: {{ .gateway.name | toYaml }} }
@@ -60,7 +60,7 @@ squall.dev/gateway: {{ .name | toYaml }}
 {{- .resources | default (dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "512Mi")) | toYaml -}}
 {{- end -}}
 
-{{/* The share of the memory limit for the heap, in MiB: as in sidecars, 60 %; nothing for less than 1. */}}
+{{/* Heap size in MiB: 60 % of the memory limit, as in sidecars. Empty below 1 MiB. */}}
 {{- define "squall.gatewayHeap" -}}
 {{- $memory := dig "limits" "memory" "" (include "squall.gatewayResources" . | fromYaml) -}}
 {{- $limit := kindIs "string" $memory | ternary $memory ($memory | int64 | toString) -}}
@@ -71,7 +71,7 @@ squall.dev/gateway: {{ .name | toYaml }}
 {{- end -}}
 {{- end -}}
 
-{{/* The ConfigMaps with rules that the chart knows, as JSON. */}}
+{{/* ConfigMaps with rules that the values name, as JSON. */}}
 {{- define "squall.rulesNames" -}}
 {{- $names := list .Values.sidecar.rules -}}
 {{- range .Values.gateways -}}{{- with .rules -}}{{- $names = append $names . -}}{{- end -}}{{- end -}}

@@ -1,6 +1,6 @@
 {{/*
-Fills in the values that a release does not have: with helm upgrade --reuse-values, those of the chart that it was
-installed from are all that there are. Each template begins with it.
+Sets missing values to their defaults: with helm upgrade --reuse-values, a release has only the values of the chart
+version that it was installed from. Each template begins with this definition.
 */}}
 {{- define "squall.complete" -}}
 {{- $values := .Values -}}
@@ -66,7 +66,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* The image of sidecars: what pods need of the one above. */}}
+{{/* Sidecar image: the part of the image above that pods need. */}}
 {{- define "squall.sidecarImage" -}}
 {{- if .Values.sidecar.image -}}
 {{- .Values.sidecar.image -}}
@@ -77,7 +77,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
-{{/* A Secret's type cannot be changed, so each mode has a Secret of its own. */}}
+{{/* The type of a Secret is immutable, so each mode uses its own Secret. */}}
 {{- define "squall.certificateSecret" -}}
 {{- $mode := .Values.certificates.mode -}}
 {{- $name := include "squall.fullname" . -}}
@@ -105,7 +105,7 @@ imagePullSecrets:
 {{- printf "%s.%s.svc" (include "squall.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{/* The webhook itself makes API servers trust its certificate, beside those of before. */}}
+{{/* True if the webhook itself adds its CA to the webhook configuration, next to previous CAs. */}}
 {{- define "squall.publishesCa" -}}
 {{- if has .Values.certificates.mode (list "selfManaged" "certManager") -}}
 true

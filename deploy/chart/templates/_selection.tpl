@@ -1,4 +1,4 @@
-{{/* Which pods ask for the sidecar. */}}
+{{/* Matches pods that request the sidecar. */}}
 {{- define "squall.matchConditions" -}}
 - name: asks-for-squall
   expression: >-
@@ -22,7 +22,7 @@
 {{- append .Values.webhook.excludedNamespaces .Release.Namespace | uniq | toJson -}}
 {{- end -}}
 
-{{/* Namespaces in which injection is possible, wherever they are. */}}
+{{/* Namespaces in which injection is possible, production or not. */}}
 {{- define "squall.namespaceExpressions" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
@@ -35,7 +35,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Where the webhook can read namespaces, it is the one that denies, and owners can give leave. */}}
+{{/* True if selectors exclude production namespaces. A webhook that reads namespaces denies pods itself, and owners can allow them. */}}
 {{- define "squall.passesProductionBy" -}}
 {{- if and (ne .Values.production.action "allow") (not (and (eq .Values.production.action "refuse") .Values.webhook.readNamespaces)) -}}
 true

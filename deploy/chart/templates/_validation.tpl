@@ -1,11 +1,11 @@
-{{/* The validating webhooks that are wanted; each is sent nothing but what asks for it. */}}
+{{/* True if a validating webhook is enabled. */}}
 {{- define "squall.validates" -}}
 {{- if or .Values.validation.rules.enabled .Values.validation.workloads.enabled -}}
 true
 {{- end -}}
 {{- end -}}
 
-{{/* A pod template with any of Squall's keys, as CEL. */}}
+{{/* Matches pod templates with an annotation or label of Squall, as CEL. */}}
 {{- define "squall.hasKeys" -}}
 [has(object.spec.template) ? object.spec.template : object.spec.jobTemplate.spec.template].exists(t,
 has(t.metadata)
@@ -13,7 +13,7 @@ has(t.metadata)
 || (has(t.metadata.labels) && t.metadata.labels.exists(k, k.startsWith('squall.dev/')))))
 {{- end -}}
 
-{{/* Which ConfigMaps are sent, and what if none responds; the same for their time and their check. */}}
+{{/* Selector and failure policy for ConfigMaps with rules, shared by the webhooks that anchor and validate rules. */}}
 {{- define "squall.rulesReviews" -}}
 rules:
   - apiGroups: ['']
@@ -84,7 +84,7 @@ webhooks:
     namespaceSelector:
       matchExpressions:
         {{- include "squall.podNamespaces" . | nindent 8 }}
-    # Workloads without annotations of Squall, and what controllers make, are never sent.
+    # Workloads without Squall keys, and objects that a controller owns, are never sent.
     matchConditions:
       - name: is-not-controlled
         expression: >-
@@ -93,7 +93,7 @@ webhooks:
       - name: has-squall-keys
         expression: >-
           {{- include "squall.hasKeys" . | nindent 10 }}
-    # A pod that cannot have the sidecar is denied in any case: this only says so earlier.
+    # These pods would be denied in any case; this check only reports the reason earlier.
     failurePolicy: Ignore
     matchPolicy: Equivalent
     sideEffects: None

@@ -1,4 +1,4 @@
-{{/* How the webhook is started. */}}
+{{/* Arguments of the webhook. */}}
 {{- define "squall.webhookArgs" -}}
 - webhook
 - --listen=:{{ .Values.webhook.port }}
@@ -45,7 +45,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Names that mean production, as JSON, where they are others than those of the program. */}}
+{{/* Names that mean production, as JSON, if they differ from the built-in names. */}}
 {{- define "squall.productionEnvironments" -}}
 {{- with .Values.production -}}
 {{- if or .names (ne (toJson .values) `["production","prod","prd","live"]`) -}}
@@ -54,14 +54,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* These names, for programs that act by them without the settings of the webhook. */}}
+{{/* The same names as a flag, for commands that do not read the webhook settings. */}}
 {{- define "squall.productionNames" -}}
 {{- with include "squall.productionEnvironments" . }}
 - {{ printf "--production-names=%s" (fromJsonArray . | join ",") | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* What the webhook does with pods. */}}
+{{/* Settings for sidecar injection. */}}
 {{- define "squall.settings" -}}
 {{- $sidecar := .Values.sidecar -}}
 image: {{ include "squall.sidecarImage" . | toYaml }}
@@ -77,7 +77,7 @@ productionAction: {{ .Values.production.action }}
 productionEnvironments: {{ . }}
 {{- end }}
 excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
-{{- /* Two scrape jobs would have every series twice. */}}
+{{- /* With two scrape jobs, every series would exist twice. */}}
 scrapeAnnotations: {{ and $sidecar.scrapeAnnotations (not .Values.monitoring.sidecars.enabled) }}
 {{- $tracing := dict -}}
 {{- with .Values.tracing.endpoint -}}{{- $_ := set $tracing "otlp-endpoint" . -}}{{- end -}}

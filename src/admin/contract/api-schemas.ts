@@ -121,13 +121,13 @@ const process = {
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),
     type: ['object', 'null'],
-    description: 'The version loaded last; `null` before the first.',
+    description: 'The version that was loaded last; `null` before the first load.',
   }),
 }
 
 const readiness = Type.Object({
   ready: flag('Whether the sidecar is ready for traffic.'),
-  reason: text(NAME, 'The reason for this readiness.'),
+  reason: text(NAME, 'Why the sidecar is ready or not ready.'),
   listening: maybe(flag('Whether traffic is accepted, regardless of the upstream.')),
 })
 
@@ -146,7 +146,7 @@ const rule = Type.Object({
   ),
   builtIn: maybe(flag('Whether the rule represents faults that clients request with headers.')),
   dryRun: maybe(flag('Whether the rule matches and counts calls without injecting faults.')),
-  since: time("The start of the rule's times and counts."),
+  since: time('When the times and counts of the rule started.'),
   appliedAt: time('The `appliedAt` of the rule.'),
   from: time('When the rule starts to act.'),
   until: time('When the rule stops acting.'),
@@ -164,7 +164,7 @@ const rule = Type.Object({
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },
     maxProperties: 40,
     description:
-      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` leaves out zeros.',
+      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` omits zeros.',
   }),
 })
 

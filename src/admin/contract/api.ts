@@ -37,19 +37,20 @@ export const API = {
   state: {
     method: 'GET',
     path: '/api/state',
-    summary: 'whether rules may act, why not, and the result of the last reload, as JSON',
+    summary:
+      'whether the rules are armed, the reasons if not, and the result of the last reload, as JSON',
     response: SCHEMAS.state,
   },
   rules: {
     method: 'GET',
     path: '/api/rules',
-    summary: 'the active rules, and the results of the calls that they match, as JSON',
+    summary: 'the active rules with their results, as JSON',
     response: SCHEMAS.rules,
   },
   injections: {
     method: 'GET',
     path: '/api/injections',
-    summary: 'the last faults that took effect, newest first, as JSON',
+    summary: 'the latest injected faults, newest first, as JSON',
     response: SCHEMAS.faults,
   },
   faults: {
@@ -74,13 +75,13 @@ export const API = {
   errors: {
     method: 'GET',
     path: '/api/errors',
-    summary: 'errors by kind, injected and real ones, with samples of their messages, as JSON',
+    summary: 'injected and real errors by kind, with sample messages, as JSON',
     response: SCHEMAS.errors,
   },
   tap: {
     method: 'GET',
     path: '/api/tap',
-    summary: 'single calls as they end, as server-sent events',
+    summary: 'each call when it ends, as server-sent events',
     query: tapQuery,
     response: SCHEMAS.call,
     stream: true,
@@ -88,14 +89,14 @@ export const API = {
   tasks: {
     method: 'GET',
     path: '/api/tasks',
-    summary: 'tasks of agents, and what they did after faults, as JSON',
+    summary: 'agent tasks, and what the agents did after faults, as JSON',
     query: verdictQuery,
     response: SCHEMAS.tasks,
   },
   agents: {
     method: 'GET',
     path: '/api/agents',
-    summary: 'what agents did wrong after faults and errors, in sentences with advice, as JSON',
+    summary: 'findings about agent behaviour after faults and errors, with advice, as JSON',
     query: agentsQuery,
     response: SCHEMAS.agents,
   },
@@ -116,21 +117,22 @@ export const API = {
   events: {
     method: 'GET',
     path: '/api/events',
-    summary: 'all of this and the calls by tool, once a second, as server-sent events',
+    summary:
+      'state, rules, injected faults, errors and calls by tool, once a second, as server-sent events',
     response: SCHEMAS.event,
     stream: true,
   },
   disarm: {
     method: 'POST',
     path: '/api/disarm',
-    summary: 'POST, with the admin token: no rule acts until /api/arm',
+    summary: 'POST, with the admin token: disarms all rules until /api/arm',
     request: SCHEMAS.change,
     response: SCHEMAS.changed,
   },
   arm: {
     method: 'POST',
     path: '/api/arm',
-    summary: 'POST, with the admin token: rules may act again',
+    summary: 'POST, with the admin token: arms the rules again',
     request: SCHEMAS.change,
     response: SCHEMAS.changed,
   },
@@ -148,7 +150,7 @@ export const OTHER_PATHS = {
   openapi: {
     method: 'GET',
     path: '/openapi.json',
-    summary: 'the description of these paths, as OpenAPI 3.1',
+    summary: 'the OpenAPI 3.1 description of this API',
   },
   page: { method: 'GET', path: '/page/…' },
   appHealth: { method: 'GET', path: '/app-health/…', open: true },

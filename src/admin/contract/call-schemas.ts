@@ -108,7 +108,7 @@ const recentTool = Type.Object({
   errors: count('Number of failed calls, excluding calls that a fault ended.'),
   p95: seconds('The 95th percentile of the upstream latency in seconds; `null` if unknown.'),
   bytes: nullableNumber('The mean size of a tool result in bytes; `null` if unknown.'),
-  perTask: nullableNumber('Mean calls of a task that calls the tool, without retries.'),
+  perTask: nullableNumber('Mean number of calls in a task that uses the tool, without retries.'),
 })
 
 /** The last minutes: point by point, and tool by tool. */
@@ -139,7 +139,7 @@ export const historySchema = Type.Object({
     list(
       recentTool,
       250,
-      'The tools that were called in the last 10 to 15 minutes, without calls that a fault ended.',
+      'The tools that were called in the last 10 to 15 minutes, excluding calls that a fault ended.',
     ),
   ),
 })
@@ -155,7 +155,9 @@ export const tapQuery = Type.Object({
   origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeatable.')),
   rule: maybe(pattern('Calls with a fault of this rule')),
   session: maybe(pattern('Calls of this session, by hash prefix')),
-  errors: maybe(flag('With `true`, calls that failed. With `faults` too, calls of either kind.')),
+  errors: maybe(
+    flag('With `true`, failed calls. Combined with `faults`, calls that match either filter.'),
+  ),
   faults: maybe(flag('With `true`, calls on which a fault took effect.')),
   slowerThan: maybe(text(20, 'Calls that took longer than this duration, such as `250ms`.')),
 })

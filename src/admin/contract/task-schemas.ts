@@ -95,7 +95,7 @@ export const tasksSchema = Type.Object({
       count: count('The number of results.'),
     }),
     MAX_SERIES,
-    'The results that the fault `falsify` gave false values, by tool and verdict.',
+    'The results with false values from the fault `falsify`, by tool and verdict.',
   ),
   falseUses: list(
     Type.Object({
@@ -104,7 +104,7 @@ export const tasksSchema = Type.Object({
       count: count('The number of calls, blocked or not.'),
     }),
     MAX_SERIES,
-    'The calls whose arguments held a false value, by tool.',
+    'The calls with a false value in their arguments, by tool.',
   ),
   flows: list(
     Type.Object({
@@ -122,7 +122,7 @@ export const tasksSchema = Type.Object({
       by,
       beganAt: time('When the first call arrived.'),
       open: flag('Whether the task is still open.'),
-      result: word(['ok', 'recovered', 'failed'], 'The result so far, by the last call.'),
+      result: word(['ok', 'recovered', 'failed'], 'The result so far, based on the last call.'),
       calls: count('Calls without retries.'),
       retries: count('Number of retries.'),
       wasted: count('Retries that failed again, and calls that were executed twice.'),
@@ -166,12 +166,15 @@ export const agentsSchema = Type.Object({
     Type.Object({
       ...habit,
       severity: word(['high', 'medium', 'low'], 'The severity of the finding.'),
-      source: word(['agent', 'load'], 'Who called: `load` is `squall load`.'),
+      source: word(
+        ['agent', 'load'],
+        'The source of the calls: `agent`, or `load` for `squall load`.',
+      ),
       sentence: text(1000, 'The finding, as readable text.'),
       advice: text(NAME, 'What to change in the agent.'),
       cure: maybe(
         Type.Object({
-          name: text(40, 'The name of the cure.'),
+          name: text(40, 'The name of the fix.'),
           page: text(NAME, 'The section of the docs with code.'),
         }),
       ),

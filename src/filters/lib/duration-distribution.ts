@@ -19,8 +19,8 @@ export const distributionKeys = {
   uniform: Type.Optional(
     section(
       {
-        min: duration({ description: 'Shortest duration of the distribution.' }),
-        max: duration({ description: 'Longest duration of the distribution.' }),
+        min: duration({ description: 'Minimum of the distribution.' }),
+        max: duration({ description: 'Maximum of the distribution.' }),
       },
       { description: 'Draws from a uniform distribution.' },
     ),
@@ -43,11 +43,12 @@ export const distributionKeys = {
   pareto: Type.Optional(
     section(
       {
-        scale: duration({ description: 'Shortest duration of the distribution.' }),
+        scale: duration({ description: 'Minimum of the distribution.' }),
         shape: Type.Number({
           exclusiveMinimum: 0,
           maximum: 100,
-          description: 'Sets the tail weight: smaller is heavier; up to 1, the mean is infinite.',
+          description:
+            'Sets the tail weight: smaller values mean a heavier tail; at 1 or below, the mean is infinite.',
         }),
       },
       { description: 'Draws from a Pareto distribution, mostly near `scale`, rarely very long.' },
@@ -61,7 +62,7 @@ export const distributionKeys = {
       },
       {
         description:
-          "Draws like netem's `paretonormal`, one quarter normal and three quarters Pareto with shape 3; never below zero.",
+          "Draws from netem's `paretonormal` distribution: one quarter normal, three quarters Pareto with shape 3; never below zero.",
       },
     ),
   ),

@@ -94,8 +94,8 @@ const valueOperators = section(
       Type.Unknown({ description: 'Matches this JSON value, including lists and objects.' }),
     ),
     ...operators,
-    gt: Type.Optional(Type.Number({ description: 'Matches greater numbers.' })),
-    lt: Type.Optional(Type.Number({ description: 'Matches smaller numbers.' })),
+    gt: Type.Optional(Type.Number({ description: 'Matches numbers greater than this.' })),
+    lt: Type.Optional(Type.Number({ description: 'Matches numbers less than this.' })),
     not: Type.Optional(ref<ValueMatch>('value', { description: 'Inverts the match.' })),
   },
   { minProperties: 1 },
@@ -107,7 +107,7 @@ const httpKeys = section(
     method: Type.Optional(texts('Matches the HTTP method, in upper case.', 'POST')),
     path: Type.Optional(
       texts(
-        'Matches the path, without the query. Health probes and OAuth must be named explicitly.',
+        'Matches the path, without the query. Paths of health probes and OAuth match only if named explicitly.',
         '/api/*',
       ),
     ),
@@ -165,7 +165,7 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      'Matches the tool name. Server messages and tasks have the tool of their call. With `http`: matches the tool of any call in the exchange.',
+      'Matches the tool name. For server messages and tasks, the tool is that of their call. With `http`: matches the tool of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),

@@ -77,7 +77,7 @@ const stickyBy = Type.Unsafe<StickyBy>({
   ],
   default: 'ordinal',
   description:
-    'Samples calls with the same key alike on all replicas. `session`, `args`, `trace` or `{header: name}`: selects the key. `ordinal`: samples each call by its number on its replica.',
+    'Makes calls with the same key share one sampling result, on all replicas. `session`, `args`, `trace` or `{header: name}`: sets the key. `ordinal`: samples each call by its number on the replica.',
 })
 
 const rule = section({
@@ -125,7 +125,7 @@ const rule = section({
       },
       {
         description:
-          'Acts only on the first `tasks` tasks of every `of`. A task is all calls with the same `stickyBy` key.',
+          'Acts only on the first `tasks` of every `of` tasks. A task consists of all calls with the same `stickyBy` key.',
         examples: [{ tasks: 3, of: 20 }],
       },
     ),
@@ -134,7 +134,7 @@ const rule = section({
   shareSamples: Type.Boolean({
     default: false,
     description:
-      'Gives the n-th matching call the same result on every replica. Default: replicas sample independently.',
+      'Gives the n-th matching call the same sampling result on every replica. Default: replicas sample independently.',
   }),
   from: Type.Optional(instant({ description: 'Starts the rule at this time.' })),
   until: Type.Optional(instant({ description: 'Ends the rule at this time.' })),

@@ -134,7 +134,7 @@ const KINDS: Kinds<Faults> = {
 export const CHAOS_MONKEY: Converter = {
   source: 'a scenario of mcp-chaos-monkey, or the body of its `/chaos/inject`',
   about:
-    'Fields are read in camelCase and snake_case. A target is the name that code gives to one of its clients; it becomes the name of a tool.',
+    'Fields are read in camelCase and snake_case. A target is the name of a client in the code; the rule matches the tool with this name.',
   isRules: true,
   shapes: [SCENARIO, FAULT, ...shapesOf(KINDS)],
   recognizes: (value) => hasList(value, 'faults', ['target', 'config']) || isFault(value),

@@ -87,7 +87,7 @@ const policy = section({
   approval: oneOf(APPROVALS, {
     default: 'ask',
     description:
-      'Run approval in `squall mcp`. `ask`: a person, in the client or by `squall mcp approve`. `terminal`: only `squall mcp approve`. `none`: not required.',
+      'Approval of runs in `squall mcp`. `ask`: by a person, in the client or with `squall mcp approve`. `terminal`: only with `squall mcp approve`. `none`: not required.',
   }),
   neverTools: Type.Optional(
     texts('Tools that no experiment may affect, as globs. Rules must then name their tools.', {

@@ -40,7 +40,7 @@ it('the shipped examples are valid, and each of them is checked', async () => {
   for (const name of await readdir(EXAMPLES)) {
     if (name.endsWith('.yaml') && name !== 'compose.yaml') expect(text).toContain(`${name}: ok\n`)
   }
-  expect(text).toContain('.: valid file by file, and not as one set')
+  expect(text).toContain('.: each file is valid, but the files are not valid as one set')
 })
 
 it('files are checked each by itself, in directories below as well', async () => {

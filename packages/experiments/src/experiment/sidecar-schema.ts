@@ -104,7 +104,7 @@ export const kill = section(
     restartWithin: duration({
       default: '30s',
       description:
-        'Timeout for `pidFile` to name a new running process, or for all pods to become ready again.',
+        'Timeout until `pidFile` names a new running process, or until all pods are ready again.',
     }),
   },
   {

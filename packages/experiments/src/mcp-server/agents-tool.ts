@@ -10,7 +10,7 @@ export const WHAT_AGENTS_DID = defineTool({
   name: 'what_agents_did',
   title: 'Report what agents did',
   description:
-    'Reports what agents did wrong after faults and errors, such as doubled writes and retries without a pause: the 20 most harmful findings, each with counts and advice.',
+    'Reports what agents did wrong after faults and errors, such as duplicate writes and retries without backoff: the 20 most harmful findings, each with counts and advice.',
   annotations: READ_ONLY,
   input: closed({ sidecar: SIDECAR }),
   output: Type.Object({

@@ -168,9 +168,9 @@ export function summaryOf(plan: Plan): readonly string[] {
   return [
     `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
     ...effectsOf(plan).map((effect) => `Largest effect: ${effect}`),
-    `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in all`,
+    `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in total`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
-    `Ends early when one of these limits fails: ${gates.join(', ')}; or by stop_experiment. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
+    `Ends early when one of these limits fails: ${gates.join(', ')}; or with stop_experiment. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
     `Worst case: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, including those of other clients, fail, are late or are changed`,
     `Digest: ${digest}`,
   ].map(plain)

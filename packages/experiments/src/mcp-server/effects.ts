@@ -60,7 +60,7 @@ function effectOf(name: string, given: Readonly<Record<string, unknown>>): strin
   const more = shown.length === 0 ? '' : ` with ${texts.join(' and ')}`
   if (known !== undefined) return `${known(value)}${more}`
   const summary = FAULTS.find((fault) => fault.name === name)?.summary ?? 'changes the call'
-  return `gets the fault ${name}${more} (${summary})`
+  return `receives the fault ${name}${more} (${summary})`
 }
 
 /** Returns durations with their unit as words: `10 min` for `10m`. */

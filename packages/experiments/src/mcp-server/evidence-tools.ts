@@ -34,7 +34,7 @@ export const OBSERVE = defineTool({
   name: 'observe',
   title: 'Observe the traffic',
   description:
-    'Shows what passed through a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with samples of the errors. Waits up to 5 s for the newest calls.',
+    'Shows the traffic of a sidecar in the last minutes: rates, real and injected errors, and latencies by tool, with sample errors. Waits up to 5 s for the newest calls.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
@@ -144,20 +144,20 @@ export const SUGGEST_SLO = defineTool({
   name: 'suggest_slo',
   title: 'Suggest SLOs',
   description:
-    'Suggests service level objectives by tool from the behaviour of the last 15 minutes, or from a Prometheus over a longer time, each with its query and its reason. Calls that a fault ended are left out.',
+    'Suggests service level objectives (SLOs) by tool, each with its query and reason, from the last 15 minutes of traffic, or from a longer window in Prometheus. Excludes calls that a fault ended.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
     tool: maybeText('Suggests only for tools that match.', 256),
     prometheus: maybeText('The URL of a Prometheus from --monitor, instead of a sidecar.', 500),
-    over: duration('How far Prometheus looks back; 1d by default.'),
+    over: duration('How far back to query Prometheus. Default: 1d.'),
     labels: Type.Optional(
       Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
         maxProperties: 8,
         description: 'Labels of the series, such as namespace or workload.',
       }),
     ),
-    window: duration('The window of the objectives; 30d by default.'),
+    window: duration('The window of the objectives. Default: 30d.'),
   }),
   output: Type.Object({
     note: Type.String(),
@@ -238,12 +238,12 @@ export const WHAT_NEXT = defineTool({
   name: 'what_next',
   title: 'Rank what to test next',
   description:
-    'Ranks tools and faults by traffic, earlier tests, changes and similarity to earlier failures; each with numeric reasons and a plan for propose_experiment.',
+    'Ranks what to test next, by traffic, earlier tests, changes and similarity to earlier failures. Each suggestion includes numeric reasons and a plan for propose_experiment.',
   annotations: READ_ONLY,
   input: closed({
     sidecar: SIDECAR,
     target: TARGET,
-    top: maybeInteger(1, 20, 'Number of suggestions; 3 by default.'),
+    top: maybeInteger(1, 20, 'Number of suggestions. Default: 3.'),
   }),
   output: Type.Object({
     note: Type.String(),

@@ -13,7 +13,7 @@ const PROPOSE = defineTool({
   name: 'propose_experiment',
   title: 'Propose an experiment',
   description:
-    'Checks a plan against the policy and the sidecar, and returns the proposal ID, the digest and the largest possible effect. A plan that is not allowed is denied with all reasons at once. Injects nothing.',
+    'Checks a plan against the policy and the sidecar, and returns the proposal ID, the digest and the largest possible effect. If the plan is not allowed, returns all reasons at once. Injects nothing.',
   annotations: READ_ONLY,
   input: closed({
     plan: text(
@@ -52,7 +52,7 @@ const RUN = defineTool({
   name: 'run_experiment',
   title: 'Run a proposed experiment',
   description:
-    'Runs a proposal once, after its approval by a person where the policy requires that. Reports progress. When the call is cancelled, or a limit of the plan fails, the rules are rolled back.',
+    'Runs a proposal once, after a person approves it if the policy requires approval. Reports progress. Rolls back the rules if the call is cancelled or a limit of the plan fails.',
   annotations: DESTRUCTIVE,
   input: closed({ id: PROPOSAL_ID, digest: text('The digest of the proposal.', 100) }),
   output: RUN_OUTPUT,

@@ -82,7 +82,7 @@ function addPrompts(server: McpServer, { access }: Control): void {
     'post_mortem',
     {
       description: 'Writes a post-mortem of a past experiment from its recorded facts.',
-      argsSchema: argument('id', 'The id of the run, or last.', true),
+      argsSchema: argument('id', 'The ID of the run, or last.', true),
     },
     async ({ id = '' }) =>
       message(

@@ -80,9 +80,9 @@ const GET_EXPERIMENT = defineTool({
   name: 'get_experiment',
   title: 'Show a past experiment',
   description:
-    'Shows the result of a run: verdict, phases, margins of the limits, and what happened when. The text is the report.',
+    'Shows the result of a run: verdict, phases, margins of the limits, and a timeline. The text content is the report.',
   annotations: READ_ONLY,
-  input: closed({ id: text('The id of a run or its beginning, or last.', 100) }),
+  input: closed({ id: text('The ID of a run or a prefix of the ID, or last.', 100) }),
   output: Type.Object({
     ...ENTRY.properties,
     restored: Type.Boolean(),

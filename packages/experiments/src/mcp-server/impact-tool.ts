@@ -28,7 +28,7 @@ const SCENARIOS: Readonly<Record<Scenario, ScenarioSpec>> = {
     fault: (ms) => ({ delay: { uniform: { min: '0ms', max: `${ms}ms` } } }),
   },
   bandwidth: {
-    magnitude: { unit: 'bytes a second', usual: 4096, most: 1e9 },
+    magnitude: { unit: 'bytes per second', usual: 4096, most: 1e9 },
     fault: (bytes) => ({ throttle: { rate: `${bytes}B` } }),
   },
   loss: { fault: () => ({ reset: {} }), fails: true },
@@ -87,7 +87,7 @@ export const RUN_IMPACT = defineTool({
   name: 'run_impact',
   title: 'Measure the impact of one fault',
   description:
-    'Runs one scenario under load against a sidecar on this machine, from the first stage of the policy to the given share. Returns measurements before, during and after the fault, and a report. Needs the approval of a plan. Use propose_experiment for pods and for more than one fault.',
+    'Runs one scenario under load against a sidecar on this machine, from the first stage of the policy to the given percentage. Returns measurements before, during and after the fault, and a report. Requires the same approval as a plan. For pods or several faults, use propose_experiment.',
   annotations: DESTRUCTIVE,
   input: INPUT,
   output: Type.Object({

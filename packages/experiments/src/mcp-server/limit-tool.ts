@@ -44,7 +44,7 @@ const INPUT = closed({
       description: `Maximum runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
-  maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration; ${MAX_MINUTES} by default.`),
+  maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration in minutes. Default: ${MAX_MINUTES}.`),
   id: maybeText(
     'The ID of a proposal that was approved at a terminal. Cannot be combined with other parameters.',
     20,
@@ -82,7 +82,7 @@ export const FIND_LIMIT = defineTool({
   name: 'find_limit',
   title: 'Find the limit of a target',
   description:
-    'Finds the smallest magnitude of a fault that makes a condition true, by many short runs of a plan with rollback between them; or the boundary of two magnitudes. One approval covers all runs, up to the strongest magnitudes. Cancelling the call rolls back the rules.',
+    'Finds the smallest magnitude of a fault at which a condition becomes true, or the boundary of two magnitudes, in many short runs of a plan with a rollback after each. One approval covers all runs, up to the largest magnitudes. Cancelling the call rolls back the rules.',
   annotations: DESTRUCTIVE,
   input: INPUT,
   output: OUTPUT,

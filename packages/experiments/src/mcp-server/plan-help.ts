@@ -59,7 +59,8 @@ export function planSections(): ReadonlyMap<string, SchemaNode> {
 export const DESCRIBE_PLAN = defineTool({
   name: 'describe_plan',
   title: 'Describe plans',
-  description: 'Shows a plan to start from and the sections of plans, or the JSON Schema of one.',
+  description:
+    'Shows an example plan and the sections of a plan, or the JSON Schema of one section.',
   annotations: READ_ONLY,
   input: closed({ section: maybeText('A section, such as abortOn or rules.', 50) }),
   output: Type.Object({ sections: Type.Array(Type.String()) }),

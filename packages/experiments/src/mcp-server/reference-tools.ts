@@ -94,7 +94,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
     input: closed({
       rules,
       tool: maybeText('The called tool.', 256),
-      method: maybeText('The method; tools/call by default.', 256),
+      method: maybeText('The method. Default: tools/call.', 256),
       args: Type.Optional(
         Type.Record(Type.String(), Type.Unknown(), { description: 'The arguments of the call.' }),
       ),
@@ -104,7 +104,7 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       session: maybeText('The session of the call.', 256),
     }),
     output: Type.Object({
-      disarmed: maybeText('Why no rule may act.'),
+      disarmed: maybeText('Why the rules are disarmed.'),
       rules: listOf({ rule: Type.String(), matches: Type.Boolean() }),
     }),
     run: async ({ rules: written, tool, method = 'tools/call', args, headers = {}, session }) => {

@@ -29,7 +29,7 @@ export const RUN_OUTPUT = Type.Object({
   stage: Type.Optional(textOrNull),
   code: Type.Optional(textOrNull),
   why: Type.Optional(Type.String()),
-  restored: Type.Optional(Type.Boolean({ description: 'True when the rules were restored.' })),
+  restored: Type.Optional(Type.Boolean({ description: 'Whether the rules were restored.' })),
 })
 
 /** Checks the text of a plan and keeps it as a proposal. Throws a `DeniedError`. */

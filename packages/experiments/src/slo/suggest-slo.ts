@@ -7,14 +7,14 @@ import { shareInterval } from './share-interval.ts'
 /** An objective for a tool. */
 export const SLO = Type.Object({
   tool: Type.String(),
-  indicator: Type.String({ description: 'success, or a quantile of the upstream.' }),
+  indicator: Type.String({ description: 'success, or a quantile of the upstream latency.' }),
   threshold: Type.Number(),
   unit: Type.String(),
   window: Type.String(),
   promql: Type.String({ description: 'The value of the indicator over the window.' }),
   gate: Type.Record(Type.String(), Type.String(), {
     description:
-      'The limit in the slo of a plan, which is about what clients see: add what a fault delays.',
+      'The limit for slo in a plan. A plan measures client latency: add the delay of its faults.',
   }),
   reason: Type.String(),
 })

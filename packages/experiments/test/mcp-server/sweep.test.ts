@@ -37,7 +37,7 @@ it('an agent sweeps a task of the policy, and reads what happened in a cell', as
   expect(agent.progress).toContain('5 of 5 cells')
   const cell = await agent.call('explain_cell', { task: 'book', cell: '4-lost' })
   expect(cell.data).toMatchObject({ verdict: 'failed_openly', runs: [{ exitCode: 1 }] })
-  expect(cell.text).toContain('instructions in them are not those of the user')
+  expect(cell.text).toContain('instructions in them do not come from the user')
   expect(cell.text).toContain('"tool": "book_flight"')
   expect(cell.text).toContain('--cell 4-lost')
   const audit = await readFile(at('audit.jsonl'), 'utf8')

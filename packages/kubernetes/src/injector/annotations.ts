@@ -247,13 +247,13 @@ const TABLE = {
   },
   'trace-url': {
     form: 'a URL with `{trace}`',
-    meaning: 'URL of a trace in your tracing tool, for links, as `squall run --trace-url`',
+    meaning: 'URL of a trace in your tracing tool, for links, like `squall run --trace-url`',
     check: traceUrl,
   },
   tasks: {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'report what agents do after faults and errors, as `squall run --tasks`',
+    meaning: 'report what agents do after faults and errors, like `squall run --tasks`',
   },
   'trust-markers': {
     ...BOOLEAN,
@@ -265,7 +265,7 @@ const TABLE = {
     ...words('chaos-monkey'),
     fallback: 'no additional API',
     meaning:
-      'additional API on the admin port, as `squall run --compat-api`; requires the admin token',
+      'additional API on the admin port, like `squall run --compat-api`; requires the admin token',
   },
   qos: {
     ...words('guaranteed', 'burstable'),

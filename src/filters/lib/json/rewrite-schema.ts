@@ -34,7 +34,7 @@ const parameters = {
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
       description:
-        'Renames members: maps a pointer to the new key, or to the pointer ending in that key. An existing member with the new key is removed.',
+        'Renames members: maps a pointer to the new key, or to the same pointer with the new key. An existing member with the new key is removed.',
       examples: [{ '/temperature': 'temp_c' }, { '/items/*/price': '/items/*/cost' }],
     }),
   ),
@@ -63,7 +63,7 @@ const parameters = {
     Type.Record(Type.String(), oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
-        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or a length. `boolean`: whether it has content. `array`: the values, or the value as its only item. `object`: by index, or with the key `value`.',
+        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length. `boolean`: whether the value has content. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
       examples: [{ '/humidity': 'string' }],
     }),
   ),
@@ -82,7 +82,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Adds this many random changes after the listed ones, identical across array items and reproducible for a seed and response. Without other parameters: 1.',
+        'Adds this many random changes after the listed ones, identical across array items and reproducible for a seed and response. Default without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
@@ -108,12 +108,12 @@ const parameters = {
   in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      'Selects the JSON to change. `result`: structured content and JSON texts. `arguments`: before the upstream receives the call. `message`: the whole message; pointers begin with `/params`, `/result` or `/error`. `inputSchema`, `outputSchema`, `tool`: parts of listed tools; requires `method: tools/list`.',
+      'Selects the JSON to change. `result`: structured content and JSON texts. `arguments`: the arguments of the call, before the upstream receives them. `message`: the whole message; pointers begin with `/params`, `/result` or `/error`. `inputSchema`, `outputSchema`, `tool`: parts of listed tools; requires `method: tools/list`.',
   }),
   headers: oneOf(['follow', 'keep'], {
     default: 'follow',
     description:
-      'With `in: arguments` or `message`. `follow`: updates `Mcp-Param-*` and `Mcp-Name` headers to match. `keep`: leaves them unchanged, and servers reject the mismatch (-32020).',
+      'With `in: arguments` or `message`. `follow`: updates `Mcp-Param-*` and `Mcp-Name` headers to match. `keep`: leaves them unchanged, so that servers reject the mismatch (-32020).',
   }),
   tools: Type.Optional(
     names({
