@@ -2,6 +2,8 @@ import { copyOf } from '../base/bytes.ts'
 
 /** The chunks of one run; further chunks begin another run. */
 const MOST = 256
+/** Longer runs are searched as bytes, because they are not written as text. */
+const LONG = 16 * 1024
 
 /**
  * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size
@@ -20,6 +22,7 @@ export class ChunkRun {
   /** The offsets at which the data of each chunk begins and ends. */
   readonly #offsets = new Uint32Array(2 * MOST)
   #text: string | undefined
+  #copy: Buffer | undefined
 
   /** True when no further chunk can be added. */
   get full(): boolean {
@@ -31,9 +34,10 @@ export class ChunkRun {
     return (this.#text ??= this.bytes.toString('latin1', this.from, this.to))
   }
 
-  /** Drops the cached text before bytes of the run are changed. */
+  /** Drops what is cached before bytes of the run are changed. */
   change(): void {
     this.#text = undefined
+    this.#copy = undefined
   }
 
   /** Begins another run. */
@@ -42,7 +46,7 @@ export class ChunkRun {
     this.from = from
     this.to = from
     this.count = 0
-    this.#text = undefined
+    this.change()
   }
 
   /** Adds the next chunk, with its data from `begin` to `end`. */
@@ -63,9 +67,15 @@ export class ChunkRun {
     return this.#offsets[2 * chunk + 1]!
   }
 
-  /** Copies the run with its framing. */
-  copy(): Buffer {
-    return copyOf(this.bytes, this.from, this.to)
+  /** A copy of the run with its framing; cached, because it is both written and read. */
+  get copy(): Buffer {
+    return (this.#copy ??= copyOf(this.bytes, this.from, this.to))
+  }
+
+  /** Returns true when the run contains an ASCII text. */
+  includes(text: string): boolean {
+    if (this.to - this.from <= LONG) return this.text.includes(text)
+    return this.bytes.subarray(this.from, this.to).includes(text, 0, 'latin1')
   }
 
   /** Passes a copy of each chunk's data to `take`; returns false when `take` asked for a pause. */

@@ -48,7 +48,7 @@ export class MarkerRenamer {
     const { bytes, count } = run
     let isQuiet = true
     for (let i = 0; i < count && isQuiet; i++) isQuiet = this.#isQuiet(bytes, run.ends(i))
-    if (isQuiet && !run.text.includes(OWN)) return
+    if (isQuiet && !run.includes(OWN)) return
     run.change()
     for (let i = 0; i < count; i++) this.#clean(bytes, run.begins(i), run.ends(i))
   }

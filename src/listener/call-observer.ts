@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/bytes.ts'
 import { type Origin, type Outcome, sharesStream } from '../mcp/call.ts'
 import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
@@ -292,7 +293,9 @@ function rawText(pieces: readonly Uint8Array[] | undefined, size: number): RawTe
 
 /** Returns the text of an event that was not parsed. */
 export function rawTextOf(frame: SseFrame | undefined): RawText {
-  return frame === undefined ? PARSED : rawText([frame.raw], frame.size)
+  if (frame === undefined || frame.size > MAX_RESULT) return PARSED
+  // Joins the pieces of the event only if the text is read.
+  return () => asBuffer(frame.raw).toString()
 }
 
 /** Returns false for statuses whose body is not a response. */

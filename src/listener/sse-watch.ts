@@ -168,7 +168,12 @@ export class SseWatch {
 
   #readRun(run: ChunkRun): void {
     const framer = this.#framer
-    const { bytes, from, text, count } = run
+    const { bytes, from, count } = run
+    if (count === 1 && run.to - from > LARGE_PART) {
+      framer.push(run.copy.subarray(run.begins(0) - from, run.ends(0) - from), this.#emit)
+      return
+    }
+    const { text } = run
     let sign = this.#sign(text, 0)
     for (let i = 0; i < count; i++) {
       const begin = run.begins(i)

@@ -81,7 +81,7 @@ export class FastResponse implements ClientResponse {
     if (this.#framing !== 'chunked') return run.each((chunk) => this.data(chunk))
     this.#bodyBegun = true
     const text = this.#taken()
-    if (run.to - run.from > ONE_WRITE) return this.#write(text, run.copy())
+    if (run.to - run.from > ONE_WRITE) return this.#write(text, run.copy)
     this.#text = text + run.text
     if (this.#text.length > ONE_WRITE) return this.#release()
     this.#askFlush()
