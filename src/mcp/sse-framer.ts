@@ -194,7 +194,7 @@ export class SseFramer {
       emit(new Frame(part, true, true, NO_FIELDS))
     } else if (this.#size === 0) {
       emit(new Frame(part, false, true, undefined, first))
-    } else if (this.#append(part)) {
+    } else if (this.#append(part, true)) {
       emit(new Frame(this.#take(), false, true, undefined, first))
     } else {
       this.#release(emit)
@@ -232,10 +232,11 @@ export class SseFramer {
   }
 
   /** Keeps a part; returns false when there is no room. */
-  #append(part: Buffer): boolean {
+  #append(part: Buffer, isLast = false): boolean {
     // A small slice would keep its whole chunk alive.
     const isLarge = part.length >= LARGE_PART && part.length * 2 >= part.buffer.byteLength
-    if (isLarge ? !this.#reserve(part.length) : !this.#grow(this.#used + part.length)) return false
+    const size = this.#used + part.length
+    if (isLarge ? !this.#reserve(part.length) : !this.#grow(size, isLast)) return false
     this.#size += part.length
     if (isLarge) {
       if (this.#used > 0) this.#parts.push(this.#held.subarray(0, this.#used))
@@ -244,15 +245,15 @@ export class SseFramer {
       this.#used = 0
     } else {
       part.copy(this.#held, this.#used)
-      this.#used += part.length
+      this.#used = size
     }
     return true
   }
 
-  /** Doubles the buffer, to stay linear, until it has this size. */
-  #grow(size: number): boolean {
+  /** Enlarges the buffer to this size; doubles it, to stay linear, unless this is the last time. */
+  #grow(size: number, isLast: boolean): boolean {
     if (size <= this.#held.length) return true
-    const length = Math.max(size, Math.min(size * 2, this.#limit))
+    const length = isLast ? size : Math.max(size, Math.min(size * 2, this.#limit))
     if (!this.#reserve(length - this.#held.length)) return false
     const grown = Buffer.allocUnsafe(length)
     this.#held.copy(grown, 0, 0, this.#used)
