@@ -26,6 +26,7 @@ export {
   type FlagInput,
   group,
   type Kind,
+  namedFlags,
   readFlags,
   type Values,
 } from '../base/flags/flag.ts'

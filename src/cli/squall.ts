@@ -3,7 +3,7 @@ import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
 import { readVersion } from '../base/manifest.ts'
 import { endingOf, output } from './ending.ts'
-import type { Command } from './flags/command.ts'
+import { type Command, command } from './flags/command.ts'
 
 /** Loads the commands of each part: nothing else loads a package. */
 const LOAD: Readonly<Record<Home, () => Promise<readonly Command[]>>> = {
@@ -27,7 +27,11 @@ const ALONE: Readonly<Record<string, () => Promise<Command>>> = {
   redirect: async () =>
     (await import('../../packages/kubernetes/src/commands/redirect.ts')).REDIRECT,
   attached: async () =>
-    (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
+    command(
+      (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
+      () => import('../../packages/kubernetes/src/cli/attached.ts'),
+      'attachedCommand',
+    ),
 }
 
 const THIS_FILE = fileURLToPath(import.meta.url)

@@ -2,8 +2,6 @@ import { copyOf } from '../base/bytes.ts'
 
 /** The chunks of one run; further chunks begin another run. */
 const MOST = 256
-/** Longer runs are searched as bytes, because they are not written as text. */
-const LONG = 16 * 1024
 
 /**
  * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size
@@ -70,12 +68,6 @@ export class ChunkRun {
   /** A copy of the run with its framing; cached, because it is both written and read. */
   get copy(): Buffer {
     return (this.#copy ??= copyOf(this.bytes, this.from, this.to))
-  }
-
-  /** Returns true when the run contains an ASCII text. */
-  includes(text: string): boolean {
-    if (this.to - this.from <= LONG) return this.text.includes(text)
-    return this.bytes.subarray(this.from, this.to).includes(text, 0, 'latin1')
   }
 
   /** Passes a copy of each chunk's data to `take`; returns false when `take` asked for a pause. */

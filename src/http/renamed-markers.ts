@@ -24,6 +24,8 @@ export function renameSquallHeaders(lines: HeaderLines): HeaderLines {
   return lines
 }
 
+/** Longer runs are not written as text. */
+const LONG = 16 * 1024
 const COMMENT = Buffer.from(`: ${OWN}`)
 const LF = 10
 const CR = 13
@@ -48,7 +50,7 @@ export class MarkerRenamer {
     const { bytes, count } = run
     let isQuiet = true
     for (let i = 0; i < count && isQuiet; i++) isQuiet = this.#isQuiet(bytes, run.ends(i))
-    if (isQuiet && !run.includes(OWN)) return
+    if (isQuiet && !(run.to - run.from > LONG ? run.copy : run.text).includes(OWN)) return
     run.change()
     for (let i = 0; i < count; i++) this.#clean(bytes, run.begins(i), run.ends(i))
   }

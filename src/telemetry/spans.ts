@@ -72,7 +72,7 @@ const MAX_TEXT = 200
 
 /** Opens the export of spans; invalid variables of OpenTelemetry are logged. */
 export async function openSpans(exported: Exported, parts: SpanServices): Promise<Spans> {
-  const warn = (why: string): void => parts.logger.warn({ why }, 'invalid setting of tracing')
+  const warn = (why: string): void => parts.logger.warn({ why }, 'invalid tracing setting')
   const none = (): void => {}
   const diagnostics = { error: warn, warn, info: none, debug: none, verbose: none }
   diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })

@@ -123,7 +123,7 @@ describe('the event stream', () => {
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('5')
     expect(await refused.json()).toEqual({
-      error: expect.stringContaining(`event streams: ${MOST} are open`),
+      error: expect.stringContaining(`event streams: the maximum of ${MOST} is open`),
     })
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     readers[0]!.close()

@@ -87,7 +87,7 @@ it.each<[string, readonly string[], RegExp]>([
     /not an object/,
   ],
   ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a valid fault/],
-  ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a code/],
+  ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a valid code/],
   ['a name', ['remove'], /no name; squall fault list/],
 ])('needs %s', async (_, args, error) => {
   expect(await fault(...args)).toMatchObject({

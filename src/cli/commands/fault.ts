@@ -6,13 +6,7 @@ import {
   requiredAdminToken,
 } from '../../sidecar/flags/admin-access.ts'
 import { SIDECAR_FLAGS } from '../flags/admin-endpoints.ts'
-import {
-  command,
-  type Context,
-  defineCommand,
-  operation,
-  type RequestOf,
-} from '../flags/command.ts'
+import { type Context, operation, type RequestOf } from '../flags/command.ts'
 import type { Values } from '../../base/flags/flag.ts'
 import { missing } from '../../base/flags/usage-error.ts'
 
@@ -21,7 +15,7 @@ const NOTE = `
 The target sidecar requires an admin token: pass --admin-token-file or set SQUALL_ADMIN_TOKEN.
 Exit code: 1 when a sidecar did not confirm.`
 
-export const FAULT_ADD = defineCommand({
+export const FAULT_ADD = operation({
   name: 'fault add',
   examples: [
     'fault add --tool search_docs --delay 2s --percent 30 --for 30s',
@@ -32,14 +26,10 @@ export const FAULT_ADD = defineCommand({
   flags: { ...FAULT_FLAGS, ...SIDECAR_FLAGS },
   fromEnvironment: false,
   note: NOTE,
-  parse: (flags, context) => ({ request: changeOf(flags, context), flags }),
-  start: async ({ request, flags }) => {
-    const { faultRule } = await import('../fault/fault-rule.ts')
-    return (await import('../fault/fault.ts')).addFault(request, faultRule(flags))
-  },
+  parse: (flags, context) => ({ ...changeOf(flags, context), flags }),
 })
 
-const LISTED = operation({
+export const FAULT_LIST = operation({
   name: 'fault list',
   examples: ['fault list', 'fault list --json'],
   page: PAGE,
@@ -55,11 +45,9 @@ const LISTED = operation({
 })
 
 /** The sidecars of a command, and how it asks them. */
-export type FaultRequest = RequestOf<typeof LISTED>
+export type FaultRequest = RequestOf<typeof FAULT_LIST>
 
-export const FAULT_LIST = command(LISTED, () => import('../fault/fault.ts'), 'listFaults')
-
-export const FAULT_REMOVE = defineCommand({
+export const FAULT_REMOVE = operation({
   name: 'fault remove',
   examples: ['fault remove added-1', 'fault remove slow-search --sidecar 127.0.0.1:15391'],
   page: PAGE,
@@ -73,14 +61,11 @@ export const FAULT_REMOVE = defineCommand({
     if (name === undefined) {
       throw missing('no name', 'squall fault list shows the names; squall fault clear removes all')
     }
-    return { request: changeOf(flags, context), name }
-  },
-  start: async ({ request, name }) => {
-    return (await import('../fault/fault.ts')).removeFaults(request, name)
+    return { ...changeOf(flags, context), name }
   },
 })
 
-export const FAULT_CLEAR = defineCommand({
+export const FAULT_CLEAR = operation({
   name: 'fault clear',
   examples: ['fault clear', 'fault clear --sidecar 127.0.0.1:15391'],
   page: PAGE,
@@ -89,7 +74,6 @@ export const FAULT_CLEAR = defineCommand({
   fromEnvironment: false,
   note: NOTE,
   parse: changeOf,
-  start: async (request) => (await import('../fault/fault.ts')).removeFaults(request),
 })
 
 function changeOf(flags: Values<typeof SIDECAR_FLAGS>, { env }: Context): FaultRequest {

@@ -7,14 +7,16 @@ import { STDIO } from './stdio.ts'
 import { VALIDATE } from './validate.ts'
 import { WAIT_READY } from './wait-ready.ts'
 
+const FAULT = () => import('../fault/fault.ts')
+
 /** The commands of the sidecar itself. */
 export const COMMANDS: readonly Command[] = [
   RUN,
   STDIO,
-  FAULT_ADD,
-  FAULT_LIST,
-  FAULT_REMOVE,
-  FAULT_CLEAR,
+  command(FAULT_ADD, FAULT, 'addFault'),
+  command(FAULT_LIST, FAULT, 'listFaults'),
+  command(FAULT_REMOVE, FAULT, 'removeFaults'),
+  command(FAULT_CLEAR, FAULT, 'removeFaults'),
   VALIDATE,
   command(EXPLAIN, () => import('../rules/explain.ts'), 'explainCommand'),
   WAIT_READY,

@@ -2,15 +2,17 @@ import { roundedDuration } from '../../base/units.ts'
 import { AdminError, askAdmin } from '../../admin/contract/api-client.ts'
 import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/contract/api.ts'
 import { endpointText } from '../../admin/contract/endpoint.ts'
-import type { FaultRequest } from '../commands/fault.ts'
+import type { FAULT_ADD, FaultRequest } from '../commands/fault.ts'
+import type { RequestOf } from '../flags/command.ts'
+import { faultRule } from './fault-rule.ts'
 import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const NO_FAULTS =
   'takes no temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
 
 /** Adds a fault to each sidecar; returns the exit code. */
-export function addFault(request: FaultRequest, rule: object): Promise<number> {
-  return askEach(request, API.addFault, rule, ({ fault }, now) => [
+export async function addFault(request: RequestOf<typeof FAULT_ADD>): Promise<number> {
+  return askEach(request, API.addFault, faultRule(request.flags), ({ fault }, now) => [
     `added ${faultText(fault, now)}`,
   ])
 }
@@ -25,7 +27,8 @@ export function listFaults(request: FaultRequest): Promise<number> {
 }
 
 /** Removes a fault from each sidecar, or all faults without a name; returns the exit code. */
-export function removeFaults(request: FaultRequest, name?: string): Promise<number> {
+export function removeFaults(request: FaultRequest & { readonly name?: string }): Promise<number> {
+  const { name } = request
   const body = name === undefined ? { all: true } : { name }
   return askEach(request, API.removeFault, body, ({ removed }) => [
     name === undefined ? `removed ${removed}` : `removed ${name}`,

@@ -82,7 +82,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
       return alerts.lost(at) ?? early ?? (isOver ? 'drain' : undefined)
     }
     const { gate, measure, measured } = failedGate
-    const why = `${gate}: measured ${shownMeasure(measure, measured)}`
+    const why = `${gate}: it is ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const onEnd = (end: EarlyEnd): void => {
@@ -171,7 +171,7 @@ function stageProblem(
     const { text, measure } = gate
     const measured = whole[measure] ?? null
     const failedGate = { gate: text, measure, measured }
-    const why = `${text}, over the whole stage: measured ${shownMeasure(measure, measured)}`
+    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, measured)}`
     return { code: 'ABORT_CONDITION', why, failedGate }
   }
   const failed = load.slo.find(({ ok }) => !ok)

@@ -51,20 +51,20 @@ test.each([
 test('keys of a local sidecar and of pods are mutually exclusive, all at once', async () => {
   const sidecar = { kubernetes: KUBERNETES, admin: 'http://127.0.0.1:1', rulesFile: 'rules.yaml' }
   expect(await read({ sidecar, kill: { pidFile: 'a', command: 'b' } })).toEqual([
-    '`admin` is for a sidecar without `kubernetes`',
-    '`rulesFile` is for a sidecar without `kubernetes`',
+    '`admin` requires a sidecar without `kubernetes`',
+    '`rulesFile` requires a sidecar without `kubernetes`',
     '`pod` is missing',
-    '`pidFile` is for a sidecar without `sidecar.kubernetes`',
-    '`command` is for a sidecar without `sidecar.kubernetes`',
+    '`pidFile` requires a sidecar without `sidecar.kubernetes`',
+    '`command` requires a sidecar without `sidecar.kubernetes`',
   ])
   const steadyState = { errors: '1%', ready: 2 }
   expect(await read({ sidecar: {}, kill: { pod: 1 }, steadyState })).toEqual([
-    '`ready` is for pods, with `sidecar.kubernetes`',
+    '`ready` requires pods, with `sidecar.kubernetes`',
     '`admin` is missing',
     '`rulesFile` is missing',
     '`pidFile` is missing',
     '`command` is missing',
-    '`pod` is for pods, with `sidecar.kubernetes`',
+    '`pod` requires pods, with `sidecar.kubernetes`',
   ])
 })
 

@@ -26,11 +26,12 @@ import {
   sawBudgetIn,
   withClient,
 } from './cluster-options.ts'
-import { INTERRUPTED } from '#cli'
+import { changeSidecar, INTERRUPTED, printOutcomes } from '#cli'
+import { inContexts } from './contexts.ts'
 import { confirmedBy } from './confirmed-by.ts'
 import { type Observation, writeObserved } from './observed.ts'
 import { confirmPods, FAILED, type Outputs, startRollout } from './rollout.ts'
-import type { StopRequest } from '../commands/stop.ts'
+import type { AnyStopRequest, StopRequest } from '../commands/stop.ts'
 import { hasFailed, stopJson, type StopRun, stopText } from './stop-output.ts'
 
 const MAX_POLL_MS = 500
@@ -40,7 +41,21 @@ const NAME_MS = 500
 const REPEAT_MS = 1_000
 const OBSERVED: ReadonlySet<unknown> = new Set(['stopped', 'resumed', 'unchanged'])
 
-/** Runs `squall stop` or `squall resume`; returns the exit code. */
+/** Runs `squall stop` or `squall resume`, in clusters or by admin ports; returns the exit code. */
+export async function stopAnywhere(request: AnyStopRequest): Promise<number> {
+  if ('action' in request) {
+    return inContexts(request, stopCommand, {
+      isParallel: true,
+      conflict: request.confirm !== undefined && '--confirm',
+    })
+  }
+  const { endpoints, change, json } = request
+  const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
+  const shown = outcomes.map((each) => ({ ...each, lines: [each.text], value: each }))
+  return printOutcomes(shown, json)
+}
+
+/** Stops or resumes in one cluster; returns the exit code. */
 export function stopCommand(
   request: StopRequest,
   output: Outputs = { out: process.stdout, err: process.stderr },

@@ -2,7 +2,6 @@ import {
   adminToAsk,
   asGiven,
   asText,
-  command,
   count,
   duration,
   type FlagInput,
@@ -22,7 +21,7 @@ export function attachedFor(help: string): Kind<number> {
   return duration(help, { min: 1_000, max: 24 * 3_600_000 }, '15m')
 }
 
-const OPERATION = operation({
+export const ATTACHED = operation({
   name: 'attached',
   examples: ['attached --port 3000=15300', 'attached --port 3000=15300 --for 15m'],
   page: 'docs/guides/attach.md',
@@ -71,9 +70,7 @@ const OPERATION = operation({
   },
 })
 
-export const ATTACHED = command(OPERATION, () => import('../cli/attached.ts'), 'attachedCommand')
-
-export type AttachedRequest = RequestOf<typeof OPERATION>
+export type AttachedRequest = RequestOf<typeof ATTACHED>
 
 function timeOf({ text, source }: FlagInput): number {
   const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN

@@ -9,13 +9,13 @@ import { RESUME, STOP } from './stop.ts'
 import { WEBHOOK } from './webhook.ts'
 
 export const COMMANDS: readonly Command[] = [
-  STOP,
-  RESUME,
+  command(STOP, () => import('../cli/stop.ts'), 'stopAnywhere'),
+  command(RESUME, () => import('../cli/stop.ts'), 'stopAnywhere'),
   command(APPLY, () => import('../cli/apply.ts'), 'applyInContexts'),
   command(STATUS, () => import('../cli/status.ts'), 'statusInContexts'),
   command(ATTACH, () => import('../cli/attach.ts'), 'attachCommand'),
   command(INJECT, () => import('../cli/inject.ts'), 'injectCommand'),
   command(WEBHOOK, () => import('../cli/webhook.ts'), 'webhookCommand'),
   REDIRECT,
-  ATTACHED,
+  command(ATTACHED, () => import('../cli/attached.ts'), 'attachedCommand'),
 ]

@@ -3,19 +3,16 @@ import { quoted } from '#base'
 import { parseLabelSelector } from '#rules'
 import {
   adminTokenOf,
-  changeSidecar,
-  type Command,
   type Context,
-  defineCommand,
   environmentLabelFlag,
   type FlagInput,
   group,
   invalidCombination,
   invalidOption,
   missing,
+  namedFlags,
   one,
   operation,
-  printOutcomes,
   productionFlags,
   productionNamesFlag,
   productionOf,
@@ -62,7 +59,7 @@ const COMMON_FLAGS = {
   ...environmentLabelFlag(CLUSTER),
 }
 
-const STOPS = operation({
+export const STOP = operation({
   name: 'stop',
   examples: ['stop', 'stop -t 127.0.0.1:15390 -t 127.0.0.1:15391', 'stop -n shop', 'stop -A'],
   page: 'docs/guides/apply.md',
@@ -111,7 +108,7 @@ The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
   },
 })
 
-const RESUMES = operation({
+export const RESUME = operation({
   name: 'resume',
   examples: ['resume', 'resume -t 127.0.0.1:15390', 'resume -n shop', 'resume -A'],
   page: 'docs/guides/apply.md',
@@ -133,25 +130,9 @@ const RESUMES = operation({
     },
 })
 
-export const STOP: Command = defineCommand({ ...STOPS, start })
-export const RESUME: Command = defineCommand({ ...RESUMES, start })
-
-type AnyRequest = RequestOf<typeof STOPS> | RequestOf<typeof RESUMES>
-export type StopRequest = Extract<AnyRequest, { readonly action: string }>
-
-async function start(request: AnyRequest): Promise<number> {
-  if ('action' in request) {
-    const { stopCommand } = await import('../cli/stop.ts')
-    return (await import('../cli/contexts.ts')).inContexts(request, stopCommand, {
-      isParallel: true,
-      conflict: request.confirm !== undefined && '--confirm',
-    })
-  }
-  const { endpoints, change, json } = request
-  const outcomes = await Promise.all(endpoints.map((each) => changeSidecar(each, change)))
-  const shown = outcomes.map((each) => ({ ...each, lines: [each.text], value: each }))
-  return printOutcomes(shown, json)
-}
+/** A stop in a cluster, or the change of sidecars by their admin ports. */
+export type AnyStopRequest = RequestOf<typeof STOP> | RequestOf<typeof RESUME>
+export type StopRequest = Extract<AnyStopRequest, { readonly action: string }>
 
 /** Returns the change of sidecars that are named, or of that of this machine; none in a cluster. */
 function localChange(
@@ -160,7 +141,7 @@ function localChange(
   { env, names }: Context,
   reason = 'by squall stop',
 ): { endpoints: readonly AdminEndpoint[]; change: SidecarChange; json: boolean } | undefined {
-  const given = (what === 'arm' ? RESUME : STOP).flags.filter(
+  const given = namedFlags((what === 'arm' ? RESUME : STOP).flags).filter(
     ({ name }) => names(name) && !SHARED.includes(name),
   )
   const local = given.find((flag) => flag.group === SIDECARS)?.name

@@ -72,7 +72,7 @@ test.each([
   [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],
   [['--tls-dir', 'a', '--kubernetes-version', '2.0'], /not a valid Kubernetes version/],
   [['--tls-dir', 'a', '--max-review', '1KiB'], /out of range/],
-  [['--tls-dir', 'a', '--namespace', 'Up/per'], /is not a name/],
+  [['--tls-dir', 'a', '--namespace', 'Up/per'], /is not a valid name/],
 ])('%j is refused', (args, says) => {
   expect(() => parsed(...args)).toThrow(says)
 })
@@ -81,7 +81,7 @@ test.each([
   [['apply'], /--filename is missing; pass a rules file with -f/],
   [['apply', '-f', 'a', '--key', '../x.yaml'], /not a valid key for rules/],
   [['apply', '-f', 'a', '--key', 'rules'], /write a key that ends in \.yaml, \.yml or \.json/],
-  [['apply', '-f', 'a', '--configmap', 'UP'], /is not a name/],
+  [['apply', '-f', 'a', '--configmap', 'UP'], /is not a valid name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is not a valid prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],
   [['status', '-A', '-n', 'shop'], /are mutually exclusive/],

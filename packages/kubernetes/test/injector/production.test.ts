@@ -96,6 +96,6 @@ describe('production', () => {
     const { args, warnings } = inject(podOf({ environment: 'PROD' }))
     expect(args).toContain('--environment production')
     expect(args).not.toContain('--allow-production')
-    expect(warnings).toMatch(/none ever acts/)
+    expect(warnings).toMatch(/but never act/)
   })
 })

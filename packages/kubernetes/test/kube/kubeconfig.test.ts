@@ -232,10 +232,10 @@ test('what is wrong with a kubeconfig is said', async () => {
     [proxied, /proxy-url is not the URL of an HTTP proxy, .*SOCKS.*; write http/],
     ['a: [', /is not valid YAML \(line 1\)/],
     ['[]', /is not a valid kubeconfig/],
-    ['users: []', /no current-context is set; there are none; choose one with --context/],
+    ['users: []', /no current-context is set; available: none; choose one with --context/],
     [
       withUser({}),
-      /context "prod" does not exist; there is test; choose one with --context/,
+      /context "prod" does not exist; available: test; choose one with --context/,
       'prod',
     ],
     [

@@ -1,6 +1,6 @@
 import { AdminError, type Agents, API, askAdmin, checkResponse, endpointText } from '#admin-api'
 import { quoted } from '#base'
-import { invalidFile, paintLine, readText, writeText } from '#cli'
+import { invalidFile, paintLine, readText, type RequestOf, writeText } from '#cli'
 import {
   agentsHtml,
   agentsMarkdown,
@@ -8,7 +8,7 @@ import {
   agentsText,
   isWorse,
 } from './agents-text.ts'
-import type { AgentsRequest } from '../commands/agents.ts'
+import type { AGENTS, AgentsRequest } from '../commands/agents.ts'
 import { compare } from './compare.ts'
 
 /** Identifies the format of saved findings. Incompatible changes increase the number. */
@@ -19,8 +19,14 @@ const NARROW = 80
 const SHOWN = 20
 const SEVERITIES: readonly string[] = ['high', 'medium', 'low']
 
+/** Runs `squall agents`, which with --follow shows verdicts; returns the exit code. */
+export async function agentsCommand(request: RequestOf<typeof AGENTS>): Promise<number> {
+  if (!request.follows) return agents(request)
+  return (await import('../tap/tap.ts')).followVerdicts(request)
+}
+
 /** Shows what agents did; returns the exit code. */
-export async function agents(request: AgentsRequest): Promise<number> {
+async function agents(request: AgentsRequest): Promise<number> {
   const { save, against, out, all } = request
   const saved = against === undefined ? undefined : await readSaved(against)
   const found = await askAll(request, all || save !== undefined || saved !== undefined)

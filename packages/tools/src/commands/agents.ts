@@ -2,11 +2,12 @@ import { parseAgentsFilter, parseVerdictFilter } from '#admin-api'
 import {
   asText,
   type Context,
-  defineCommand,
   group,
   invalidCombination,
   many,
   one,
+  operation,
+  type RequestOf,
   toggle,
   type Values,
 } from '#cli'
@@ -62,7 +63,7 @@ const FOLLOWED = group('Following:', {
 const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
 
-export const AGENTS = defineCommand({
+export const AGENTS = operation({
   name: 'agents',
   examples: [
     'agents',
@@ -82,13 +83,9 @@ squall run or squall stdio with --tasks, the default. With --follow, Ctrl-C stop
   // A variable for a filter would hide findings without a trace.
   fromEnvironment: false,
   parse: (flags, context) => (flags.follow ? following(flags, context) : found(flags, context)),
-  start: async (request) =>
-    request.follows
-      ? (await import('../tap/tap.ts')).followVerdicts(request)
-      : (await import('../agents/agents.ts')).agents(request),
 })
 
-export type AgentsRequest = ReturnType<typeof found>
+export type AgentsRequest = Extract<RequestOf<typeof AGENTS>, { readonly follows: false }>
 
 function following(flags: Values<typeof FLAGS>, context: Context) {
   const wrong = Object.keys(FOUND).find((name) => context.names(name))
