@@ -9,7 +9,7 @@ const rule = (name: string, lasts: string): string =>
   `  - name: ${name}\n    ${lasts}\n    faults: [{ abort: { status: 503 } }]\n`
 
 test('the log names expired rules, each once', async () => {
-  const brief = `rules:\n${rule('brief', 'for: 100ms')}${rule('too', 'for: 100ms')}`
+  const brief = `rules:\n${rule('brief', 'for: 1s')}${rule('too', 'for: 1s')}`
   const mounted = await mountRules(`${brief}${rule('old', "until: '2020-01-01T00:00:00Z'")}`)
   opened({ close: () => mounted.remove() })
   const upstream = ['--upstream', 'http://127.0.0.1:9', '--ready-without-upstream']

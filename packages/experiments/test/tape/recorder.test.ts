@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import type { ResponseSink } from '../../../../src/http/transfer.ts'
 import { taped } from '../../../../src/listener/layers/taped.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { writeFile } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'

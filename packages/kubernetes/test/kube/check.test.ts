@@ -1,3 +1,4 @@
+// part: slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createCa } from '../../src/webhook/issue-certificate.ts'
 import { type Shop, startCluster } from '../../../../test/support/cluster.ts'

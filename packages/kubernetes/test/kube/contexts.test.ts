@@ -1,3 +1,4 @@
+// part: slow
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

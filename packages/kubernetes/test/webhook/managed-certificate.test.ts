@@ -1,3 +1,4 @@
+// part: slow
 import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ManagedCertificate } from '../../src/webhook/managed-certificate.ts'
