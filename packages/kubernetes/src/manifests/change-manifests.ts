@@ -1,5 +1,5 @@
 import { stringify, type Document, isMap, isSeq, type Node, visit } from 'yaml'
-import { isRecord, parsePointer, sameJson } from '#base'
+import { isRecord, parsePointer, pointerTo, sameJson } from '#base'
 import { jsonPatch, type PatchOperation } from '../injector/json-patch.ts'
 import { type ManifestDocument, readManifest, editable } from './manifest.ts'
 import { type KubeObject, objectsOf, podOf, type PodTemplate } from './pod-templates.ts'
@@ -33,38 +33,34 @@ export function changeManifests(
     documents.map((document) => {
       let value = document.value
       const touched: KubeObject[] = []
+      const patch: PatchOperation[] = []
       for (const object of document.objects) {
         const template = podOf(object)
         if (template === undefined) continue
         const fresh = change(template)
         if (fresh !== template.value) touched.push(object)
+        // By itself: elements of a List, which have no names, would be replaced as a whole.
+        patch.push(...jsonPatch(template.value, fresh, pointerTo(template.path)))
         value = withValue(value, template.path, fresh)
       }
-      return { document, value, touched }
+      return { document, value, touched, patch }
     }),
   )
   if (format === 'json') return asJson(changed.flat().map(({ value }) => value))
   let text = ''
   for (const documents of changed) {
-    for (const { document, value, touched } of documents) {
+    for (const { document, value, touched, patch } of documents) {
       const rewritten = () => touched.forEach(onRewritten)
-      text = appended(text, textOf(document, value, format, rewritten))
+      const isAnew = format === 'yaml' && document.isJson
+      const changedText = isAnew
+        ? document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
+        : patch.length === 0
+          ? document.text
+          : editDocument(document, patch, value, rewritten)
+      text = appended(text, changedText)
     }
   }
   return text
-}
-
-function textOf(
-  document: ManifestDocument,
-  value: unknown,
-  format: ManifestFormat,
-  rewritten: () => void,
-): string {
-  if (format === 'yaml' && document.isJson) {
-    return document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
-  }
-  const patch = jsonPatch(document.value, value)
-  return patch.length === 0 ? document.text : editDocument(document, patch, value, rewritten)
 }
 
 /** Files need not begin with dashes, nor end with a line break. */
@@ -115,10 +111,7 @@ function editDocument(
     const candidates = [keepLines(body, edited.before, edited.after), edited.after]
     return candidates.find((each) => each !== undefined && saysSame(each, after))
   }, undefined)
-  // Changed elements of a List are written anew.
-  const isPlain = found !== undefined && !(isRecord(after) && Array.isArray(after['items']))
-  if (!isPlain && (found?.match(COMMENT)?.length ?? 0) < (body.match(COMMENT)?.length ?? 0))
-    rewritten()
+  if ((found?.match(COMMENT)?.length ?? 0) < (body.match(COMMENT)?.length ?? 0)) rewritten()
   const text = found ?? stringify(after, { version: '1.1', ...layout })
   return marker + (body.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text)
 }
