@@ -22,7 +22,7 @@ export interface ClusterAccess {
     readonly insecure: boolean
   }
   readonly credentials: CredentialSource
-  /** The HTTP proxy before the server. */
+  /** The HTTP or SOCKS5 proxy before the server. */
   readonly proxy?: URL | undefined
   readonly impersonation?: Impersonation | undefined
   /** The namespace of requests that name none. */

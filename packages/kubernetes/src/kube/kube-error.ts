@@ -147,7 +147,7 @@ export function jsonOf(bytes: Buffer): unknown {
 
 const UNTRUSTED = `the certificate of HOST is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
 const UNREACHED = 'HOST cannot be reached; check the network, a VPN or a firewall'
-const UNRESOLVED = 'the name NAME cannot be resolved; check the server URL and the network'
+const UNRESOLVED = 'the name NAME cannot be resolved; check the URL and the network'
 /** The meaning of the errors of connections. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
@@ -159,7 +159,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'the certificate of HOST has expired; check the clocks, or renew it',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'the certificate of HOST is for other names; set tls-server-name for the cluster',
-  ECONNREFUSED: 'nothing listens at HOST; check that the cluster is running',
+  ECONNREFUSED: 'nothing listens at HOST; check the URL, and that the server is running',
   ENOTFOUND: UNRESOLVED,
   EAI_AGAIN: UNRESOLVED,
   UND_ERR_CONNECT_TIMEOUT: UNREACHED,
@@ -171,9 +171,12 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 /** Explains why there was no response, and what to do about it. */
 export function connectionProblem(
   { code = '', message }: NodeJS.ErrnoException,
-  { host, hostname }: URL,
+  server: URL,
+  proxy = server,
 ): string {
   const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code] : undefined
+  // Through a proxy, the first problem with the server is its certificate.
+  const { host, hostname } = problem?.includes('certificate') ? server : proxy
   return (
     problem?.replace('HOST', host).replace('NAME', hostname) ??
     `${oneLine(message)}${code === '' ? '' : ` (${code})`}`

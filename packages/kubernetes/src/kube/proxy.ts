@@ -4,9 +4,9 @@ import { configError } from './kube-error.ts'
 /** Parses the URL of a proxy; `where` names its source. Throws a `KubeError`, without the URL. */
 export function parseProxy(text: string, where: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  if (url?.hostname && /^(?:https?|socks5h?):$/.test(url.protocol)) return url
   throw configError(
-    `${where} is not the URL of an HTTP proxy, and others such as SOCKS are not supported; write http://HOST:PORT`,
+    `${where} is not the URL of a proxy; write http://HOST:PORT or socks5://HOST:PORT`,
   )
 }
 
