@@ -126,16 +126,18 @@ export function lastChange(configMap: Fields | undefined, key: string, prefix: s
   return `by ${foreign(who)}${at === undefined ? '' : ` at ${at}`}`
 }
 
+/** The labels, annotations and field managers of GitOps tools. */
+const TOOLS = [
+  ['Argo CD', /argocd\.argoproj\.io\/|^argocd-/],
+  ['Flux', /\.toolkit\.fluxcd\.io\/|^(?:kustomize|helm)-controller$/],
+] as const
+
 /** Returns a warning for a ConfigMap that a GitOps tool manages; `what` was written into it. */
 export function gitOpsWarning(configMap: Fields | undefined, what: string): string | undefined {
   const { name, namespace, labels, annotations } = metadataOf(configMap ?? {})
-  const keys = Object.keys({ ...labels, ...annotations })
-  const has = (part: string): boolean => keys.some((key) => key.includes(part))
-  const tool = has('argocd.argoproj.io/')
-    ? 'Argo CD'
-    : has('.toolkit.fluxcd.io/')
-      ? 'Flux'
-      : undefined
+  const writers = managedFields(configMap).flatMap(({ manager }) => textOf(manager) ?? [])
+  const names = [...Object.keys({ ...labels, ...annotations }), ...writers]
+  const [tool] = TOOLS.find(([, mark]) => names.some((each) => mark.test(each))) ?? []
   if (tool === undefined) return undefined
   return `${tool} manages the ConfigMap ${name} in ${namespace} and may revert the change at its next sync; write ${what} into Git as well, or suspend the sync`
 }

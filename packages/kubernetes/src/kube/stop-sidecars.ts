@@ -15,9 +15,10 @@ export interface ConfigMapRef {
 }
 
 /**
- * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried.
+ * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried,
+ * `reverted` when another program undid it.
  */
-export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
+export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left' | 'reverted'
 
 const STARTING = 'its sidecar is not running yet; it reads the stop key before it accepts calls'
 
