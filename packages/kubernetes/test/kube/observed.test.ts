@@ -151,15 +151,17 @@ test('a tool that removes the stop is reported, nothing is written again, and si
   const delivered = new Promise<void>((resolve) => {
     isDelivered = resolve
   })
-  shop.api.before = chained(shop, async ({ method, path }) => {
+  shop.api.before = chained(shop, async ({ method, path, query }) => {
     if (method === 'PUT' && path === PATH) await delivered
+    // The tool is faster than the last write of the command.
+    const isLast = query.get('fieldManager') === 'squall-observed'
+    while (isLast && shop.rules()['squall-stop'] !== undefined) await turn()
     return undefined
   })
   const tool = selfHeal(shop, { data, ignored: /^$/ })
   const stopping = shop.stop('-n', 'shop')
   await expect.poll(() => shop.ask(squall), { timeout: 20_000 }).toContain('fine')
   isDelivered()
-  await expect.poll(() => shop.rules(), { timeout: 20_000 }).toEqual(data)
   const { code, out, err } = await stopping
   expect(code).toBe(1)
   expect(out).toContain(
