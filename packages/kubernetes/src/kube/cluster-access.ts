@@ -2,6 +2,8 @@ import { readSmallFile, systemReason } from '#base'
 import type { Impersonation } from './impersonation.ts'
 import { configError } from './kube-error.ts'
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export interface Credentials {
   readonly token?: string | undefined
   readonly cert?: string | undefined

@@ -4,16 +4,14 @@ import { unescape } from 'node:querystring'
 import { callbackify } from 'node:util'
 import { buildConnector } from 'undici'
 import { endingAfter } from '#base'
+import { addressBytes } from './address-bytes.ts'
 import { configError } from './kube-error.ts'
 
 const NOT_SOCKS = 'it does not speak SOCKS5; check its port, or write http:// for an HTTP proxy'
 const CLOSED = 'it closed the connection; check the user name, password and port in its URL'
-const UNREACHED = 'it cannot reach the server; check the server URL, and the network of the proxy'
-/** The replies of a proxy (RFC 1928) that have a next step. */
+/** The replies of a proxy (RFC 1928) with an own next step. */
 const REPLIES: Readonly<Record<number, string>> = {
   2: 'its rules do not allow the server; ask the administrator of the proxy',
-  3: UNREACHED,
-  4: UNREACHED,
   5: 'nothing listens at the server URL; check that the cluster is running',
 }
 
@@ -23,26 +21,20 @@ export function socksConnector(
   tls: buildConnector.BuildOptions & { readonly timeout: number },
 ): buildConnector.connector {
   const [encrypt, open] = [buildConnector(tls), callbackify(tunnel)]
-  return (options, callback) => {
-    const isTls = options.protocol === 'https:'
-    const target = { host: options.hostname, port: Number(options.port || (isTls ? 443 : 80)) }
-    open(proxy, target, tls.timeout, (error, httpSocket) => {
+  return (options, callback) =>
+    open(proxy, options, tls.timeout, (error, httpSocket) => {
       if (error !== null) callback(error, null)
-      else if (isTls) encrypt({ ...options, httpSocket }, callback)
+      else if (options.protocol === 'https:') encrypt({ ...options, httpSocket }, callback)
       else callback(null, httpSocket)
     })
-  }
 }
 
-async function tunnel(
-  proxy: URL,
-  { host, port }: { readonly host: string; readonly port: number },
-  withinMs: number,
-): Promise<Socket> {
+async function tunnel(proxy: URL, to: buildConnector.Options, ms: number): Promise<Socket> {
+  const port = Number(to.port || (to.protocol === 'https:' ? 443 : 80))
   const address = proxy.hostname.replace(/^\[|\]$/g, '')
   const socket = connect(Number(proxy.port || 1080), address)
   const ended = new AbortController()
-  const signal = endingAfter(withinMs, ended.signal)
+  const signal = endingAfter(ms, ended.signal)
   socket.on('error', (error) => ended.abort(error))
   socket.once('close', () => ended.abort(new Error(CLOSED)))
   // One listener: each new one would be called for the same bytes again.
@@ -58,10 +50,11 @@ async function tunnel(
   try {
     await once(socket, 'connect', { signal })
     await authenticate(proxy, socket, take)
-    socket.write(Buffer.from([5, 1, 0, ...addressOf(host), port >> 8, port & 255]))
+    socket.write(Buffer.from([5, 1, 0, ...addressOf(to.hostname), port >> 8, port & 255]))
     const [version, reply = 1, , type] = await take(4)
     if (version !== 5) throw new Error(NOT_SOCKS)
-    if (reply !== 0) throw new Error(REPLIES[reply] ?? `it failed with reply ${reply}; see its log`)
+    const failed = `it cannot reach the server (reply ${reply}); check the server URL, or see its log`
+    if (reply !== 0) throw new Error(REPLIES[reply] ?? failed)
     // The address from which the proxy connected, and its port.
     await take((type === 1 ? 4 : type === 4 ? 16 : (await take(1))[0]!) + 2)
     await readable.return?.()
@@ -70,7 +63,7 @@ async function tunnel(
     socket.destroy()
     if (ended.signal.aborted) throw ended.signal.reason as Error
     if (!signal.aborted) throw error
-    const silent = `it did not respond within ${withinMs / 1000} s; ${NOT_SOCKS}`
+    const silent = `it did not respond within ${ms / 1000} s; ${NOT_SOCKS}`
     throw new Error(silent, { cause: error })
   }
 }
@@ -104,10 +97,5 @@ function counted(text: string): readonly number[] {
 /** Returns an address with its type, as in requests. */
 function addressOf(host: string): readonly number[] {
   const version = isIP(host)
-  if (version === 4) return [1, ...host.split('.').map(Number)]
-  if (version === 0) return [3, ...counted(host)]
-  const [head = [], tail = []] = host.split('::').map((part) => part.split(':').filter(Boolean))
-  const zeros = Array<string>(8 - head.length - tail.length).fill('0')
-  const groups = [...head, ...zeros, ...tail].map((group) => parseInt(group, 16))
-  return [4, ...groups.flatMap((group) => [group >> 8, group & 255])]
+  return version === 0 ? [3, ...counted(host)] : [version === 4 ? 1 : 4, ...addressBytes(host)]
 }

@@ -277,7 +277,7 @@ test.each<[string, SocksOptions, string, RegExp]>([
     'an unreachable server',
     { reply: 4 },
     '',
-    /THROUGH it cannot reach the server; check the server URL, and the network of the proxy$/,
+    /THROUGH it cannot reach the server \(reply 4\); check the server URL, or see its log$/,
   ],
   [
     'a server that is down',
@@ -285,7 +285,12 @@ test.each<[string, SocksOptions, string, RegExp]>([
     '',
     /THROUGH nothing listens at the server URL; check that the cluster is running$/,
   ],
-  ['another failure', { reply: 1 }, '', /THROUGH it failed with reply 1; see its log$/],
+  [
+    'another failure',
+    { reply: 1 },
+    '',
+    /THROUGH it cannot reach the server \(reply 1\); check the server URL, or see its log$/,
+  ],
 ])('%s is reported with the next step', async (_, options, user, says) => {
   const cluster = await stage()
   const proxy = await socksProxy(cluster.api.port, options)
