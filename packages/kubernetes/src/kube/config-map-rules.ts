@@ -19,16 +19,6 @@ interface ConfigMapChange {
 /** Selects all keys, as a sidecar without a configured key does. */
 export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
-export function newConfigMap(
-  ref: { readonly namespace: string; readonly name: string },
-  { labels, annotations, data }: ConfigMapChange,
-): Fields {
-  const { namespace, name } = ref
-  const owned = { 'app.kubernetes.io/part-of': 'squall', ...labels }
-  const metadata = { name, namespace, labels: owned, annotations }
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-}
-
 /** Changes a ConfigMap unless another client has changed it meanwhile, or creates it. */
 export function changeConfigMap(
   client: KubeClient,
@@ -38,9 +28,12 @@ export function changeConfigMap(
   limits: WriteLimits,
 ): Promise<Fields> {
   const ref = { kind: CONFIG_MAPS, namespace, name }
-  if (before === undefined)
-    return client.create(ref, newConfigMap({ namespace, name }, change), limits)
   const { data, ...metadata } = change
+  if (before === undefined) {
+    const labels = { 'app.kubernetes.io/part-of': 'squall', ...change.labels }
+    const own = { name, namespace, ...metadata, labels }
+    return client.create(ref, { apiVersion: 'v1', kind: 'ConfigMap', metadata: own, data }, limits)
+  }
   const { resourceVersion } = metadataOf(before)
   const body = { metadata: { resourceVersion, ...metadata }, data }
   return client.patch(ref, 'merge', body, limits)

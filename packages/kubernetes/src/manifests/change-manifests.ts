@@ -102,7 +102,8 @@ function editDocument(
   after: unknown,
   rewritten: () => void,
 ): string {
-  if (isJson) return `${marker}${JSON.stringify(after, null, jsonIndent(body))}${endOf(body)}`
+  if (isJson)
+    return `${marker}${JSON.stringify(after, null, jsonIndent(body))}${body.slice(body.trimEnd().length)}`
   const layout = { ...WRITING, ...layoutOf(body) }
   // Anchors that several places share cannot be edited at one of them.
   const found = [false, true].reduce<string | undefined>((text, expands) => {
@@ -144,24 +145,15 @@ function applyOperation(document: Document, operation: PatchOperation): void {
   const last = keys.pop() ?? ''
   const parent = parentOf(document, keys)
   const value = operation.op === 'remove' ? undefined : nodeOf(document, operation.value)
-  if (isMap(parent)) {
-    // Keeps on one line what was on one line and still fits.
-    if (parent.items.length === 0 || isLong(operation)) parent.flow = false
-    if (value === undefined) parent.delete(last)
-    else parent.set(last, value)
-  } else if (isSeq(parent)) {
-    const index = Number(last)
-    if (parent.items.length === 0 || isLong(operation)) parent.flow = false
-    if (operation.op === 'add') parent.items.splice(index, 0, document.createNode(value))
-    else if (value === undefined) parent.items.splice(index, 1)
-    else parent.set(index, value)
-  } else {
+  if (!isMap(parent) && !isSeq(parent)) {
     throw new Error(`cannot change the value at ${operation.path}`)
   }
-}
-
-function isLong(operation: PatchOperation): boolean {
-  return operation.op !== 'remove' && JSON.stringify(operation.value).length > LONG
+  // Keeps on one line what was on one line and still fits.
+  const isLong = operation.op !== 'remove' && JSON.stringify(operation.value).length > LONG
+  if (parent.items.length === 0 || isLong) parent.flow = false
+  if (value === undefined) parent.delete(last)
+  else if (isMap(parent) || operation.op !== 'add') parent.set(last, value)
+  else parent.items.splice(Number(last), 0, document.createNode(value))
 }
 
 /** A plain value takes the place of another one, and leaves the comment beside it. */
@@ -181,12 +173,9 @@ function parentOf(document: Document, keys: readonly string[]): unknown {
 
 function saysSame(text: string, value: unknown): boolean {
   const document = editable(text)
-  return document.errors.length === 0 && sameJson(document.toJS(), plain(value))
-}
-
-/** Without keys that hold nothing at all, as text cannot say them. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown
+  // Without keys that hold nothing at all, as text cannot say them.
+  const said = JSON.parse(JSON.stringify(value)) as unknown
+  return document.errors.length === 0 && sameJson(document.toJS(), said)
 }
 
 /** Detects the indentation of a document. */
@@ -200,10 +189,6 @@ function layoutOf(body: string): { readonly indent: number; readonly indentSeq: 
 
 function jsonIndent(body: string): string | number {
   return /^\s*[{[]\r?\n([ \t]+)/.exec(body)?.[1] ?? (body.trimEnd().includes('\n') ? 2 : 0)
-}
-
-function endOf(body: string): string {
-  return /\s*$/.exec(body)?.[0] ?? ''
 }
 
 /** Comparing more lines than this with as many others takes too long. */
