@@ -54,6 +54,7 @@ export interface FleetRun {
 
 /** A real API server with pods that are real objects, and sidecars that are played. */
 export interface Fleet {
+  readonly kubeconfig: string
   /** A directory for files of tests. */
   readonly directory: string
   /** Runs the built program with these arguments, against the fleet. */
@@ -80,7 +81,8 @@ export async function fleet(count: number, dead = 1): Promise<Fleet> {
     await createPods(client, played, count)
     open(await tunnel(socket, played))
     await played.watch()
-    return { directory, run: (...args) => measure(server, played, args), close: closeAll }
+    const run = (...args: readonly string[]): Promise<FleetRun> => measure(server, played, args)
+    return { kubeconfig, directory, run, close: closeAll }
   } catch (error) {
     await closeAll()
     throw error

@@ -68,6 +68,8 @@ interface Outcome {
   /** Undefined where nothing was written. */
   readonly change?: WrittenRules['change']
   readonly progress: Progress
+  /** True when another program has replaced the rules since. */
+  readonly isReverted?: boolean
 }
 
 /** Runs `squall apply` in each cluster; returns the worst exit code. */
@@ -137,8 +139,9 @@ async function apply(run: Run): Promise<Outcome> {
   const series = ['squall_rules_info', matchers, 1] as const
   await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, 'applied', series))
   const ref = { namespace, name: configMap }
-  await writeObserved(run, [{ ref, state: 'applied', digest: [...digests][0], progress }])
-  return { target, targets, change, progress }
+  const lasts = (found: Fields): boolean => textBefore(found, key) === textBefore(kept, key)
+  const reverted = await writeObserved(run, [{ ref, state: 'applied', progress, key, lasts }])
+  return { target, targets, change, progress, isReverted: reverted.length > 0 }
 }
 
 /** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */
@@ -209,13 +212,13 @@ function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
   )
 }
 
-function hasFailed({ progress }: Outcome, { request, signal }: Run): boolean {
+function hasFailed({ progress, isReverted }: Outcome, { request, signal }: Run): boolean {
   const { wait, dryRun, min } = request
   const isLess = wait && !dryRun && !isEnough(progress, min)
-  return signal.aborted || countOf(progress, 'rejected') > 0 || isLess
+  return signal.aborted || countOf(progress, 'rejected') > 0 || isLess || isReverted === true
 }
 
-function outcomeText({ target, progress }: Outcome, { request, signal }: Run): string {
+function outcomeText({ target, progress, isReverted }: Outcome, { request, signal }: Run): string {
   const { wait, dryRun, timeoutMs, min, all } = request
   const { namespace, configMap } = target
   if (dryRun) return `${target.text.trimEnd()}\n`
@@ -225,7 +228,8 @@ function outcomeText({ target, progress }: Outcome, { request, signal }: Run): s
   }
   if (!wait) return `did not wait; see which sidecars have the rules: ${status}\n`
   const skipped = countOf(progress, 'skipped') + countOf(progress, 'gone')
-  const isWaiting = countOf(progress, 'waiting') > 0
+  // Pods that wait for reverted rules would wait forever.
+  const isWaiting = countOf(progress, 'waiting') > 0 && isReverted !== true
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
   const what = rulesOf(target.text).length === 0 ? 'no rules' : 'active rules'
   const applied = countOf(progress, 'applied')

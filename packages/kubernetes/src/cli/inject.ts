@@ -130,7 +130,7 @@ async function changePods(
     },
     format,
     ({ kind, name }) => {
-      const why = 'it is in a List, or its anchors are shared with a part that changes'
+      const why = 'its anchors are shared with a part that changes'
       notes.push(oneLine(`${kind.toLowerCase()}/${name}: its comments are lost, because ${why}`))
     },
   )

@@ -1,8 +1,8 @@
-import { fieldsOf, instantText, parsedJson } from '#base'
+import { endingAfter, type Fields, fieldsOf, instantText, parsedJson } from '#base'
 import { countedPods, isEnough, type Progress } from '../kube/await-rules.ts'
-import { configMapKeys, expectedDigest, WHOLE_MOUNT } from '../kube/config-map-rules.ts'
+import { configMapKeys, expectedDigest, lastChange, WHOLE_MOUNT } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import { asKubeError, isKubeError } from '../kube/kube-error.ts'
+import { asKubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS, describe, metadataOf, pathOf } from '../kube/resources.ts'
 import type { ConfigMapRef } from '../kube/stop-sidecars.ts'
 import type { Rollout } from './rollout.ts'
@@ -11,9 +11,11 @@ import type { Rollout } from './rollout.ts'
 export interface Observation {
   readonly ref: ConfigMapRef
   readonly state: 'applied' | 'stopped' | 'resumed'
-  /** Undefined for the digest of the ConfigMap as it is now. */
-  readonly digest?: string | undefined
   readonly progress: Progress
+  /** The key that the command wrote. */
+  readonly key: string
+  /** Returns true while the ConfigMap has what the command wrote. */
+  readonly lasts: (configMap: Fields) => boolean
 }
 
 const TIMEOUT_MS = 2_000
@@ -21,60 +23,70 @@ const TIMEOUT_MS = 2_000
 const ALL_MS = 10_000
 
 /**
- * Annotates each ConfigMap with its observation, for GitOps tools. A failure is a warning: the
- * command has done its work by then, also where its time is over.
+ * Annotates each ConfigMap with its observation, for GitOps tools. Warns where the change of the
+ * command did not last, and returns these ConfigMaps, which are not annotated. A failure is a
+ * warning, too: the command has done its work by then, also where its time is over.
  */
 export async function writeObserved(
   run: Rollout,
   observations: readonly Observation[],
-): Promise<void> {
-  if (run.signal.aborted || run.request.dryRun) return
-  const until = AbortSignal.timeout(ALL_MS)
-  const signal = AbortSignal.any([run.signal, until])
-  const troubles = await inParallel(observations, (each) =>
-    annotate({ ...run, signal }, each).catch((error: unknown) =>
+): Promise<readonly ConfigMapRef[]> {
+  if (run.signal.aborted || run.request.dryRun) return []
+  const signal = endingAfter(ALL_MS, run.signal)
+  const results = await inParallel(observations, (each) =>
+    retryConflicts(() => annotate({ ...run, signal }, each)).catch((error: unknown) =>
       signal.aborted ? new Error('the command ended') : asKubeError(error),
     ),
   )
-  const trouble = troubles.find((each) => each !== undefined)
+  const trouble = results.find((each) => each instanceof Error)
   if (trouble !== undefined)
     run.warn(`what sidecars confirmed was not recorded: ${trouble.message}`)
+  return results.flatMap((each) => (each === undefined || each instanceof Error ? [] : [each]))
 }
 
+/** Returns the ConfigMap where it no longer has what the command wrote. */
 async function annotate(
-  { client, request, signal }: Rollout,
-  { ref, state, digest, progress }: Observation,
-): Promise<undefined> {
+  { client, request, signal, warn }: Rollout,
+  { ref, state, progress, key, lasts }: Observation,
+): Promise<ConfigMapRef | undefined> {
+  const { prefix } = request.cluster
   const target = { kind: CONFIG_MAPS, ...ref }
   const limits = { signal, timeoutMs: TIMEOUT_MS, mayRepeat: false }
-  const found = digest === undefined ? await client.find(target, limits) : undefined
+  const found = await client.find(target, limits)
+  if (!lasts(found ?? {})) {
+    const isGone = fieldsOf(found?.['data'])[key] === undefined
+    const how = isGone ? 'removed' : `changed, ${lastChange(found, key, prefix)}`
+    const wrong = `after this command, ${key} of the ConfigMap ${ref.name} in ${ref.namespace} was ${how}`
+    warn(`${wrong}; if a GitOps tool reverts changes, write ${key} into Git, or suspend the sync`)
+    return ref
+  }
+  if (found === undefined) return undefined
   const mount = [...progress.keys()].find(({ pod }) => pod.rules)?.pod.rules ?? WHOLE_MOUNT
   const counted = countedPods(progress)
   const observed = {
     ok: isEnough(progress, request.min),
     state,
-    digest: digest ?? expectedDigest(configMapKeys(found ?? {}), mount),
+    digest: expectedDigest(configMapKeys(found), mount),
     pods: counted.length,
     confirmed: counted.filter((each) => each.state === state).length,
     time: instantText(Math.floor(client.now() / 1000) * 1000),
   }
-  const key = `${request.cluster.prefix}observed`
-  const before = fieldsOf(parsedJson(metadataOf(found ?? {}).annotations[key] ?? ''))
+  const { annotations, resourceVersion } = metadataOf(found)
+  const name = `${prefix}observed`
+  const before = fieldsOf(parsedJson(annotations[name] ?? ''))
   // A stop that is repeated every minute writes nothing more.
-  if (JSON.stringify({ ...before, time: observed.time }) === JSON.stringify(observed)) return
-  const annotations = { [key]: JSON.stringify(observed) }
-  await client
-    .request({
-      method: 'PATCH',
-      path: pathOf(target),
-      // The times of other writes say when rules and stops were written, and must not change.
-      query: { fieldManager: 'squall-observed' },
-      patch: 'merge',
-      body: { metadata: { annotations } },
-      what: describe('annotate', target),
-      ...limits,
-    })
-    .catch((error: unknown) => {
-      if (!isKubeError(error, 'not_found')) throw error
-    })
+  if (JSON.stringify({ ...before, time: observed.time }) === JSON.stringify(observed))
+    return undefined
+  await client.request({
+    method: 'PATCH',
+    path: pathOf(target),
+    // The times of other writes say when rules and stops were written, and must not change.
+    query: { fieldManager: 'squall-observed' },
+    patch: 'merge',
+    // The version: the observation is of this content.
+    body: { metadata: { resourceVersion, annotations: { [name]: JSON.stringify(observed) } } },
+    what: describe('annotate', target),
+    ...limits,
+  })
+  return undefined
 }

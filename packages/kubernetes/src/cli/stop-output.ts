@@ -37,7 +37,9 @@ export interface StopRun extends Rollout {
 /** Returns true when a ConfigMap was not changed, or too few sidecars confirmed. */
 export function hasFailed(run: StopRun): boolean {
   const { progress, signal, isIncomplete, request } = run
-  return signal.aborted || isIncomplete || unwritten(run) > 0 || !isEnough(progress, request.min)
+  const isReverted = [...run.changes.values()].some(({ change }) => change === 'reverted')
+  const hasGaps = isIncomplete || isReverted || unwritten(run) > 0
+  return signal.aborted || hasGaps || !isEnough(progress, request.min)
 }
 
 function unwritten({ changes }: StopRun): number {
@@ -115,6 +117,7 @@ const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 const TEXTS: { readonly [Change in StopChange]?: string } = {
   others: 'still stops pods, because of another squall stop',
   left: 'not changed',
+  reverted: 'reverted by another program; pods that start now do not follow',
 }
 
 const DRY_RUN = 'nothing was changed: --dry-run\n'

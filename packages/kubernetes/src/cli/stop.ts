@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fields } from '#base'
+import { STOP_KEY } from '#rules'
 import { type AwaitedPod, touchPods } from '../kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
 import { recordAttached, recordEvent, userName } from '../kube/audit.ts'
@@ -11,6 +13,7 @@ import { findArmedProduction, type NamespaceCheck } from '../kube/production-nam
 import { asKubeError, isHopeless, isKubeError, KubeError } from '../kube/kube-error.ts'
 import {
   beginStop,
+  isStopped,
   liftStop,
   refKey,
   type StopChange,
@@ -81,7 +84,9 @@ export function stopCommand(
       const unknown = run.progress.size === 0 ? ': the pods with a sidecar are unknown' : ''
       incomplete(run, `timed out after ${timeoutMs / 1000} s${unknown}`)
     })
-    await writeObserved(run, observationsOf(run))
+    for (const ref of await writeObserved(run, observationsOf(run))) {
+      run.changes.set(refKey(ref), { ref, change: 'reverted' })
+    }
     output.out.write(json ? stopJson(run) : stopText(run))
     return signal.aborted ? INTERRUPTED : hasFailed(run) ? FAILED : 0
   }
@@ -101,7 +106,9 @@ function observationsOf({
   return done.map(({ ref }) => {
     const reads = ({ pod: { namespace, rules } }: AwaitedPod): boolean =>
       namespace === ref.namespace && rules?.configMap === ref.name
-    return { ref, state, progress: new Map([...progress].filter(([pod]) => reads(pod))) }
+    const own = new Map([...progress].filter(([pod]) => reads(pod)))
+    const lasts = (found: Fields): boolean => isStopped(found) === (state === 'stopped')
+    return { ref, state, progress: own, key: STOP_KEY, lasts }
   })
 }
 
@@ -265,14 +272,14 @@ async function findProductions(
   check: NamespaceCheck,
   pods: readonly InjectedPod[],
 ): Promise<void> {
-  const { client, request, limit, isStopped } = run
-  const open = pods.filter(({ namespace }) => !isStopped.has(namespace))
+  const { client, request, limit, isStopped: known } = run
+  const open = pods.filter(({ namespace }) => !known.has(namespace))
   const counts = new Map(open.map(({ namespace }) => [namespace, 1]))
   const options = { ...check, prefix: request.cluster.prefix }
   const { found, trouble } = await findArmedProduction(client, counts, options, { signal: limit })
   if (trouble !== undefined && !run.isIncomplete) incomplete(run, trouble)
-  for (const namespace of counts.keys()) isStopped.set(namespace, false)
-  for (const { namespace, isAllowed } of found) isStopped.set(namespace, !isAllowed)
+  for (const namespace of counts.keys()) known.set(namespace, false)
+  for (const { namespace, isAllowed } of found) known.set(namespace, !isAllowed)
 }
 
 /** Rejects to resume in production, and against the budget of the cluster. */

@@ -60,13 +60,9 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
     if (left !== undefined) return { kind: 'untouched', ...left }
     return injected(takeBack(pod, context.settings.prefix), context)
   } catch (error) {
-    if (error instanceof Denial) {
-      return { kind: 'denied', reason: error.reason, message: error.message }
-    }
-    if (error instanceof StatusError) {
-      return { kind: 'denied', reason: 'invalid_status', message: error.message }
-    }
-    throw error
+    if (!(error instanceof Denial) && !(error instanceof StatusError)) throw error
+    const reason = error instanceof Denial ? error.reason : 'invalid_status'
+    return { kind: 'denied', reason, message: error.message }
   }
 }
 

@@ -10,12 +10,12 @@ export type PatchOperation =
 const MOST_COMPARED = 256
 
 /**
- * Returns the operations that turn one JSON value into another; none for equal values. A missing
- * parent is added together with its content.
+ * Returns the operations that turn one JSON value, which may be at `path` of another one, into a
+ * third; none for equal values. A missing parent is added together with its content.
  */
-export function jsonPatch(before: unknown, after: unknown): readonly PatchOperation[] {
+export function jsonPatch(before: unknown, after: unknown, path = ''): readonly PatchOperation[] {
   const operations: PatchOperation[] = []
-  compare(before, after, '', operations)
+  compare(before, after, path, operations)
   return operations
 }
 

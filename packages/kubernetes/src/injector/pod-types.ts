@@ -15,7 +15,6 @@ export type Container = TypeOf<typeof CONTAINER>
 export type ContainerPort = NonNullable<Container['ports']>[number]
 export type Probe = NonNullable<Container['livenessProbe']>
 export type Handler = TypeOf<typeof HANDLER>
-export type HttpGetAction = NonNullable<Handler['httpGet']>
 export type EnvVar = TypeOf<typeof ENV_VAR>
 export type Volume = TypeOf<typeof VOLUME>
 export type VolumeMount = TypeOf<typeof VOLUME_MOUNT>

@@ -29,12 +29,21 @@ function list(most: number, isElement: (part: string) => boolean, fix: string): 
   }
 }
 
+/** Accepts numbers within bounds, as `read` parses them. */
+function within(
+  read: (text: string) => number | undefined,
+  [least, most]: readonly [number, number],
+  fix: string,
+): ValueCheck {
+  return (value) => {
+    const found = read(value)
+    return found !== undefined && found >= least && found <= most ? undefined : fix
+  }
+}
+
 /** Accepts a duration such as `300ms`, `5s` or `1.5h`, within bounds in milliseconds. */
 export function duration(min: number, max: number, fix: string): ValueCheck {
-  return (value) => {
-    const ms = readDuration(value)
-    return ms !== undefined && ms >= min && ms <= max ? undefined : fix
-  }
+  return within(readDuration, [min, max], fix)
 }
 
 export const maxDuration: ValueCheck = duration(
@@ -87,18 +96,16 @@ export function otelVariables(value: string): string | undefined {
   return isValid ? undefined : 'write variables such as OTEL_SERVICE_NAME=shop-tools'
 }
 
-export function percent(value: string): string | undefined {
-  const share = readPercent(value)
-  return share !== undefined && share >= 0 && share <= 100
-    ? undefined
-    : 'write a number from 0 to 100 with %, such as 20%'
-}
+export const percent = within(
+  readPercent,
+  [0, 100],
+  'write a number from 0 to 100 with %, such as 20%',
+)
 
 /** Accepts a share at which the guard can trip, or `off`. */
 export function guardRate(value: string): string | undefined {
-  if (value === 'off') return undefined
-  const share = readPercent(value)
-  return share !== undefined && share >= 0 && share < 100
+  const isShare = percent(value) === undefined && readPercent(value) !== 100
+  return value === 'off' || isShare
     ? undefined
     : 'write a number from 0 to below 100 with %, such as 50%, or off'
 }
@@ -160,26 +167,18 @@ const IMAGE =
 
 export const image = like(IMAGE, 'write the name of an image, with its tag or digest')
 
-/** Accepts a quantity within bounds. */
-function quantity(least: number, most: number, fix: string): ValueCheck {
-  return (value) => {
-    const found = parseQuantity(value)
-    return found !== undefined && found >= least && found <= most ? undefined : fix
-  }
-}
-
-export const cpu = quantity(0.001, 64, 'write a quantity of CPU, such as 10m or 0.5')
+export const cpu = within(parseQuantity, [0.001, 64], 'write a quantity of CPU, such as 10m or 0.5')
 
 /** Accepts memory with which the program can start. */
-export const memory = quantity(
-  LEAST_MEMORY,
-  MOST_MEMORY,
+export const memory = within(
+  parseQuantity,
+  [LEAST_MEMORY, MOST_MEMORY],
   'write a quantity of memory of at least 128Mi, such as 256Mi',
 )
 
-export const memoryRequest = quantity(
-  2 ** 20,
-  MOST_MEMORY,
+export const memoryRequest = within(
+  parseQuantity,
+  [2 ** 20, MOST_MEMORY],
   'write a quantity of memory, such as 32Mi',
 )
 

@@ -188,17 +188,15 @@ export async function touchPods(
   limits: Limits,
 ): Promise<readonly KubeError[]> {
   const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
-  const troubles = await inParallel(pods, async ({ namespace, name }) => {
-    if (limits.signal?.aborted) return undefined
-    try {
-      const ref = { kind: PODS, namespace, name }
-      await client.patch(ref, 'merge', { metadata: { annotations } }, limits)
-      return undefined
-    } catch (error) {
+  const troubles: KubeError[] = []
+  await inParallel(pods, async ({ namespace, name }) => {
+    if (limits.signal?.aborted) return
+    const ref = { kind: PODS, namespace, name }
+    await client.patch(ref, 'merge', { metadata: { annotations } }, limits).catch((error) => {
       // A deleted pod needs no rules.
-      if (isKubeError(error, 'not_found') || limits.signal?.aborted) return undefined
-      return asKubeError(error)
-    }
+      if (isKubeError(error, 'not_found') || limits.signal?.aborted) return
+      troubles.push(asKubeError(error))
+    })
   })
-  return troubles.filter((trouble) => trouble !== undefined)
+  return troubles
 }

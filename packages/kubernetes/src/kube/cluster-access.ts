@@ -2,6 +2,8 @@ import { readSmallFile, systemReason } from '#base'
 import type { Impersonation } from './impersonation.ts'
 import { configError } from './kube-error.ts'
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export interface Credentials {
   readonly token?: string | undefined
   readonly cert?: string | undefined
@@ -22,7 +24,7 @@ export interface ClusterAccess {
     readonly insecure: boolean
   }
   readonly credentials: CredentialSource
-  /** The HTTP proxy before the server. */
+  /** The HTTP or SOCKS5 proxy before the server. */
   readonly proxy?: URL | undefined
   readonly impersonation?: Impersonation | undefined
   /** The namespace of requests that name none. */

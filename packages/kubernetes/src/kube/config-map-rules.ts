@@ -19,16 +19,6 @@ interface ConfigMapChange {
 /** Selects all keys, as a sidecar without a configured key does. */
 export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
-export function newConfigMap(
-  ref: { readonly namespace: string; readonly name: string },
-  { labels, annotations, data }: ConfigMapChange,
-): Fields {
-  const { namespace, name } = ref
-  const owned = { 'app.kubernetes.io/part-of': 'squall', ...labels }
-  const metadata = { name, namespace, labels: owned, annotations }
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
-}
-
 /** Changes a ConfigMap unless another client has changed it meanwhile, or creates it. */
 export function changeConfigMap(
   client: KubeClient,
@@ -38,9 +28,12 @@ export function changeConfigMap(
   limits: WriteLimits,
 ): Promise<Fields> {
   const ref = { kind: CONFIG_MAPS, namespace, name }
-  if (before === undefined)
-    return client.create(ref, newConfigMap({ namespace, name }, change), limits)
   const { data, ...metadata } = change
+  if (before === undefined) {
+    const labels = { 'app.kubernetes.io/part-of': 'squall', ...change.labels }
+    const own = { name, namespace, ...metadata, labels }
+    return client.create(ref, { apiVersion: 'v1', kind: 'ConfigMap', metadata: own, data }, limits)
+  }
   const { resourceVersion } = metadataOf(before)
   const body = { metadata: { resourceVersion, ...metadata }, data }
   return client.patch(ref, 'merge', body, limits)
@@ -126,16 +119,18 @@ export function lastChange(configMap: Fields | undefined, key: string, prefix: s
   return `by ${foreign(who)}${at === undefined ? '' : ` at ${at}`}`
 }
 
+/** The labels, annotations and field managers of GitOps tools. */
+const TOOLS = [
+  ['Argo CD', /argocd\.argoproj\.io\/|^argocd-/],
+  ['Flux', /\.toolkit\.fluxcd\.io\/|^(?:kustomize|helm)-controller$/],
+] as const
+
 /** Returns a warning for a ConfigMap that a GitOps tool manages; `what` was written into it. */
 export function gitOpsWarning(configMap: Fields | undefined, what: string): string | undefined {
   const { name, namespace, labels, annotations } = metadataOf(configMap ?? {})
-  const keys = Object.keys({ ...labels, ...annotations })
-  const has = (part: string): boolean => keys.some((key) => key.includes(part))
-  const tool = has('argocd.argoproj.io/')
-    ? 'Argo CD'
-    : has('.toolkit.fluxcd.io/')
-      ? 'Flux'
-      : undefined
+  const writers = managedFields(configMap).flatMap(({ manager }) => textOf(manager) ?? [])
+  const names = [...Object.keys({ ...labels, ...annotations }), ...writers]
+  const [tool] = TOOLS.find(([, mark]) => names.some((each) => mark.test(each))) ?? []
   if (tool === undefined) return undefined
   return `${tool} manages the ConfigMap ${name} in ${namespace} and may revert the change at its next sync; write ${what} into Git as well, or suspend the sync`
 }

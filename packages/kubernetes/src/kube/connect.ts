@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
-import { type ClusterAccess, readKubeFile, TokenFile } from './cluster-access.ts'
+import { type ClusterAccess, type Environment, readKubeFile, TokenFile } from './cluster-access.ts'
 import { impersonationOf } from './impersonation.ts'
 import { KubeClient } from './kube-client.ts'
 import { configError } from './kube-error.ts'
 import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Chooses a cluster and a user. */
 export interface ClusterChoice {
@@ -35,9 +33,8 @@ export function connectKube(choice: Connection): KubeClient {
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   const paths = kubeconfigPaths(kubeconfig, env)
   const access =
-    !asksForOne && isInCluster(env)
-      ? inClusterAccess(env)
-      : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context, env)
+    (asksForOne ? undefined : inClusterAccess(env)) ??
+    kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context, env)
   const impersonation = impersonationOf({ as, 'as-groups': asGroups }) ?? access.impersonation
   return new KubeClient({ ...access, impersonation }, `squall/${choice.version}`, choice.patienceMs)
 }
@@ -63,22 +60,13 @@ export function anonymousClient(
   return new KubeClient(access, `squall/${version}`)
 }
 
-/** Returns true in a pod with a service account. */
-export function isInCluster(env: Environment, directory = SERVICE_ACCOUNT): boolean {
-  return env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(`${directory}/token`)
-}
-
-/** Returns the access of the pod's service account. */
-export function inClusterAccess(env: Environment, directory = SERVICE_ACCOUNT): ClusterAccess {
+/** Returns the access of the pod's service account; undefined where there is none. */
+export function inClusterAccess(
+  env: Environment,
+  directory = SERVICE_ACCOUNT,
+): ClusterAccess | undefined {
   const server = serverOf(env)
-  if (server === undefined) {
-    throw configError('not in a pod: KUBERNETES_SERVICE_HOST is not set; use a kubeconfig')
-  }
-  if (!existsSync(`${directory}/token`)) {
-    throw configError(
-      'the pod has no service account token; set automountServiceAccountToken: true',
-    )
-  }
+  if (server === undefined || !existsSync(`${directory}/token`)) return undefined
   return {
     server,
     tls: { ca: readKubeFile(`${directory}/ca.crt`, 'service account'), insecure: false },

@@ -5,6 +5,7 @@ import { clockAhead, retryAfterOf } from '#protocol'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import type { Impersonation } from './impersonation.ts'
 import { connectionProblem, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
+import { socksConnector } from './socks-connector.ts'
 import { describe, type Limits, type ObjectRef, pathOf, type WriteLimits } from './resources.ts'
 
 export type PatchType = 'merge' | 'strategic-merge'
@@ -280,7 +281,7 @@ export class KubeClient {
   #unreachable(what: string, error: NodeJS.ErrnoException): KubeError {
     const { server, name, proxy } = this.#access
     const by = proxy === undefined ? '' : ` through the proxy ${proxy.host}`
-    const why = connectionProblem(error, server)
+    const why = connectionProblem(error, server, proxy)
     return new KubeError('unreachable', `cannot ${what} (${name})${by}: ${why}`)
   }
 
@@ -323,9 +324,10 @@ export class KubeClient {
       ...(key !== undefined && { key }),
       ...(tls.servername !== undefined && { servername: tls.servername }),
     }
+    const socks = proxy?.protocol.startsWith('socks') ? socksConnector(proxy, connect) : undefined
     const pool =
-      proxy === undefined
-        ? new Pool(server.origin, { ...pooled, connect })
+      proxy === undefined || socks !== undefined
+        ? new Pool(server.origin, { ...pooled, connect: socks ?? connect })
         : new ProxyAgent({ ...pooled, uri: proxy.href, requestTls: connect })
     this.#pool = impersonation === undefined ? pool : impersonating(pool, impersonation)
     return this.#pool

@@ -145,35 +145,34 @@ export function jsonOf(bytes: Buffer): unknown {
   return parsedJson(bytes.toString('utf8'))
 }
 
-const UNTRUSTED = `the certificate of HOST is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
-const UNREACHED = 'HOST cannot be reached; check the network, a VPN or a firewall'
-const UNRESOLVED = 'the name NAME cannot be resolved; check the server URL and the network'
-/** The meaning of the errors of connections. */
-const PROBLEMS: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  CERT_SIGNATURE_FAILURE: UNTRUSTED,
-  CERT_HAS_EXPIRED: 'the certificate of HOST has expired; check the clocks, or renew it',
-  ERR_TLS_CERT_ALTNAME_INVALID:
+/** The codes of errors of connections, and their meaning. */
+const PROBLEMS = [
+  [
+    /^(?:DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_SIGNATURE)_/,
+    "the certificate of HOST is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster",
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'the certificate of HOST has expired; check the clocks, or renew it'],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     'the certificate of HOST is for other names; set tls-server-name for the cluster',
-  ECONNREFUSED: 'nothing listens at HOST; check that the cluster is running',
-  ENOTFOUND: UNRESOLVED,
-  EAI_AGAIN: UNRESOLVED,
-  UND_ERR_CONNECT_TIMEOUT: UNREACHED,
-  ETIMEDOUT: UNREACHED,
-  EHOSTUNREACH: UNREACHED,
-  ENETUNREACH: UNREACHED,
-}
+  ],
+  [/^ECONNREFUSED$/, 'nothing listens at HOST; check the URL, and that the server is running'],
+  [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'the name NAME cannot be resolved; check the URL and the network'],
+  [
+    /^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/,
+    'HOST cannot be reached; check the network, a VPN or a firewall',
+  ],
+] as const
 
 /** Explains why there was no response, and what to do about it. */
 export function connectionProblem(
   { code = '', message }: NodeJS.ErrnoException,
-  { host, hostname }: URL,
+  server: URL,
+  proxy = server,
 ): string {
-  const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code] : undefined
+  const [, problem] = PROBLEMS.find(([codes]) => codes.test(code)) ?? []
+  // Through a proxy, the first problem with the server is its certificate.
+  const { host, hostname } = problem?.includes('certificate') ? server : proxy
   return (
     problem?.replace('HOST', host).replace('NAME', hostname) ??
     `${oneLine(message)}${code === '' ? '' : ` (${code})`}`

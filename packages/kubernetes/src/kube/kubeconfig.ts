@@ -16,6 +16,7 @@ import {
   checkedToken,
   type ClusterAccess,
   type CredentialSource,
+  type Environment,
   readKubeFile,
   TokenFile,
   type Credentials,
@@ -35,10 +36,7 @@ interface KubeconfigPart {
 type KubeconfigParts = ReadonlyMap<string, KubeconfigPart>
 
 /** Returns the given file, else the files of KUBECONFIG, else the file in the home directory. */
-export function kubeconfigPaths(
-  given: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
+export function kubeconfigPaths(given: string | undefined, env: Environment): readonly string[] {
   if (given !== undefined) return [given]
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
   if (listed.length > 0) return listed
@@ -101,7 +99,7 @@ function parsed(file: string): Fields {
 export function kubeconfigAccess(
   config: ReturnType<typeof readKubeconfig>,
   wanted: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): ClusterAccess {
   const { contexts, currentContext, files } = config
   const invalid = (message: string): KubeError =>

@@ -1,20 +1,19 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { parseCidr } from '#protocol'
+import type { Environment } from './cluster-access.ts'
 import { configError } from './kube-error.ts'
 
 /** Parses the URL of a proxy; `where` names its source. Throws a `KubeError`, without the URL. */
 export function parseProxy(text: string, where: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  if (url?.hostname && /^(?:https?|socks5h?):$/.test(url.protocol)) return url
   throw configError(
-    `${where} is not the URL of an HTTP proxy, and others such as SOCKS are not supported; write http://HOST:PORT`,
+    `${where} is not the URL of a proxy; write http://HOST:PORT or socks5://HOST:PORT`,
   )
 }
 
 /** Returns the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY choose, as for kubectl. */
-export function proxyOf(
-  server: URL,
-  env: Readonly<Record<string, string | undefined>>,
-): URL | undefined {
+export function proxyOf(server: URL, env: Environment): URL | undefined {
   const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
   const text = env[name] || env[name.toLowerCase()] || ''
   const excluded = (env['NO_PROXY'] || env['no_proxy'] || '').split(',')
@@ -28,15 +27,7 @@ export function proxyOf(
 /** Returns whether an entry of NO_PROXY covers a server: `*`, a name, an address, or a network. */
 function covers(entry: string, { hostname, protocol, port }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, '')
-  const [network = '', bits] = entry.split('/')
-  if (bits !== undefined) {
-    const family = isIP(host) === 6 ? 'ipv6' : 'ipv4'
-    if (isIP(host) === 0 || isIP(host) !== isIP(network)) return false
-    if (!/^\d{1,3}$/.test(bits) || Number(bits) > (family === 'ipv6' ? 128 : 32)) return false
-    const list = new BlockList()
-    list.addSubnet(network, Number(bits), family)
-    return list.check(host, family)
-  }
+  if (entry.includes('/')) return isIP(host) !== 0 && parseCidr(entry)?.has(host) === true
   const withPort = `:${port || (protocol === 'https:' ? 443 : 80)}`
   const name = entry
     .replace(withPort, '')

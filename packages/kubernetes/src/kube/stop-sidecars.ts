@@ -7,7 +7,7 @@ import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError, retryConflicts } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
 import { CONFIG_MAPS, type WriteLimits } from './resources.ts'
-import { changeConfigMap, newConfigMap } from './config-map-rules.ts'
+import { changeConfigMap } from './config-map-rules.ts'
 
 export interface ConfigMapRef {
   readonly namespace: string
@@ -15,9 +15,10 @@ export interface ConfigMapRef {
 }
 
 /**
- * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried.
+ * The change of the stop key; `others` when it still stops some pods, `left` when it was not tried,
+ * `reverted` when another program undid it.
  */
-export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
+export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left' | 'reverted'
 
 const STARTING = 'its sidecar is not running yet; it reads the stop key before it accepts calls'
 
@@ -101,8 +102,7 @@ export function writeStop(
     const kept = await changeConfigMap(client, ref, found ?? {}, change, limits).catch(
       (error: unknown) => {
         if (!isKubeError(error, 'not_found')) throw error
-        const { namespace } = ref
-        return client.create({ kind: CONFIG_MAPS, namespace }, newConfigMap(ref, change), limits)
+        return changeConfigMap(client, ref, undefined, change, limits)
       },
     )
     onWritten(kept)

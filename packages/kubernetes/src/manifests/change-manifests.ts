@@ -1,5 +1,5 @@
 import { stringify, type Document, isMap, isSeq, type Node, visit } from 'yaml'
-import { isRecord, parsePointer, sameJson } from '#base'
+import { isRecord, parsePointer, pointerTo, sameJson } from '#base'
 import { jsonPatch, type PatchOperation } from '../injector/json-patch.ts'
 import { type ManifestDocument, readManifest, editable } from './manifest.ts'
 import { type KubeObject, objectsOf, podOf, type PodTemplate } from './pod-templates.ts'
@@ -33,38 +33,34 @@ export function changeManifests(
     documents.map((document) => {
       let value = document.value
       const touched: KubeObject[] = []
+      const patch: PatchOperation[] = []
       for (const object of document.objects) {
         const template = podOf(object)
         if (template === undefined) continue
         const fresh = change(template)
         if (fresh !== template.value) touched.push(object)
+        // By itself: elements of a List, which have no names, would be replaced as a whole.
+        patch.push(...jsonPatch(template.value, fresh, pointerTo(template.path)))
         value = withValue(value, template.path, fresh)
       }
-      return { document, value, touched }
+      return { document, value, touched, patch }
     }),
   )
   if (format === 'json') return asJson(changed.flat().map(({ value }) => value))
   let text = ''
   for (const documents of changed) {
-    for (const { document, value, touched } of documents) {
+    for (const { document, value, touched, patch } of documents) {
       const rewritten = () => touched.forEach(onRewritten)
-      text = appended(text, textOf(document, value, format, rewritten))
+      const isAnew = format === 'yaml' && document.isJson
+      const changedText = isAnew
+        ? document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
+        : patch.length === 0
+          ? document.text
+          : editDocument(document, patch, value, rewritten)
+      text = appended(text, changedText)
     }
   }
   return text
-}
-
-function textOf(
-  document: ManifestDocument,
-  value: unknown,
-  format: ManifestFormat,
-  rewritten: () => void,
-): string {
-  if (format === 'yaml' && document.isJson) {
-    return document.marker + stringify(value, { version: '1.1', lineWidth: 0 })
-  }
-  const patch = jsonPatch(document.value, value)
-  return patch.length === 0 ? document.text : editDocument(document, patch, value, rewritten)
 }
 
 /** Files need not begin with dashes, nor end with a line break. */
@@ -106,7 +102,8 @@ function editDocument(
   after: unknown,
   rewritten: () => void,
 ): string {
-  if (isJson) return `${marker}${JSON.stringify(after, null, jsonIndent(body))}${endOf(body)}`
+  if (isJson)
+    return `${marker}${JSON.stringify(after, null, jsonIndent(body))}${body.slice(body.trimEnd().length)}`
   const layout = { ...WRITING, ...layoutOf(body) }
   // Anchors that several places share cannot be edited at one of them.
   const found = [false, true].reduce<string | undefined>((text, expands) => {
@@ -115,10 +112,7 @@ function editDocument(
     const candidates = [keepLines(body, edited.before, edited.after), edited.after]
     return candidates.find((each) => each !== undefined && saysSame(each, after))
   }, undefined)
-  // Changed elements of a List are written anew.
-  const isPlain = found !== undefined && !(isRecord(after) && Array.isArray(after['items']))
-  if (!isPlain && (found?.match(COMMENT)?.length ?? 0) < (body.match(COMMENT)?.length ?? 0))
-    rewritten()
+  if ((found?.match(COMMENT)?.length ?? 0) < (body.match(COMMENT)?.length ?? 0)) rewritten()
   const text = found ?? stringify(after, { version: '1.1', ...layout })
   return marker + (body.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text)
 }
@@ -151,24 +145,15 @@ function applyOperation(document: Document, operation: PatchOperation): void {
   const last = keys.pop() ?? ''
   const parent = parentOf(document, keys)
   const value = operation.op === 'remove' ? undefined : nodeOf(document, operation.value)
-  if (isMap(parent)) {
-    // Keeps on one line what was on one line and still fits.
-    if (parent.items.length === 0 || isLong(operation)) parent.flow = false
-    if (value === undefined) parent.delete(last)
-    else parent.set(last, value)
-  } else if (isSeq(parent)) {
-    const index = Number(last)
-    if (parent.items.length === 0 || isLong(operation)) parent.flow = false
-    if (operation.op === 'add') parent.items.splice(index, 0, document.createNode(value))
-    else if (value === undefined) parent.items.splice(index, 1)
-    else parent.set(index, value)
-  } else {
+  if (!isMap(parent) && !isSeq(parent)) {
     throw new Error(`cannot change the value at ${operation.path}`)
   }
-}
-
-function isLong(operation: PatchOperation): boolean {
-  return operation.op !== 'remove' && JSON.stringify(operation.value).length > LONG
+  // Keeps on one line what was on one line and still fits.
+  const isLong = operation.op !== 'remove' && JSON.stringify(operation.value).length > LONG
+  if (parent.items.length === 0 || isLong) parent.flow = false
+  if (value === undefined) parent.delete(last)
+  else if (isMap(parent) || operation.op !== 'add') parent.set(last, value)
+  else parent.items.splice(Number(last), 0, document.createNode(value))
 }
 
 /** A plain value takes the place of another one, and leaves the comment beside it. */
@@ -188,12 +173,9 @@ function parentOf(document: Document, keys: readonly string[]): unknown {
 
 function saysSame(text: string, value: unknown): boolean {
   const document = editable(text)
-  return document.errors.length === 0 && sameJson(document.toJS(), plain(value))
-}
-
-/** Without keys that hold nothing at all, as text cannot say them. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown
+  // Without keys that hold nothing at all, as text cannot say them.
+  const said = JSON.parse(JSON.stringify(value)) as unknown
+  return document.errors.length === 0 && sameJson(document.toJS(), said)
 }
 
 /** Detects the indentation of a document. */
@@ -207,10 +189,6 @@ function layoutOf(body: string): { readonly indent: number; readonly indentSeq: 
 
 function jsonIndent(body: string): string | number {
   return /^\s*[{[]\r?\n([ \t]+)/.exec(body)?.[1] ?? (body.trimEnd().includes('\n') ? 2 : 0)
-}
-
-function endOf(body: string): string {
-  return /\s*$/.exec(body)?.[0] ?? ''
 }
 
 /** Comparing more lines than this with as many others takes too long. */

@@ -65,14 +65,11 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     return denied('no_object', 'the review contains no pod; this is an error of the API server')
   }
   try {
-    return await injected(review, parts)
+    return await guarded('this pod', () => injected(review, parts))
   } catch (error) {
-    const reason = error instanceof DecideError ? error.reason : 'internal_error'
-    const why = error instanceof DecideError ? error.message : 'internal error for this pod'
-    if (asksForInjection(review, parts.settings.prefix)) {
-      throw error instanceof DecideError ? error : new DecideError(reason, why, error)
-    }
-    return { ...notChecked(reason, [`not injected: ${why}`]), result: 'failed' }
+    if (asksForInjection(review, parts.settings.prefix)) throw error
+    const { reason, message } = error as DecideError
+    return { ...notChecked(reason, [`not injected: ${message}`]), result: 'failed' }
   }
 }
 
@@ -154,9 +151,8 @@ export function denied(reason: string, message: string, lines: readonly string[]
 
 /** Returns the decision about a review that the webhook configuration should not send. */
 export function notMeant(review: Review, meant: string): Decision {
-  return notChecked('not_meant', [
-    `${review.about} is not checked here; limit the rules to ${meant}`,
-  ])
+  const message = `${review.about} is not checked here; limit the rules to ${meant}`
+  return notChecked('not_meant', [message])
 }
 
 /** Turns every error into a `DecideError`, so that `failurePolicy` decides. */

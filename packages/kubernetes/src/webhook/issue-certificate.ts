@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
+import { addressBytes } from '../kube/address-bytes.ts'
 
 const BOOLEAN = 0x01
 const INTEGER = 0x02
@@ -189,18 +190,7 @@ function extension(id: string, weight: 'critical' | 'optional', value: Buffer): 
 
 function alternativeName(host: string): Buffer {
   if (isIP(host) === 0) return derTagged(2, 'bytes', Buffer.from(host, 'latin1'))
-  return derTagged(7, 'bytes', addressBytes(host))
-}
-
-function addressBytes(address: string): Buffer {
-  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number))
-  const full = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const [before = '', after] = full.split('::')
-  const head = before === '' ? [] : before.split(':')
-  const tail = after === undefined || after === '' ? [] : after.split(':')
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
-  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16))
-  return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]))
+  return derTagged(7, 'bytes', Buffer.from(addressBytes(host)))
 }
 
 /** Returns the key identifier, which links a certificate to the key that signed it. */

@@ -170,19 +170,13 @@ function headProblem(request: IncomingMessage): Complaint | undefined {
   }
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   if (type !== 'application/json') {
-    return {
-      status: 415,
-      reason: 'content_type',
-      message: 'unsupported content type; use application/json',
-    }
+    const message = 'unsupported content type; use application/json'
+    return { status: 415, reason: 'content_type', message }
   }
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return {
-      status: 415,
-      reason: 'encoding',
-      message: 'unsupported content encoding; send the review uncompressed',
-    }
+    const message = 'unsupported content encoding; send the review uncompressed'
+    return { status: 415, reason: 'encoding', message }
   }
   return undefined
 }

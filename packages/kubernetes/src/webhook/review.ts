@@ -1,25 +1,16 @@
 import { type Fields, fieldsOf, isRecord, parsedJson, textOf, textsOf } from '#base'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-
 /** Returns true when JSON nests deeper than a bound. */
-function isDeeperThan(bytes: Uint8Array, most: number): boolean {
+function isDeeperThan(text: string, most: number): boolean {
   let depth = 0
-  let inText = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (inText) {
-      if (byte === BACKSLASH) i++
-      else if (byte === QUOTE) inText = false
-    } else if (byte === QUOTE) inText = true
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > most) return true
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+  let isQuoted = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]
+    if (isQuoted && char === '\\') i++
+    else if (char === '"') isQuoted = !isQuoted
+    else if (isQuoted) continue
+    else if ((char === '{' || char === '[') && ++depth > most) return true
+    else if (char === '}' || char === ']') depth--
   }
   return false
 }
@@ -30,10 +21,10 @@ const MAX_UID = 256
 
 /** Reads an AdmissionReview of version v1. Never throws. */
 export function parseReview(bytes: Uint8Array) {
-  if (isDeeperThan(bytes, MAX_DEPTH)) {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+  if (isDeeperThan(text, MAX_DEPTH)) {
     return invalid('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
   }
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   const value = parsedJson(text)
   if (value === undefined)
     return invalid('not_json', 'the body is not valid JSON; send an AdmissionReview')

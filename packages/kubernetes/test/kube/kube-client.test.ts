@@ -145,7 +145,7 @@ test('responses that no API server sends are bounded and reported', async () => 
   const none = clientOf('http://127.0.0.1:9')
   const refused = await errorOf(none.request({ method: 'GET', path: '/', what: 'look' }))
   expect(refused.message).toMatch(
-    /nothing listens at 127.0.0.1:9; check that the cluster is running/,
+    /nothing listens at 127.0.0.1:9; check the URL, and that the server is running/,
   )
 })
 

@@ -229,7 +229,7 @@ test('what is wrong with a kubeconfig is said', async () => {
     'proxy-url: ftp://me:hidden-word@proxy\n      server:',
   )
   const cases: readonly [string, RegExp, string?][] = [
-    [proxied, /proxy-url is not the URL of an HTTP proxy, .*SOCKS.*; write http/],
+    [proxied, /proxy-url is not the URL of a proxy; write http.* or socks5:/],
     ['a: [', /is not valid YAML \(line 1\)/],
     ['[]', /is not a valid kubeconfig/],
     ['users: []', /no current-context is set; available: none; choose one with --context/],

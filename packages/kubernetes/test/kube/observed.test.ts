@@ -141,7 +141,7 @@ function chained(shop: Shop, more: Shop['api']['before']): Shop['api']['before']
   return async (seen) => (await more(seen)) ?? before(seen)
 }
 
-test('a tool that reverts everything removes stop and annotation once, and the stop holds', async () => {
+test('a tool that removes the stop is reported, nothing is written again, and sidecars stay stopped', async () => {
   const shop = opened(await startCluster('shop'))
   const squall = await shop.addPod('shop-1')
   await shop.apply('-f', await rulesFile(shop, 'first'))
@@ -152,17 +152,26 @@ test('a tool that reverts everything removes stop and annotation once, and the s
   const delivered = new Promise<void>((resolve) => {
     isDelivered = resolve
   })
-  shop.api.before = chained(shop, async ({ method, path }) => {
+  shop.api.before = chained(shop, async ({ method, path, query }) => {
     if (method === 'PUT' && path === PATH) await delivered
+    // The tool is faster than the last write of the command.
+    if (query.get('fieldManager') !== 'squall-observed') return undefined
+    while (shop.rules()['squall-stop'] !== undefined) await turn()
     return undefined
   })
   const tool = selfHeal(shop, { data, ignored: /^$/ })
   const stopping = shop.stop('-n', 'shop')
   await expect.poll(() => shop.ask(squall), { timeout: 20_000 }).toContain('fine')
   isDelivered()
-  expect(await stopping).toMatchObject({ code: 0 })
-  // One revert for the key, one for the annotation; nothing of Squall writes again.
-  expect(await tool.end()).toBeLessThanOrEqual(2)
+  const { code, out, err } = await stopping
+  expect(code).toBe(1)
+  expect(out).toContain(
+    'configmap squall-rules in shop: reverted by another program; pods that start now do not follow\nstopped: confirmed by 1 of 1 pods\n',
+  )
+  expect(err).toContain(
+    'warning: after this command, squall-stop of the ConfigMap squall-rules in shop was removed; if a GitOps tool reverts changes, write squall-stop into Git, or suspend the sync\n',
+  )
+  expect(await tool.end()).toBe(1)
   expect(shop.rules()).toEqual(data)
   expect(observed(shop)).toBeUndefined()
   expect(await shop.ask(squall)).toContain('fine')
@@ -182,4 +191,79 @@ test('a tool that ignores the key and the annotation reverts rules alone', async
   expect(shop.rules()).toEqual({ ...data, 'squall-stop': '{"stops":[]}\n' })
   expect(observed(shop)).toMatchObject({ state: 'resumed', ok: true })
   expect(await shop.ask(squall)).toContain('first')
+})
+
+/** Has another program write the ConfigMap before the command looks at it for the last time. */
+function writtenInBetween(shop: Shop, method: 'GET' | 'PATCH', data: object): void {
+  let isWritten = false
+  let isDone = false
+  shop.api.before = chained(shop, (seen) => {
+    if (seen.path !== PATH || isDone) return undefined
+    const isLast = seen.query.get('fieldManager') === 'squall-observed'
+    if (method === 'PATCH' ? isLast : isWritten && seen.method === 'GET') {
+      isDone = true
+      const managedFields = [
+        {
+          manager: 'kustomize-controller',
+          operation: 'Apply',
+          time: '2026-05-01T09:00:00Z',
+          fieldsV1: { 'f:data': { 'f:rules.yaml': {} } },
+        },
+      ]
+      const metadata = { name: REF.name, managedFields }
+      shop.api.put(PATH, { metadata, data: { ...shop.rules(), ...data } })
+    }
+    isWritten ||= seen.method === 'PATCH'
+    return undefined
+  })
+}
+
+test.each(['GET', 'PATCH'] as const)(
+  'rules that are reverted before the last %s of apply are a failure, and are not observed',
+  async (method) => {
+    const shop = opened(await startCluster('shop'))
+    await shop.addPod('shop-1')
+    await shop.apply('-f', await rulesFile(shop, 'of-git'))
+    const before = observed(shop)
+    writtenInBetween(shop, method, shop.rules())
+    const file = await rulesFile(shop, 'mine')
+    const { code, out, err } = await shop.apply('-f', file)
+    expect(code).toBe(1)
+    expect(out).toBe('active rules in 1 of 1 pods\n')
+    expect(err).toContain(
+      'warning: after this command, rules.yaml of the ConfigMap squall-rules in shop was changed, by kustomize-controller at 2026-05-01T09:00:00Z; if a GitOps tool reverts changes, write rules.yaml into Git, or suspend the sync\n',
+    )
+    expect(before).toMatchObject({ state: 'applied' })
+    expect(observed(shop)).toBeUndefined()
+  },
+)
+
+test('a change of another key meanwhile is read before the confirmation is recorded', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  writtenInBetween(shop, 'PATCH', { notes: 'of another program' })
+  const { code, err } = await shop.apply('-f', await rulesFile(shop, 'first'))
+  expect(err).not.toContain('warning')
+  expect(code).toBe(0)
+  expect(observed(shop)).toMatchObject({ state: 'applied', ok: true })
+  expect(shop.rules()).toHaveProperty('notes')
+})
+
+test('a resume that a tool undoes is reported', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  await shop.apply('-f', await rulesFile(shop, 'first'))
+  await shop.stop('-n', 'shop')
+  writtenInBetween(shop, 'PATCH', shop.rules())
+  const { code, out, err } = await shop.resume('-n', 'shop', '--json')
+  expect(code).toBe(1)
+  const { ok, configMaps, warnings } = JSON.parse(out) as Record<string, unknown>
+  expect({ ok, configMaps }).toEqual({
+    ok: false,
+    configMaps: [{ namespace: 'shop', name: 'squall-rules', change: 'reverted' }],
+  })
+  expect(warnings).toEqual([
+    expect.stringMatching(/^after this command, squall-stop .* was changed/),
+  ])
+  expect(err).toBe('')
 })

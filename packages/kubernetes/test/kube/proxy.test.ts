@@ -116,11 +116,11 @@ test('a proxy that refuses is named, without its password', async () => {
   const message = await read(file)
   expect(message).toContain(`through the proxy ${proxy.host}: Proxy response (407)`)
   expect(message).not.toContain('secret')
-  const wrong = await configOf(cluster, '\n      proxy-url: socks5://me:secret@proxy')
+  const wrong = await configOf(cluster, '\n      proxy-url: socks4://me:secret@proxy')
   expect(() =>
     connectKube({ kubeconfig: wrong, context: undefined, env: {}, version: 'test' }),
   ).toThrow(
-    /proxy-url is not the URL of an HTTP proxy, and others such as SOCKS are not supported; write http:\/\/HOST:PORT$/,
+    /proxy-url is not the URL of a proxy; write http:\/\/HOST:PORT or socks5:\/\/HOST:PORT$/,
   )
 })
 

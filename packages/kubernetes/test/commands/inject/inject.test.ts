@@ -189,23 +189,47 @@ spec:
     expect(told).toContain('pod/tools: its comments are lost')
   })
 
-  it('says that comments are lost in the changed elements of a List', async () => {
-    const { code, text, told } = await inject(`apiVersion: v1
+  it('keeps comments, quotes and order in the changed elements of a List', async () => {
+    const list = `apiVersion: v1
 kind: List
 items:
+# a comment before an element
 - kind: Service # of tools
   apiVersion: v1
   metadata: {name: other}
 - kind: Pod # with tools
+  apiVersion: "v1"
+  metadata:
+    # the name comes first
+    name: tools
+    annotations:
+      squall.dev/inject: "true"
+  spec:
+    containers:
+    - name: app # the server
+      ports: [{containerPort: 3000}]
+- kind: List # in a list
   apiVersion: v1
-  metadata: {name: tools, annotations: {squall.dev/inject: "true"}}
-  spec: {containers: [{name: app, ports: [{containerPort: 3000}]}]}
-`)
+  items:
+  - kind: Pod
+    apiVersion: v1
+    metadata:
+      name: inner # inner
+      annotations:
+        squall.dev/inject: "true"
+    spec:
+      containers:
+      - name: app
+        ports: [{containerPort: 3000}]
+`
+    const { code, text, told } = await inject(list)
     expect(code).toBe(0)
-    expect(text).toContain('# of tools')
-    expect(text).not.toContain('# with tools')
-    expect(told).toContain('pod/tools: its comments are lost, because it is in a List')
-    expect(told).not.toContain('service/other')
+    const [{ items }] = valuesOf(text) as [{ items: { spec?: { initContainers?: object[] } }[] }]
+    expect(items[1]?.spec?.initContainers ?? []).not.toHaveLength(0)
+    const commented = list.split('\n').filter((each) => each.includes('#'))
+    expect(text.split('\n')).toEqual(expect.arrayContaining(commented))
+    expect(told).not.toContain('comments are lost')
+    expect((await uninject(text)).text).toBe(list)
   })
 
   it('names annotated objects in which it knows no pod', async () => {
