@@ -3,7 +3,7 @@ import { UsageError } from '../base/flags/usage-error.ts'
 import { endOfHelp, HOMES, type Home, PROGRAM } from './catalog.ts'
 import { readVersion } from '../base/manifest.ts'
 import { endingOf, output } from './ending.ts'
-import { type Command, command } from './flags/command.ts'
+import type { Command } from './flags/command.ts'
 
 /** Loads the commands of each part: nothing else loads a package. */
 const LOAD: Readonly<Record<Home, () => Promise<readonly Command[]>>> = {
@@ -26,12 +26,12 @@ const ALONE: Readonly<Record<string, () => Promise<Command>>> = {
   'pre-stop': async () => (await import('./commands/pre-stop.ts')).PRE_STOP,
   redirect: async () =>
     (await import('../../packages/kubernetes/src/commands/redirect.ts')).REDIRECT,
-  attached: async () =>
-    command(
-      (await import('../../packages/kubernetes/src/commands/attached.ts')).ATTACHED,
-      () => import('../../packages/kubernetes/src/cli/attached.ts'),
-      'attachedCommand',
-    ),
+  attached: async () => {
+    const { ATTACHED } = await import('../../packages/kubernetes/src/commands/attached.ts')
+    const { command } = await import('./flags/command.ts')
+    const load = () => import('../../packages/kubernetes/src/cli/attached.ts')
+    return command(ATTACHED, load, 'attachedCommand')
+  },
 }
 
 const THIS_FILE = fileURLToPath(import.meta.url)

@@ -65,7 +65,7 @@ test('calls that end within the graceful stop count like all others', async () =
   await eventually(() => (run?.waitsMs() === undefined ? 'tasks begin' : undefined))
   await eventually(() => (run!.recorder.inFlight > 1 ? 'others are under way' : undefined))
   const goal = { calls: undefined, durationMs: 200, waitsMs: run!.waitsMs }
-  expect(progressLine(run!.recorder, goal)).toMatch(/ waiting for work 1, cut in \d\ds /)
+  expect(progressLine(run!.recorder, goal)).toMatch(/ waiting for work 1, aborted in \d\ds /)
   release()
   const { arrivals, errors } = await loading
   expect(arrivals.abandoned).toBe(0)

@@ -215,7 +215,7 @@ test.each([
 )
 
 test.each([
-  [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% needs the verdicts', 'add --sidecar'],
+  [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% requires agent verdicts', 'add --sidecar'],
   [
     ['--slo', 'duplicate-execution=0', '--sidecar', 'http://127.0.0.1:9', '--shard', '0/2'],
     'needs the tasks of all shards',
