@@ -20,12 +20,14 @@ import {
 
 const WAIT_MS = 3000
 const POLL_MS = 50
+/** The difference between two readings of the same process. */
+const SLACK_MS = 1000
 
 /** A sidecar of this machine that reads a rules file. */
 export class LocalSidecar implements Sidecars {
   readonly #admin: SidecarAdmin
   readonly #rulesFile: string
-  #server = { startedAt: 0, uptime: 0 }
+  #server = { startedAt: 0, uptime: 0, at: Infinity }
   #restarts = 0
   readonly rulesName = 'rules file'
   readonly rulesSetting = 'sidecar.rulesFile'
@@ -73,10 +75,12 @@ export class LocalSidecar implements Sidecars {
     if (!listeners.some(({ listen }) => listen === 'stdio')) return undefined
     const uptime = state.uptimeSeconds * 1000
     const startedAt = Date.parse(state.startedAt ?? '')
-    const { startedAt: before, uptime: last } = this.#server
-    // A clock that was set moves the start, and responses may overtake each other.
-    if (startedAt > before + 1000 && uptime < last) this.#restarts++
-    this.#server = { startedAt, uptime }
+    const at = performance.now()
+    const before = this.#server
+    // A clock that was set moves the start, but not the uptime; a late response has both of before.
+    const isLater = startedAt > before.startedAt + SLACK_MS
+    if (isLater && uptime < before.uptime + at - before.at - SLACK_MS) this.#restarts++
+    this.#server = { startedAt, uptime, at }
     const processes = [{ id: 'stdio', restarts: this.#restarts, startedAt }]
     return { now: startedAt + uptime, processes }
   }

@@ -123,7 +123,15 @@ test('the server of squall stdio runs as long as it does, and starts again with 
   first.child.stdin!.end()
   await first.finished()
   const second = start()
-  await runsFor(1)
+  // The second has run for longer than the first when it is asked for the first time.
+  await eventually(async () => {
+    const state = await fetch(new URL('/api/state', admin.url)).then(
+      (response) => response.json(),
+      () => ({ uptimeSeconds: 0 }),
+    )
+    const { uptimeSeconds } = state as { uptimeSeconds: number }
+    return uptimeSeconds > 3 ? undefined : `runs for ${uptimeSeconds} s`
+  })
   expect(await restarts(signal)).toBe(1)
   expect(await uptime(signal)).toBeLessThan(30_000)
   second.child.stdin!.end()
