@@ -35,7 +35,7 @@ export const agents = [
   series({
     title: 'Runaways and duplicate executions',
     description:
-      'Rate of agents that retried without success, and of calls that the upstream executed, or may have executed, twice, after injected and real errors.',
+      'Rate of runaways (agents that kept retrying without success), and of calls that the upstream executed or may have executed twice, after injected and real errors.',
     unit: 'ops',
     queries: [
       {

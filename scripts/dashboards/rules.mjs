@@ -114,7 +114,7 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'Results of each rule for matched calls, in the selected time range. Selected: calls with an injected or dry-run fault. Orange: no selected calls. Yellow: the rule matched no call, often because of a wrong tool name.',
+      'Rule results for matched calls in the selected time range. Selected: calls with an injected or dry-run fault. Orange: no calls selected. Yellow: no calls matched, often because of a wrong tool name.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],

@@ -81,7 +81,7 @@ export const webhook = [
     ],
   }),
   series({
-    title: 'Review duration',
+    title: 'Admission latency (p50, p99)',
     description:
       'p50 and p99 latency of admission requests. API servers time out after webhook.timeoutSeconds.',
     unit: 's',

@@ -197,5 +197,5 @@ function collect(request: IncomingMessage, timeoutMs: number): Promise<Collected
 }
 
 function tooLarge(): AdminResponse {
-  return rejection(413, { error: `the body may have at most ${MAX_BYTES} bytes` })
+  return rejection(413, { error: `the body must not exceed ${MAX_BYTES} bytes` })
 }

@@ -70,7 +70,7 @@ export const FINDING_KINDS = {
   ignored_retry_after: {
     severity: 'medium',
     says: 'Retry-After of {tool} was ignored in {share} cases; the first retry came after {waited} instead of {asked}.',
-    advice: 'Wait as long as Retry-After says before any retry.',
+    advice: 'Honour Retry-After: wait for that time before any retry.',
     cure: 'retry-after',
   },
   no_back_off: {

@@ -10,8 +10,8 @@ export const VERDICTS = {
   possible_duplicate:
     'a call to a tool that declares neither `idempotentHint` nor `readOnlyHint` was repeated with the same arguments; at least one call got no response, so both may have been executed',
   runaway: 'the tool was called again more than `--task-retries` times without success',
-  ignored_retry_after: 'the tool was called again before the time that `Retry-After` named',
-  honoured_retry_after: 'the tool was called again at or after the time that `Retry-After` named',
+  ignored_retry_after: 'the tool was called again before the `Retry-After` delay had elapsed',
+  honoured_retry_after: 'the tool was called again after the `Retry-After` delay had elapsed',
   retried: 'the next call had the same tool and arguments, even in a new session',
   retried_changed: 'the next call was of the same tool, with other arguments',
   reinitialized:

@@ -86,7 +86,7 @@ export const catalog = defineFault({
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          "`spurious`: sends a `list_changed` notification before the response. `suppress`: removes the upstream's. Acts on streams only.",
+          "`spurious`: sends a `list_changed` notification before the response. `suppress`: removes the upstream's notifications. Acts on streams only.",
       }),
     ),
   }),

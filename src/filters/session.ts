@@ -12,7 +12,7 @@ export const session = defineFault({
   name: 'session',
   summary: "ends a call's session",
   clientSees:
-    'Status 404 with the JSON-RPC error -32001, for the sampled call and for every request of its session until the rule is removed. Open streams of the session end. The specification requires a new `initialize`, which SDKs leave to the application. With `rejectInitialize`, that request fails too, as with a server that is still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
+    'Status 404 with the JSON-RPC error -32001, for the sampled call and for every request of its session until the rule is removed. Open streams of the session end. The specification requires clients to send a new `initialize`; SDKs leave this to the application. With `rejectInitialize`, that request fails too, as with a server that is still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
   otherTools:
     'Chaos Mesh: `PodChaos` with `action: pod-kill` ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; `abort.httpStatus: 404` is closest.',
   example: `- name: restarted-server

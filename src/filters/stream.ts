@@ -50,7 +50,7 @@ export const stream = defineFault({
         type: 'string',
         enum: ['other', 'type'],
         description:
-          'Changes the response ID, in streams and JSON bodies. `other`: uses an ID that no call has. `type`: turns a number into a string, and a numeric string into a number.',
+          'Changes the response ID, in streams and JSON bodies. `other`: uses an ID that no call has. `type`: converts a number to a string, and a numeric string to a number.',
       }),
     ),
     split: Type.Optional(

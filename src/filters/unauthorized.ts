@@ -33,7 +33,7 @@ export const unauthorized = defineFault({
       type: 'integer',
       enum: [401, 403],
       default: 401,
-      description: '401: not authenticated. 403: authenticated, but without permission.',
+      description: '`401`: not authenticated. `403`: authenticated, but not authorized.',
     }),
     error: Type.Optional(
       Type.Unsafe<BearerError>({

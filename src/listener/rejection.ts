@@ -97,7 +97,7 @@ const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
 
 const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_unreachable: 'the upstream cannot be reached',
-  upstream_protocol: 'the response of the upstream is not valid HTTP',
+  upstream_protocol: 'the upstream sent an invalid HTTP response',
 }
 
 /** Returns the failure of a transfer that an error inside Squall ended. */

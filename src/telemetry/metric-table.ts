@@ -107,7 +107,7 @@ const TABLE = {
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines for --call-log, by result: written, or dropped because the file was not writable for too long.',
+    'Lines for --call-log, by result: written, or dropped because the file remained unwritable for too long.',
   ),
   squall_tape_messages_total: counter(
     ['result'],
@@ -124,7 +124,7 @@ const TABLE = {
   squall_injected_delay_seconds: histogram(
     ['rule'],
     CALL_SECONDS,
-    'Delay that a fault intended to add. A fault that delays each stream event is observed once per event.',
+    'Delay that faults were configured to add; one observation per event for faults that delay each stream event.',
   ),
   squall_canary_calls_total: counter(
     ['tool'],
@@ -184,7 +184,7 @@ const TABLE = {
   ),
   squall_rule_evaluations_total: counter(
     ['rule', 'result'],
-    'Results of a rule for matched calls and exchanges: one per call, once known.',
+    'Rule evaluations of matched calls and exchanges, by result: one per rule and call, counted once the result is known.',
   ),
   squall_rule_values_too_long_total: counter(
     ['rule'],
@@ -246,7 +246,7 @@ const TABLE = {
     'Actions taken to stay below the memory limit for in-flight messages, by reason: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
   ),
   squall_sessions: gauge([], 'MCP sessions in the session table.'),
-  squall_in_flight_requests: gauge([], 'In-flight calls.'),
+  squall_in_flight_requests: gauge([], 'MCP calls currently in flight.'),
   squall_table_evictions_total: counter(
     ['table'],
     'Entries evicted because a table was full, by table.',

@@ -148,7 +148,7 @@ export function checkResponse<E extends Endpoint>(
   value: unknown,
   clean = plain,
 ): ResponseOf<E> {
-  if (response === undefined) throw new TypeError(`${path} does not send JSON`)
+  if (response === undefined) throw new TypeError(`${path} did not return JSON`)
   try {
     return readShape(response, value, clean) as ResponseOf<E>
   } catch (error) {

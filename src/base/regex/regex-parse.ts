@@ -158,7 +158,8 @@ class Parser {
       }
       this.#reject('only (?: … ) is supported, and (?i) at the very start', at)
     }
-    if (++this.#depth > MAX_DEPTH) this.#reject(`groups may be nested ${MAX_DEPTH} deep`, at)
+    if (++this.#depth > MAX_DEPTH)
+      this.#reject(`groups may be nested at most ${MAX_DEPTH} levels deep`, at)
     const node = this.#choice()
     if (!this.#take(')')) this.#reject('unclosed group', at)
     this.#depth--

@@ -20,7 +20,7 @@ const FORM = 'write host:port or http://host:port of an admin port'
 export const SIDECAR_FLAGS = group('Sidecars:', {
   sidecar: many(
     'address',
-    'target: admin port of a sidecar, host:port; repeatable (default: 127.0.0.1:15390)',
+    'admin port of a target sidecar, as host:port; repeatable (default: 127.0.0.1:15390)',
     (given) => parseEndpoints(given.map(({ text }) => text)),
     { short: 't' },
   ),

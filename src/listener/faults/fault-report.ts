@@ -174,7 +174,10 @@ class ExchangeReport implements FaultListener {
 
   failed(ref: FaultRef, error: unknown): void {
     const fields = { ...this.#fields(ref), err: shownError(error) }
-    this.#report.parts.logger.error(fields, 'internal error of a fault; the call passed without it')
+    this.#report.parts.logger.error(
+      fields,
+      'internal error in a fault; the call was forwarded without it',
+    )
   }
 
   #fields({ rule, fault, call }: FaultRef): RefFields {

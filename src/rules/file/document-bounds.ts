@@ -97,7 +97,7 @@ class Measure {
     // An anchor may be redefined: the last definition above an alias counts.
     const target = this.#anchors.get(alias.source)
     if (target === undefined) {
-      const hint = `write a text that begins with \`*\` in quotes: ${quoted(`*${alias.source}`)}`
+      const hint = `quote a string that begins with \`*\`: ${quoted(`*${alias.source}`)}`
       throw new ExceededError('syntax', 'unknown alias: no such anchor above', alias, hint)
     }
     this.targets.set(alias, target)

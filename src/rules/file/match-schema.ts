@@ -39,7 +39,7 @@ const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      "Matches the pod's outgoing traffic. With the fault `connection`: TCP connections. With other faults: calls, together with keys such as `tool`.",
+      "Matches the pod's outgoing traffic: TCP connections with the fault `connection`, calls with other faults. For calls, combine it with keys such as `tool`.",
   },
 )
 
@@ -75,8 +75,8 @@ const operators = {
   regex: Type.Optional(
     regex('Matches this regular expression anywhere in the value, up to 32,768 characters.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: 'Matches any present value.' })),
-  absent: Type.Optional(Type.Boolean({ description: 'Matches a missing value.' })),
+  present: Type.Optional(Type.Boolean({ description: 'Matches if a value is present.' })),
+  absent: Type.Optional(Type.Boolean({ description: 'Matches if the value is absent.' })),
 }
 
 const headerOperators = section(

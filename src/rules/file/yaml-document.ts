@@ -232,7 +232,7 @@ function syntaxProblem(error: YAMLError, position: Position): Problem {
 }
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
-  BAD_ALIAS: 'write a text that begins with `*` in quotes: `"*"`',
+  BAD_ALIAS: 'quote a string that begins with `*`: `"*"`',
   TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
   NON_STRING_KEY: 'a key must be a string; write it in quotes',
   TAG_RESOLVE_FAILED: 'tags are not supported; write the value without it',

@@ -105,7 +105,11 @@ function convertConf(report: Report, entry: Entry<'default'>, name: string): voi
 function rateOf(bandwidth: Entry<'limit' | 'percentage'>): string {
   const [, number, unit = ''] = /^(\d{1,9}) ?([kMG]bps)$/.exec(bandwidth.text('limit')) ?? []
   if (number === undefined) {
-    bandwidth.report.problem('invalid_value', 'must be such as 50Mbps', bandwidth.at('limit'))
+    bandwidth.report.problem(
+      'invalid_value',
+      'must be a rate such as 50Mbps',
+      bandwidth.at('limit'),
+    )
   }
   bandwidth.changed('limit', 'read as KiB per second, as in the Envoy that Kuma uses')
   return `${Number(number ?? 1) * (UNITS[unit] ?? 1)}KiB`

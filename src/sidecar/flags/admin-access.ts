@@ -104,7 +104,7 @@ export function adminAccessFlags(title: string) {
   return group(title, {
     adminHosts: many(
       'names',
-      'additional host names that the admin port accepts, such as mcp.example.com or *.example.com; addresses, names without a dot and names in a cluster are always accepted',
+      'additional host names that the admin port accepts, such as mcp.example.com or *.example.com; IP addresses, single-label names, *.svc, *.cluster.local and *.internal are always accepted',
       parseHosts,
     ),
     adminReadTokenFile: one(

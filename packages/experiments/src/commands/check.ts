@@ -32,7 +32,7 @@ export const CHECK = operation({
     }),
     ...headerFlags(WHAT),
     ...group(WHAT, {
-      rules: one('path', 'rules file, or a directory of them', asText),
+      rules: one('path', 'rules file, or directory of rules files', asText),
       sidecar: one(
         'address',
         'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',

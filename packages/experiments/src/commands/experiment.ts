@@ -50,12 +50,12 @@ export const ACCESS_FLAGS = {
   ...group(PLAN, {
     monitorTokenFile: one(
       'file',
-      'file with a token for Alertmanager and Prometheus, sent as Authorization: Bearer (or set SQUALL_MONITOR_TOKEN)',
+      'file with a bearer token for Alertmanager and Prometheus (or set SQUALL_MONITOR_TOKEN)',
       asText,
     ),
     kubeconfig: one(
       'file',
-      'kubeconfig for pods, and to read the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
+      'kubeconfig for access to the pods and to the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
       asText,
     ),
     context: one('name', 'kubeconfig context (default: from the plan, or the current one)', asText),

@@ -98,7 +98,7 @@ const LOAD_FLAGS = {
     ),
     metricsHosts: many(
       'names',
-      'additional host names that --metrics accepts; addresses, names without a dot and names in a cluster are always accepted',
+      'additional host names that --metrics accepts; IP addresses, single-label names, *.svc, *.cluster.local and *.internal are always accepted',
       parseHosts,
     ),
   }),

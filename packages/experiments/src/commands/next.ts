@@ -26,7 +26,8 @@ export const EXPERIMENT_NEXT = operation({
     'experiment next --target http://127.0.0.1:15300/mcp --prometheus http://127.0.0.1:9090 --label namespace=shop --json',
   ],
   page: 'docs/guides/what-next.md',
-  description: 'rank what to test next by traffic, past tests and changes, with reasons and plans',
+  description:
+    'recommend what to test next, ranked by traffic, past tests and changes, with reasons and plans',
   flags: {
     ...targetFlag(EVIDENCE),
     ...group(EVIDENCE, {
@@ -51,7 +52,7 @@ export const EXPERIMENT_NEXT = operation({
       }),
       monitorTokenFile: one(
         'file',
-        'file with a token for Prometheus, sent as Authorization: Bearer (or set SQUALL_MONITOR_TOKEN)',
+        'file with a bearer token for Prometheus (or set SQUALL_MONITOR_TOKEN)',
         asText,
       ),
     }),

@@ -73,7 +73,7 @@ export const PACE_FLAGS = {
     ),
   }),
   ...group('Resilience of the client (none by default):', {
-    timeout: duration('timeout of one attempt', { min: 1, max: 3_600_000 }, '60s'),
+    timeout: duration('timeout per attempt', { min: 1, max: 3_600_000 }, '60s'),
     retries: count('maximum retries of a call after a retryable failure', { min: 0, max: 10 }, '0'),
     retryBudget: percent('maximum retries per hundred calls', { min: 0, max: 100 }),
     breaker: one(

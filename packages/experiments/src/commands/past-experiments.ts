@@ -37,7 +37,7 @@ export const EXPERIMENT_LIST = operation({
         `list only runs with this verdict: ${VERDICTS.join(', ')}`,
         oneOf(VERDICTS),
       ),
-      limit: count('number of newest runs to list', { min: 1, max: 100_000 }),
+      limit: count('number of most recent runs to list', { min: 1, max: 100_000 }),
     }),
     ...JSON_OUT,
   },

@@ -34,7 +34,7 @@ export const SWEEP_FLAGS = {
       asText,
     ),
     match: PLAY_FLAGS.match,
-    cellTimeout: duration('timeout of a run', { min: 100, max: 3_600_000 }, '30s'),
+    cellTimeout: duration('timeout per run', { min: 100, max: 3_600_000 }, '30s'),
   }),
   ...group(CELLS, {
     faults: many(

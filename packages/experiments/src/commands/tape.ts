@@ -140,7 +140,7 @@ export const TAPE_DIFF = operation({
   name: 'tape diff',
   examples: ['tape diff monday.tape tuesday.tape', 'tape diff monday.tape tuesday.tape --values'],
   page: PAGE,
-  description: 'show changed calls and responses between two tapes; exit code 1 for a change',
+  description: 'compare two tapes, and show changed calls and responses; exit code 1 for a change',
   operands: { form: '[files...]', most: 2 },
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {

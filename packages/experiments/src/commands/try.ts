@@ -22,22 +22,22 @@ export const TRY = operation({
     'try --url http://localhost:3000/mcp',
   ],
   page: 'docs/get-started/laptop.md',
-  description: 'start an MCP server behind Squall, and compare a call without and with a fault',
+  description: 'start an MCP server behind Squall, and compare a call with and without a fault',
   operands: { form: '[command...]', most: Infinity },
   flags: {
     ...group(SERVER, {
       url: one('url', 'MCP endpoint of a running server, instead of a command', (given) =>
         parseTarget(given),
       ),
-      port: count('value of PORT for a server that does not print its address', {
+      port: count('PORT environment variable for a server that does not print its address', {
         min: 1,
         max: 65_535,
       }),
-      timeout: duration('maximum wait for the server', { min: 100, max: 3_600_000 }, '30s'),
+      timeout: duration('timeout until the server responds', { min: 100, max: 3_600_000 }, '30s'),
       ...headerFlags(SERVER),
     }),
     ...group('Call:', {
-      tool: one('name', 'tool to call (default: the first that is read-only)', asText),
+      tool: one('name', 'tool to call (default: the first read-only tool)', asText),
       json: toggle('print the results as one line of JSON'),
     }),
   },

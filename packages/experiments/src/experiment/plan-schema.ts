@@ -54,7 +54,7 @@ const MEASURED: Readonly<Record<string, string>> = {
   'possible-duplicates': 'number of unsafe calls that may have been executed twice',
   'falsified-used': 'number of calls with a false value in their arguments',
   mean: 'mean latency',
-  max: 'latency of the slowest call',
+  max: 'latency of any call',
 }
 
 const gate = (name: string, { unit, isMinimum }: Pick<Metric, 'unit' | 'isMinimum'>) => {

@@ -68,7 +68,7 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     problems: [{ file, problems }],
   })
   if (text.length > MAX_PLAN_BYTES) {
-    return failed(source.file, [at('too_large', 'a plan may have at most 1 MiB', '')])
+    return failed(source.file, [at('too_large', 'a plan must not exceed 1 MiB', '')])
   }
   const document = readYaml(text)
   const problems = [...document.problems, ...planFindings(document)]

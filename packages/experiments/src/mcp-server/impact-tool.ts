@@ -136,7 +136,9 @@ function planOf(impact: Impact, { firstStage, maxRate }: Policy): object {
     throw new DeniedError(`${scenario} takes no magnitude; remove magnitude`)
   }
   if (known !== undefined && magnitude > known.most) {
-    throw new DeniedError(`the magnitude of ${scenario} is at most ${known.most} (${known.unit})`)
+    throw new DeniedError(
+      `the magnitude of ${scenario} must be at most ${known.most} (${known.unit})`,
+    )
   }
   return {
     name: `impact-${scenario.replace('_', '-')}`,

@@ -124,7 +124,10 @@ function failedRun({ end, isAccepted, served }: Run): void {
   }
   if (end.isTimedOut) fail('the command timed out', 'raise --cell-timeout')
   if (end.exitCode !== 0) {
-    fail(`the command exited with ${end.exitCode ?? 'a signal'}`, 'run it alone against the tape')
+    fail(
+      `the command failed (exit code: ${end.exitCode ?? 'none, killed by a signal'})`,
+      'run it alone against the tape',
+    )
   }
   if (isAccepted === false)
     fail('--check did not accept the result', 'change --check, or record the task again')

@@ -44,7 +44,7 @@ const LINE = {
     body: text('Body of a response that is not JSON-RPC.'),
     failed: of(
       ['connect', 'overload', 'reset', 'closed', 'protocol', 'internal'],
-      'Failure instead of the rest of a response.',
+      'Failure that ended the exchange without a complete response.',
     ),
     omitted: of(['too_large', 'unreadable'], 'Why a message is not on the tape.'),
     bytes: own('integer', 'Size of a message that is not on the tape.'),

@@ -26,7 +26,8 @@ export async function callFirst(endpoint: Endpoint, named: string | undefined) {
   const mild = tools.filter(({ hint }) => hint === 'reads' || hint === 'no_hint')
   const sorted = mild.toSorted((a, b) => rank(a) - rank(b)).map(({ name }) => name)
   const [name, ...others] = named === undefined ? sorted.slice(0, MAX_CALLS) : [named]
-  if (name === undefined) throw new ToolsNotNamedError('no tool is read-only: use --tool', tools)
+  if (name === undefined)
+    throw new ToolsNotNamedError('no tool is read-only; select one with --tool', tools)
   const client = await endpoint.connect()
   const again = async ({ tool, args }: PlannedCall): Promise<SeenCall> => {
     const since = performance.now()

@@ -221,7 +221,7 @@ test.each([
     'needs the tasks of all shards',
     'remove --shard',
   ],
-  [['--slo', 'p99=2s'], 'which is allowed only for verdicts', 'write a metric'],
+  [['--slo', 'p99=2s'], 'which is valid only for agent verdicts', 'write a metric'],
   [['--slo', 'runaway=1%'], 'with the limit 0', 'write a metric'],
 ])('squall load rejects %j', async (flags, wrong, fix) => {
   const args = ['load', '--target', 'http://127.0.0.1:9/mcp', ...flags]

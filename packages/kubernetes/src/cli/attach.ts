@@ -40,7 +40,7 @@ export async function attachCommand(request: AttachRequest): Promise<number> {
   if (problems.length > 0) return rejectedRules(problems, request.json, output, 'attached')
   if (Buffer.byteLength(text) > MAX_RULES) {
     const fix = 'use fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw invalidFile('the rules must have at most 64KiB', fix)
+    throw invalidFile('the rules must not exceed 64KiB', fix)
   }
   return inNamespace(request, ENDING, async (client, namespace, signal) => {
     await rejectNamespace(client, namespace, request, signal)

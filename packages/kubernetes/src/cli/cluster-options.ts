@@ -287,8 +287,8 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
 ) {
   return group('Waiting and output:', {
     timeout: duration(help, { min: 1_000, max: 3_600_000 }, timeout),
-    min: percent('percentage of the pods that must confirm', { min: 1, max: 100 }, '100%'),
-    all: toggle('list every pod, even above 40'),
+    min: percent('minimum percentage of pods that must confirm', { min: 1, max: 100 }, '100%'),
+    all: toggle('list all pods, even if there are more than 40'),
     confirm: one(
       'prometheus=url',
       'confirm through a Prometheus that scrapes the sidecars, and query at most 20 pods directly at a time; select series with labels such as ?cluster=eu',

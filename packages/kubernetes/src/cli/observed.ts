@@ -40,7 +40,7 @@ export async function writeObserved(
   )
   const trouble = results.find((each) => each instanceof Error)
   if (trouble !== undefined)
-    run.warn(`what sidecars confirmed was not recorded: ${trouble.message}`)
+    run.warn(`the confirmations of the sidecars were not recorded: ${trouble.message}`)
   return results.flatMap((each) => (each === undefined || each instanceof Error ? [] : [each]))
 }
 

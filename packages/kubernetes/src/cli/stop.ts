@@ -145,7 +145,7 @@ async function act(run: StopRun): Promise<void> {
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
   const again = list().catch((error: unknown) =>
-    warn(`pods created meanwhile are unknown: ${asKubeError(error).message}`),
+    warn(`cannot list the pods created meanwhile: ${asKubeError(error).message}`),
   )
   const [pods = first] = await Promise.all([again, touch(run, first)])
   await changeFor(pods)

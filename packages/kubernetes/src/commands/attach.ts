@@ -48,7 +48,7 @@ export const ATTACH = operation({
       ),
       image: one(
         'image',
-        "sidecar image (default: squall:VERSION-sidecar, with this program's version)",
+        "sidecar image (default: squall:VERSION-sidecar, where VERSION is this program's version)",
         asText,
       ),
       imagePullPolicy: one(

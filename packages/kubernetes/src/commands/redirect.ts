@@ -72,8 +72,8 @@ const OPERATION = operation({
         'destination port whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeatable',
         parseCaptures,
       ),
-      outboundUid: many('number', 'capture only connections of this user; repeatable', parseUids),
-      exemptGid: count('group of squall run, whose connections are not captured', IDS, '15390'),
+      outboundUid: many('number', 'capture only connections of this UID; repeatable', parseUids),
+      exemptGid: count('GID of squall run, whose connections are not captured', IDS, '15390'),
     }),
     ...group('Mode:', {
       undo: toggle('remove all rules'),

@@ -22,11 +22,13 @@ export const STATUS = operation({
   flags: {
     ...CLUSTER_FLAGS,
     ...CONTEXTS_FLAG,
-    ...group('The cluster:', { allNamespaces: toggle('all namespaces', { short: 'A' }) }),
+    ...group('The cluster:', {
+      allNamespaces: toggle('show sidecars in all namespaces', { short: 'A' }),
+    }),
     ...productionNamesFlag('The cluster:'),
     ...environmentLabelFlag('The cluster:'),
     ...group('Output:', {
-      all: toggle('list every pod, even above 40 lines'),
+      all: toggle('list all pods, even if the list has more than 40 lines'),
       watch: toggle('show changes until Ctrl-C', { short: 'w' }),
       json: toggle('print one JSON document; with --watch one per line'),
     }),

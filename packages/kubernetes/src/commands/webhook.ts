@@ -90,11 +90,11 @@ export const WEBHOOK = operation({
         '4s',
       ),
       shutdownDelay: duration(
-        'how long admission requests are still accepted after the webhook becomes unready',
+        'how long the webhook accepts admission requests after it becomes unready',
         END_TIME,
         '5s',
       ),
-      drainTimeout: duration('time for in-flight admission requests to end', END_TIME, '10s'),
+      drainTimeout: duration('drain timeout for in-flight admission requests', END_TIME, '10s'),
     }),
     ...LOG_FLAGS,
   },

@@ -26,11 +26,11 @@ export function leaveAlone(
     return { reason: 'namespace_disabled', message }
   }
   if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
-    const message = 'a static pod is managed by its node: change its manifest on the node'
+    const message = 'a static pod is managed by the kubelet: change its manifest on the node'
     return { reason: 'mirror_pod', message }
   }
   if (isWindows(pod)) {
-    return { reason: 'windows', message: 'the pod is for Windows, and the sidecar is for Linux' }
+    return { reason: 'windows', message: 'the pod runs on Windows; the sidecar requires Linux' }
   }
   const found = settings.productionAction === 'ignore' ? namespaceProduction(context) : undefined
   if (found !== undefined && namespace.annotations[`${prefix}allow-production`] !== 'true') {

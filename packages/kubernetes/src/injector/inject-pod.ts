@@ -326,7 +326,7 @@ function chooseMode(
   if (pod.spec?.hostNetwork === true) {
     throw new Denial(
       'host_network',
-      'the pod uses the network of its node (hostNetwork), where a sidecar would take over the traffic of other pods',
+      'the pod uses the host network (hostNetwork), where a sidecar would take over the traffic of other pods',
       'run it without hostNetwork, or without the sidecar',
     )
   }

@@ -149,7 +149,7 @@ function checkPod(pod: Fields): void {
     throw attachError('a sidecar is already attached', 'detach it first: squall attach --undo')
   }
   if (spec['hostNetwork'] === true) {
-    const wrong = 'the pod uses the network of its node (hostNetwork)'
+    const wrong = 'the pod uses the host network (hostNetwork)'
     throw attachError(wrong, 'the redirect would affect other pods; choose another pod')
   }
   const mesh = names.find(isMesh)
@@ -158,7 +158,7 @@ function checkPod(pod: Fields): void {
     throw attachError(wrong, 'inject the sidecar in mode port: squall.dev/mode: port')
   }
   if (fieldsOf(spec['os'])['name'] === 'windows') {
-    throw attachError('the pod is for Windows', 'the redirect needs Linux')
+    throw attachError('the pod runs on Windows', 'the redirect requires Linux')
   }
   if (annotations['kubernetes.io/config.mirror'] !== undefined) {
     throw attachError(

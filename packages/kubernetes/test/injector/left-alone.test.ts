@@ -47,13 +47,13 @@ const UNTOUCHED: readonly Case[] = [
     what: 'it is for Windows',
     pod: podOf({}, { os: { name: 'windows' } }),
     reason: 'windows',
-    says: /for Windows/,
+    says: /runs on Windows/,
   },
   {
     what: 'it is for Windows by its node',
     pod: podOf({}, { nodeSelector: { 'kubernetes.io/os': 'windows' } }),
     reason: 'windows',
-    says: /for Windows/,
+    says: /runs on Windows/,
   },
 ]
 

@@ -84,7 +84,8 @@ test('a command whose annotation is denied succeeds, with a warning', async () =
   shop.api.before = chained(shop, ({ query }) =>
     query.get('fieldManager') === 'squall-observed' ? 403 : undefined,
   )
-  const warning = 'warning: what sidecars confirmed was not recorded: cannot annotate configmaps'
+  const warning =
+    'warning: the confirmations of the sidecars were not recorded: cannot annotate configmaps'
   const applied = await shop.apply('-f', await rulesFile(shop, 'first'))
   expect(applied).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string })
   const stopped = await shop.stop('-n', 'shop')

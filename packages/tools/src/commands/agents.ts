@@ -28,7 +28,7 @@ const FOUND = {
     all: toggle('show all findings, not only the 20 most harmful'),
   }),
   ...group('Comparison:', {
-    save: one('file', 'write all findings, for a later comparison', asText),
+    save: one('file', 'write all findings to this file, for a later --against', asText),
     against: one(
       'file',
       'compare with saved findings; the exit code is 1 if a finding is new or worse',

@@ -190,7 +190,7 @@ it('shows one table alone, from the row to which it is scrolled', () => {
   ])
   expect(mostScroll(many, { ...LOOK, ...screen })).toBe(14)
   expect(rows(99)).toEqual(rows(14))
-  expect(shown({ table: 3 }, many)[2]).toBe(' no error has happened yet')
+  expect(shown({ table: 3 }, many)[2]).toBe(' no errors yet')
 })
 
 it('shows each kind of error with its message, status, count and trace, as text', () => {

@@ -252,7 +252,7 @@ async function memoryUsage(): Promise<number> {
   const read = (name: string): number =>
     Number(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(text)?.[1])
   const share = 1 - read('MemAvailable') / read('MemTotal')
-  if (Number.isNaN(share)) throw new MonitorError('/proc/meminfo has an unknown format')
+  if (Number.isNaN(share)) throw new MonitorError('unexpected format of /proc/meminfo')
   return share
 }
 
@@ -262,7 +262,7 @@ async function cpuTimes(): Promise<CpuTimes> {
   const times = line.trim().split(/ +/).slice(1, 9).map(Number)
   const total = times.reduce((sum, time) => sum + time, 0)
   if (!line.startsWith('cpu ') || !(total > 0)) {
-    throw new MonitorError('/proc/stat has an unknown format')
+    throw new MonitorError('unexpected format of /proc/stat')
   }
   return { idle: times[3]! + (times[4] ?? 0), total }
 }

@@ -129,7 +129,11 @@ export function parseSlo(text: string): SloGate {
   const [, name = '', sign = '', written = ''] = match
   const metric = metricOf(text, name.toLowerCase())
   if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
-    throw invalid(text, 'uses "=", which is allowed only for verdicts with the limit 0', FORM)
+    throw invalid(
+      text,
+      'uses "=", which is valid only for agent verdicts, with the limit 0, as in "runaway=0"',
+      FORM,
+    )
   }
   const operator = sign === '=' ? '<=' : sign
   const limit = readLimit(metric.unit, written)

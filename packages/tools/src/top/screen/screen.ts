@@ -118,9 +118,9 @@ function tablesOf(board: Board, { focus, sorting }: ScreenOptions, width: number
     combined,
     tables: [
       titled(ruleLines(rules, live, width), 'no rule is active', (from) => moreRules(rules, from)),
-      titled(toolLines(tools, width), 'no call has ended yet'),
-      titled(errorLines(errors, width), 'no error has happened yet'),
-      titled(faultLines(faults.slice(0, MAX_FAULTS), width), 'no fault has taken effect yet'),
+      titled(toolLines(tools, width), 'no completed calls yet'),
+      titled(errorLines(errors, width), 'no errors yet'),
+      titled(faultLines(faults.slice(0, MAX_FAULTS), width), 'no injected faults yet'),
     ],
   }
 }
