@@ -174,11 +174,6 @@ export class InFlightRequests {
     entry.faults?.request.abandon(entry.call)
   }
 
-  /** Records that the client of a session asks for responses again. */
-  resumes(session: string, by: CallEntry['resumedBy']): void {
-    for (const entry of this.calls.ofSession(session)) if (!entry.exchangeOpen) entry.resumedBy = by
-  }
-
   /** Records that the client of a session came back for responses. */
   resumed(session: string): void {
     const now = this.#parts.now()

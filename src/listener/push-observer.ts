@@ -45,7 +45,9 @@ export class PushObserver implements Observer, PushPosition {
     this.#target = head.target
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
     this.#resumes = headerValue(head.headers, 'last-event-id') !== undefined
-    if (this.#resumes) parts.inFlight.resumes(this.#session, account)
+    if (!this.#resumes) return
+    for (const entry of parts.inFlight.calls.ofSession(this.#session))
+      if (!entry.exchangeOpen) entry.resumedBy = account
   }
 
   get behind(): boolean {

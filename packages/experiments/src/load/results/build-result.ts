@@ -101,7 +101,7 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
  * for a response. The share of the time that clients waited as the server asked is left out.
  */
 function missedCalls(
-  { timeline, arrivals, tools, cutAskedMs }: Recorder,
+  { timeline, arrivals, tools }: Recorder,
   { pace, work, resilience, shard }: LoadOptions,
   elapsedMs: number,
 ): number {
@@ -111,8 +111,10 @@ function missedCalls(
   const isSilent = elapsedMs - atMs > leastMs
   if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0
   const due = Math.min(tasks * work.fanOut, Math.floor((calls / atMs) * durationMs))
-  const cutMs = [...tools.values()].flatMap((tool) => tool.cutMs).reduce((sum, ms) => sum + ms, 0)
-  const share = cutAskedMs === 0 ? 1 : cutMs / (cutMs + cutAskedMs)
+  const cut = [...tools.values()]
+  const cutMs = cut.flatMap((tool) => tool.cutMs).reduce((sum, ms) => sum + ms, 0)
+  const askedMs = cut.reduce((sum, tool) => sum + tool.askedMs, 0)
+  const share = askedMs === 0 ? 1 : cutMs / (cutMs + askedMs)
   return Math.max(0, Math.round((due - arrivals.started) * share))
 }
 

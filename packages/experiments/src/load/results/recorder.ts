@@ -42,8 +42,6 @@ export class Recorder {
   }
   /** The requests that were sent, also those of tasks that were cut. */
   readonly sent = { tasks: 0, calls: 0, retries: 0 }
-  /** The time for which calls that were cut waited as the server asked. */
-  cutAskedMs = 0
   readonly originCounts = noErrors()
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
@@ -91,11 +89,11 @@ export class Recorder {
   /** Records a call that was cut after this time in flight, and after waits for `Retry-After`. */
   abandoned(tool: string, ms: number, askedMs = 0): void {
     this.#leave(tool)
-    this.cutAskedMs += askedMs
     this.arrivals.abandoned++
     const cut = this.#tool(tool)
     cut.abandoned++
     cut.cutMs.push(ms)
+    cut.askedMs += askedMs
   }
 
   retried(tool: string): void {
