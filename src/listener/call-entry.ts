@@ -36,7 +36,7 @@ export interface CallEntry extends OpenCall {
   /** The time at which the client resumed the stream of such an exchange; negative before. */
   resumedAt: number
   /** The request by which the client resumed that stream last, with its faults. */
-  resumedBy: { readonly faults: ExchangeFaults | undefined } | undefined
+  resumedBy: { readonly faults: ExchangeFaults | undefined; readonly isOver: boolean } | undefined
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
   action: Action | undefined

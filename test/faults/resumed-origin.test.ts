@@ -50,8 +50,9 @@ test.each(BLOCKING)(
     )
     await stage.exchange(post(request(1), SESSION))
     const client = await stage.send(get('/mcp', `${SESSION}Last-Event-ID: e0\r\n`), 'GET')
-    await stage.ends({ 'tools/call echo: incomplete by injected': 1 })
+    await expect.poll(() => stage.squall.faults!.counts().injected).toBe(1)
     client.close()
+    await stage.ends({ 'tools/call echo: incomplete by injected': 1 })
   },
 )
 
