@@ -18,11 +18,15 @@ export interface HandlerParts {
   readonly rejections: RareLog
   readonly countRejection: (reason: AdminRejection) => void
   readonly bodyTimeoutMs: number
+  /** Milliseconds since the epoch, by which rules start and end. */
+  readonly clock: () => number
 }
 
 /** Responds by exact path. Other paths get a list of the paths. */
 export function createHandler(parts: HandlerParts): AdminHandler {
   return (request, response) => {
+    // Commands reckon by the clock of the rules, which may be ahead of the machine's.
+    response.setHeader('date', new Date(parts.clock()).toUTCString())
     // A client may disconnect at any time.
     response.on('error', () => {})
     void respond(parts, request, response)

@@ -91,6 +91,7 @@ export function createAdmin(options: AdminOptions): Admin {
     changeGuard: changeGuard(token),
     readGuard: readGuard(options.access ?? {}, token),
     logger,
+    clock: rules?.clock ?? Date.now,
     rejections: new RareLog(logger, () => performance.now(), REJECTION_LOG_MS),
     bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
     countRejection: (reason) => options.metrics.adminRejected?.(reason),

@@ -35,6 +35,8 @@ export interface CallEntry extends OpenCall {
   leftAt: number
   /** The time at which the client resumed the stream of such an exchange; negative before. */
   resumedAt: number
+  /** The request by which the client resumed that stream last, with its faults. */
+  resumedBy: { readonly faults: ExchangeFaults | undefined; readonly isOver: boolean } | undefined
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
   action: Action | undefined
@@ -75,6 +77,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     settled: false,
     leftAt: -1,
     resumedAt: -1,
+    resumedBy: undefined,
     fallback: 'incomplete',
     action: undefined,
     retryAfter: undefined,

@@ -6,7 +6,7 @@ import type { ErrorText } from '../mcp/error-text.ts'
 import { isError } from '../telemetry/outcome-index.ts'
 import type { CallRecord, FaultEffect } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
-import { hasChanged, isExecuted, originOfCall } from './faults/call-outcome.ts'
+import { hasChanged, isExecuted, originOfCall, originOfStatus } from './faults/call-outcome.ts'
 
 /** Explains an error, for samples of errors. */
 export interface Explained extends ErrorText {
@@ -109,9 +109,14 @@ export function effectsOn({ call, faults }: CallEntry, error?: Explained): reado
 }
 
 /** Returns the origin of an outcome that faults may have caused. */
-function originOf({ call, faults, sideFaults, mark }: CallEntry, outcome: Outcome): Origin {
+function originOf(
+  { call, faults, sideFaults, mark, resumedBy: by }: CallEntry,
+  outcome: Outcome,
+): Origin {
   if (sideFaults?.mayCause(outcome) === true) return 'injected'
   if (faults !== undefined && originOfCall(faults, call, outcome) === 'injected') return 'injected'
+  const wasResumed = by?.faults !== undefined && NO_RESPONSE.has(outcome)
+  if (wasResumed && originOfStatus(by.faults) === 'injected') return 'injected'
   if (mark === 0 || !isError(outcome)) return 'real'
   return mark === FAULT || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

@@ -12,6 +12,7 @@ import type { Observer } from './observer.ts'
 /** Counts an exchange that carries no calls by its status. */
 export class ExchangeObserver implements Observer {
   readonly behind = false
+  isOver = false
   /** The faults of the exchange; undefined when no rule matched. */
   faults: ExchangeFaults | undefined
   /** Called once with the status of the upstream; with 0 when the response is not the upstream's. */
@@ -56,10 +57,12 @@ export class ExchangeObserver implements Observer {
   }
 
   settle(_outcome: Outcome, origin: Origin, { status }: Explained): void {
+    this.isOver = true
     if (status !== undefined) this.#count(status, origin)
   }
 
   #count(status: number, origin: Origin): void {
+    this.isOver = true
     this.onEnd?.(origin === 'real' ? status : 0)
     this.#parts.telemetry.http({ class: this.#class, status, origin })
   }

@@ -187,8 +187,9 @@ export class InFlightRequests {
     const now = this.#parts.now()
     this.redirects.expire(now)
     for (const entry of this.calls.expire(now)) {
-      // While the exchange is open, the client may still cancel the call.
-      if (entry.exchangeOpen) this.calls.keep(entry, now)
+      // While the client waits, it may still cancel the call.
+      const waits = entry.exchangeOpen || entry.resumedBy?.isOver === false
+      if (waits) this.calls.keep(entry, now)
       else this.#dropped(entry)
     }
   }

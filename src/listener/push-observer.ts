@@ -15,6 +15,7 @@ import type { Failure } from '../http/transfer.ts'
 import { codingOf } from '../http/content-coding.ts'
 import { rawTextOf } from './call-observer.ts'
 import type { Explained } from './ended-call.ts'
+import type { ExchangeObserver } from './exchange-observer.ts'
 import type { PushPosition } from './faults/emit/event-outlets.ts'
 import type { PushStream } from './faults/source/push-streams.ts'
 import type { StackParts } from './layers/stack-parts.ts'
@@ -38,12 +39,15 @@ export class PushObserver implements Observer, PushPosition {
   #endpoint: string | undefined
   #watch: SseWatch | undefined
 
-  constructor(parts: StackParts, head: RequestHead, account: Observer) {
+  constructor(parts: StackParts, head: RequestHead, account: ExchangeObserver) {
     this.#parts = parts
     this.#account = account
     this.#target = head.target
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
     this.#resumes = headerValue(head.headers, 'last-event-id') !== undefined
+    if (!this.#resumes) return
+    for (const entry of parts.inFlight.calls.ofSession(this.#session))
+      if (!entry.exchangeOpen) entry.resumedBy = account
   }
 
   get behind(): boolean {

@@ -2,19 +2,23 @@ import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { nextEnd, phaseAt, windowEnd } from '../rules/select/selection.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
-
-/** The longest delay of a timer. */
-const MAX_TIMER = 2 ** 31 - 1
+import { CHECK_EVERY_MS } from '../rules/watch/temporary-faults.ts'
 
 /** Wakes the sleeping faults of rules that end or pause, and reports the rules that have expired. */
 export class RuleEnds {
   readonly #rules: ActiveRules
   readonly #report: (names: readonly string[]) => void
+  readonly #checkEvery: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(rules: ActiveRules, report: (names: readonly string[]) => void) {
+  constructor(
+    rules: ActiveRules,
+    report: (names: readonly string[]) => void,
+    checkEvery = CHECK_EVERY_MS,
+  ) {
     this.#rules = rules
     this.#report = report
+    this.#checkEvery = checkEvery
   }
 
   /**
@@ -30,7 +34,7 @@ export class RuleEnds {
       next = Math.min(next, nextEnd(rule.selection, state.since, from))
     }
     if (next === Infinity) return
-    const wait = Math.min(Math.ceil(next - from), MAX_TIMER)
+    const wait = Math.min(Math.ceil(next - from), this.#checkEvery)
     this.#timer = setTimeout(() => this.#passed(from), wait).unref()
   }
 

@@ -254,7 +254,6 @@ class PromMetrics implements Metrics {
       squall_memory_limit_bytes: this.memory.limit,
       squall_memory_pressure_total: this.memory.pressure,
       squall_table_evictions_total: this.#evictions,
-      squall_clock_seconds: Date.now() / 1000,
       squall_build_info: [this.#build],
     }
   }

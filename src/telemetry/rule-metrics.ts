@@ -22,7 +22,8 @@ export class RuleMetrics {
   sources() {
     const sample = this.source?.()
     this.#show(sample?.rules ?? [])
-    return { ...this.#ofRules(), ...ofVersion(sample) }
+    const squall_clock_seconds = (sample?.clock ?? Date.now()) / 1000
+    return { ...this.#ofRules(), ...ofVersion(sample), squall_clock_seconds }
   }
 
   #ofRules() {

@@ -23,6 +23,8 @@ export interface RulesSample {
   readonly disarmed: Readonly<Record<string, boolean>>
   /** The version of the active rules; undefined before the first. */
   readonly version: RulesVersionSample | undefined
+  /** The time by which rules start and end, in milliseconds since the epoch. */
+  readonly clock?: number
   /** Number of header values that asked for faults and could not be read. */
   readonly ignoredHeaders?: number | undefined
   /** Number of rules whose times count from the start of the sidecar. */

@@ -123,6 +123,22 @@ test('a call that is still being answered outlives its time in the table', async
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
+test('a call whose client waits on a resumed stream outlives its time, and ends with it', async () => {
+  await open(primeAndEnd, { inFlightTtl: 100 })
+  await stage.exchange(post(request(1), SESSION))
+  await stage.exchange(post(request(2), SESSION))
+  const resumed = await stage.send(get('/mcp', `${SESSION}Last-Event-ID: e0\r\n`), 'GET')
+  await resumed.head()
+  const at = performance.now()
+  await expect.poll(() => performance.now() - at, POLL).toBeGreaterThan(150)
+  stage.squall.sidecar.sweep()
+  expect(await stage.calls()).toEqual({})
+  pushes[0]!.socket.write(event(result(1), 'e2'))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  resumed.close()
+  await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: incomplete': 1 })
+})
+
 test('another session that resumes closes nothing here', async () => {
   await open(primeAndEnd)
   await stage.exchange(post(request(1), SESSION))

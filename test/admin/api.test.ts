@@ -16,6 +16,12 @@ async function start(setup: ApiSetup = {}): Promise<Api> {
   return api
 }
 
+it('dates responses by the clock of the rules, by which commands reckon when faults end', async () => {
+  const { url } = await start()
+  const { headers } = await fetch(`${url}/livez`)
+  expect(headers.get('date')).toBe(new Date(NOW).toUTCString())
+})
+
 describe('the state', () => {
   it('is shown before there are any rules', async () => {
     const { get } = await start()

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { call, callMessage, type HttpApp, responding, startUpstream } from '../support/wire.ts'
 import { type Squall, startProgram, startSquall } from '../support/commands.ts'
@@ -62,6 +63,13 @@ it('adds, lists and removes faults of a sidecar that has no rules file', async (
   expect((await fault('list')).stdout).toBe('no temporary faults\n')
   const empty = { sidecars: [{ address, ok: true, count: 0, faults: [] }] }
   expect(JSON.parse((await fault('list', '--json')).stdout)).toEqual(empty)
+})
+
+it('says when a fault ends, to the second, also late in a second', async () => {
+  // The command reads the time of the sidecar in whole seconds.
+  await setTimeout(1_000 - ((Date.now() + 250) % 1_000))
+  const added = await fault('add', '--tool', 'search', '--abort', '503', '--for', '30s')
+  expect(added.stdout).toMatch(/^added added-1, ends in 30s: /)
 })
 
 it('prints the errors of the rules checker', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { call, callMessage, responding, startUpstream } from '../support/wire.ts'
-import { startSquall } from '../support/commands.ts'
+import { startProgram, startSquall } from '../support/commands.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -19,6 +19,17 @@ test('Unix sockets are listened on and sent to', async () => {
   expect([given.status, given.text]).toEqual([200, expect.stringContaining('by file')])
   expect((await squall.readiness()).ready).toBe(true)
   expect(await squall.metric('squall_calls_total', { tool: 'echo', outcome: 'ok' })).toBe(1)
+})
+
+test('a Unix socket in a missing directory is reported as such', async () => {
+  const missing = `unix:${join(directory, 'missing', 'x.sock')}`
+  const { code, stderr } = await startProgram(
+    ['run', '--listen', missing, '--upstream', 'http://127.0.0.1:1', '--admin', 'off'],
+    {},
+    { here: true },
+  )
+  expect(code).toBe(2)
+  expect(stderr).toContain('its directory does not exist; create the directory first')
 })
 
 test('an upstream behind a missing Unix socket is reported as such', async () => {

@@ -61,7 +61,7 @@ describe('what is no rules file', () => {
   it.each<[string, string, Prepare]>([
     [
       'a link to itself',
-      'cannot be read: it is a symbolic link',
+      'cannot be read: its symbolic links form a loop',
       ({ path }) => symlink('rules.yaml', path),
     ],
     ['a named pipe', 'must be a file; got a named pipe', make('mkfifo')],

@@ -19,6 +19,25 @@ it('reports a rule that ends between two looks at the clock, after a timer that 
   ends.close()
 })
 
+it('ends rules soon after the clock is set forward, not after the time that was left', async () => {
+  let now = 0
+  const wakes: string[] = []
+  const selection = { inPod: true, until: 3_600_000 }
+  const rules = {
+    clock: () => now,
+    ruleSet: { rules: [{ name: 'long', enabled: true, selection }] },
+    states: { of: () => ({ since: 0, wake: () => void wakes.push('long') }) },
+  } as unknown as ActiveRules
+  const reports = new EventEmitter()
+  const ends = new RuleEnds(rules, (names) => void reports.emit('expired', names), 5)
+  const reported = once(reports, 'expired')
+  ends.follow()
+  now = 2 * 3_600_000
+  expect(await reported).toEqual([['long']])
+  expect(wakes).toEqual(['long'])
+  ends.close()
+})
+
 it('pauses once in each period until the rule ends', () => {
   const repeating = { from: 1_000, until: 1_950, cycle: { period: 400, lasting: 100 } }
   const next = (after: number): number => nextEnd(repeating, 0, after)

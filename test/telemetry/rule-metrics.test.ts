@@ -56,6 +56,7 @@ function isActive() {
     rules,
     arming,
     metrics,
+    now: () => now,
     take: (text: string): void => {
       now += 1000
       const parsed = parseRules(text)
@@ -78,6 +79,11 @@ function isActive() {
 function file(...rules: readonly string[]): string {
   return `rules:\n${rules.map((each) => `  - { ${each}, faults: [abort: { status: 503 }] }\n`).join('')}`
 }
+
+it('shows the clock by which rules start and end', async () => {
+  const { metrics, now } = isActive()
+  expect(metricOf(await scrape(metrics), 'squall_clock_seconds')).toBe(now() / 1000)
+})
 
 describe('injected faults', () => {
   it('are counted once per fault and call, their delays each by itself', async () => {

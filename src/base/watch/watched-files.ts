@@ -81,10 +81,8 @@ export class WatchedFiles {
     this.#closing.abort()
     clearInterval(this.#poll)
     this.#debounce.cancel()
-    await Promise.all([
-      this.#watches.close(),
-      Promise.race([this.#looking, sleep(CLOSE_LIMIT, undefined, { ref: false })]),
-    ])
+    this.#watches.close()
+    await Promise.race([this.#looking, sleep(CLOSE_LIMIT, undefined, { ref: false })])
   }
 
   /** Looks now, or again after a look in progress. */

@@ -48,7 +48,8 @@ async function askEach<E extends Endpoint>(
       const asked = { client: 'fault', timeoutMs: timeout, ...(body !== undefined && { body }) }
       try {
         const { value, date = Date.now() } = await askAdmin(admin, endpoint, asked)
-        return { address, ok: true, lines: linesOf(value, date), value: { ...value } }
+        // The date of a response is cut to the second.
+        return { address, ok: true, lines: linesOf(value, date + 500), value: { ...value } }
       } catch (error) {
         if (!(error instanceof AdminError)) throw error
         const message =

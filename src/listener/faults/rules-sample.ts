@@ -20,6 +20,7 @@ export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesS
   const disarmed = { ...NOBODY, file: !ruleSet.enabled }
   for (const { by } of reasons) disarmed[by] = true
   return {
+    clock: rules.clock(),
     ignoredHeaders,
     rules: states.totals.all(),
     unanchored: states.unanchored.length,

@@ -1,6 +1,7 @@
-import { lstatSync, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { connect } from 'node:net'
+import { dirname } from 'node:path'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 
 /** The address of a bound listener. */
@@ -81,20 +82,22 @@ function isStale(path: string): Promise<boolean> {
 
 function explain(
   error: NodeJS.ErrnoException,
-  { kind }: ListenAddress,
+  address: ListenAddress,
 ): [problem: string, remedy: string] {
   switch (error.code) {
     case 'EADDRINUSE':
       return ['it is in use', 'stop the process that listens there or choose another address']
     case 'EACCES':
-      if (kind === 'unix') {
+      if (address.kind === 'unix') {
+        // Node reports a missing directory as EACCES, too.
+        if (!existsSync(dirname(address.path))) {
+          return ['its directory does not exist', 'create the directory first']
+        }
         return ['permission denied', 'allow this user to write to the directory of the socket']
       }
       return ['permission denied', 'ports below 1024 need root or CAP_NET_BIND_SERVICE']
     case 'EADDRNOTAVAIL':
       return ['this machine has no such address', 'choose one that `ip addr` shows, or 0.0.0.0']
-    case 'ENOENT':
-      return ['its directory does not exist', 'create the directory first']
     case undefined:
     default:
       return [error.message, 'choose another address']

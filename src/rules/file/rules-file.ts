@@ -197,7 +197,9 @@ function notAFile(file: string, stats: Stats): FileProblems {
 
 /** Returns the problem of a file that the system does not let Squall read. */
 export function unreadable(file: string, error: unknown): FileProblems {
-  return problem(file, 'unreadable', `cannot be read: ${systemReason(error)}`)
+  const isLoop = (error as NodeJS.ErrnoException).code === 'ELOOP'
+  const why = isLoop ? 'its symbolic links form a loop' : systemReason(error)
+  return problem(file, 'unreadable', `cannot be read: ${why}`)
 }
 
 function problem(file: string, code: Problem['code'], message: string): FileProblems {

@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/values.ts'
-import { type Converter, convertKind, kind, type Kinds, shapesOf } from './converter.ts'
+import { type Converter, convertKind, kind, type Kinds, shapesOf, typeOf } from './converter.ts'
 import { Entry, type Item } from './entry.ts'
 import { aside, leftOut, shape, to } from './fields.ts'
 import { EVERY_EXCHANGE } from './http-match.ts'
@@ -115,7 +115,7 @@ export const TOXIPROXY: Converter = {
   convert: (report, value) => {
     const proxies = proxiesIn(value).map((each) => new Entry(report, each.value, each.path, PROXY))
     const withFaults = proxies.filter(
-      (proxy) => !proxy.flag('enabled', true) || proxy.items('toxics').length > 0,
+      (proxy) => !proxy.flag('enabled', true) || proxy.items('toxics').some(hasFault),
     )
     for (const proxy of withFaults) {
       if (withFaults.length > 1) proxy.doubt('name', 'enable the rules of one proxy')
@@ -126,6 +126,11 @@ export const TOXIPROXY: Converter = {
 
 function isProxy(value: unknown): boolean {
   return isRecord(value) && 'listen' in value && 'upstream' in value
+}
+
+/** Returns false for the toxic that passes all bytes. */
+function hasFault({ value }: Item): boolean {
+  return typeOf(value) !== 'noop'
 }
 
 function proxiesIn(value: unknown): readonly Item[] {
@@ -145,6 +150,7 @@ function convertProxy(report: Report, proxy: Entry<keyof typeof PROXY.fields>): 
   }
   for (const toxic of proxy.children('toxics', TOXIC)) {
     const type = toxic.text('type')
+    if (type === 'noop') continue
     const stream = toxic.text('stream', 'downstream')
     const attributes = { value: toxic.raw('attributes') ?? {}, path: toxic.at('attributes') }
     const made = convertKind(KINDS, type, toxic, attributes)

@@ -17,7 +17,7 @@ export const MAX_TEMPORARY = 1_000
 export const MAX_LASTING_MS = 24 * 3_600_000
 
 /** The clock may be set, or the machine may sleep: ends are looked at as often. */
-const CHECK_EVERY_MS = 10_000
+export const CHECK_EVERY_MS = 10_000
 const MAX_SHOWN_PROBLEMS = 5
 const NO_END =
   'requires `for`, such as "30s": a temporary fault ends by itself (with `repeat`, set `until`)'

@@ -61,10 +61,10 @@ it('sees a file that is written while the link to it is looked at', async () => 
 })
 
 /** Watches files in a directory, which is removed after the test. */
-async function watched(root: string, paths: readonly string[]) {
+async function watched(root: string, paths: readonly string[], settleMs = 1) {
   let looked = (): void => undefined
   const onLook = (act: () => void): void => void (looked = act)
-  const files = new WatchedFiles(paths, () => looked(), { settleMs: 1, pollMs: 3_600_000 })
+  const files = new WatchedFiles(paths, () => looked(), { settleMs, pollMs: 3_600_000 })
   end = async () => {
     await files.close()
     await rm(root, { recursive: true })
@@ -139,4 +139,28 @@ it('looks again when a directory is replaced before it is watched', async () => 
   await files.look()
   await link('data/a', 'a')
   await lookedAfter(await replaced)
+})
+
+// The stop key is watched beside the rules: once their directory was replaced, both were polled.
+it('sees changes in a replaced directory that is watched for several files', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'squall-watched-'))
+  const directory = join(root, 'rules')
+  await mkdir(directory)
+  await writeFile(join(directory, 'b'), '0')
+  const first = await watched(root, [join(directory, 'a')])
+  const { files } = first
+  // The first watch is replaced while the second one is still that of the old directory.
+  const second = await watched(root, [join(directory, 'b')], 50)
+  const endSecond = end
+  end = () => files.close().then(endSecond)
+  const replaced = second.shows('')
+  await rename(directory, join(root, 'old'))
+  await mkdir(directory)
+  await replaced
+  for (const text of ['1', '2', '3']) {
+    const both = Promise.all([first.shows(text), second.shows(text)])
+    await writeFile(join(directory, 'a'), text)
+    await writeFile(join(directory, 'b'), text)
+    await both
+  }
 })

@@ -212,6 +212,15 @@ describe('toxiproxy', () => {
     expect(sliced('').notes.join()).toContain('left_out')
   })
 
+  it('leaves out a toxic that does nothing, and a proxy with nothing else', () => {
+    const noop = '{ type: noop, stream: upstream, attributes: {} }'
+    const { file, notes } = imported(
+      `[${proxy('a', `toxics: [${noop}, { type: timeout, attributes: { timeout: 0 } }]`)}, ${proxy('b', `toxics: [${noop}]`)}]`,
+    )
+    expect(file.rules).toMatchObject([{ name: 'a-timeout_downstream', enabled: true }])
+    expect(notes.join()).not.toContain('left_out [0].toxics')
+  })
+
   it('rejects what toxiproxy does not know', () => {
     const toxics = 'toxics: [{ type: latncy, stream: side, attributes: {} }]'
     expect(notImported(`[${proxy('a', toxics)}]`).map(({ message }) => message)).toEqual([

@@ -131,6 +131,12 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
       'use --client-kind lean, or remove --sidecar',
     )
   }
+  const shard = flags.shard && parseShard(flags.shard, env)
+  // The gates of a shard without a task have nothing to measure, and fail.
+  if (shard !== undefined && (flags.taskCount ?? Infinity) < shard.count) {
+    const wrong = `--task-count ${flags.taskCount} leaves some of ${shard.count} shards without a task`
+    throw invalidCombination(wrong, `use at most ${flags.taskCount} shards`)
+  }
   const readToken =
     flags.sidecar.length > 0 ? readTokenOf(flags.adminReadTokenFile, env) : undefined
   return {
@@ -143,7 +149,7 @@ function loadRequestOf(flags: Values<typeof LOAD_FLAGS>, { env }: Context) {
     baselineFile: flags.baseline,
     pace: paceOf(flags),
     resilience: resilienceOf(flags),
-    shard: flags.shard && parseShard(flags.shard, env),
+    shard,
   }
 }
 

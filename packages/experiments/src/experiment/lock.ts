@@ -96,7 +96,8 @@ async function takeFromDead(
     await mkdir(clearing)
   } catch {
     const since = await stat(clearing).catch(() => undefined)
-    if (since !== undefined && Date.now() - since.mtimeMs > CLEARING_MS) {
+    // A time ahead of the clock is of a clock that was set back.
+    if (since !== undefined && Math.abs(Date.now() - since.mtimeMs) > CLEARING_MS) {
       await rmdir(clearing).catch(() => {})
     }
     return undefined

@@ -100,13 +100,16 @@ export class CallRunner {
     recorder.begin(call.tool)
     const begun = this.clock.now()
     let injected = false
+    let askedMs = 0
     for (let attempt = 1; ; attempt++) {
       const attempted = await this.#attempt(client, call, times, attempt)
       const { response } = attempted
       injected ||= response.markers.length > 0
+      const waitsFrom = this.clock.now()
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
+      if (response.retryAfterMs !== undefined) askedMs += this.clock.now() - waitsFrom
       if (signal.aborted) {
-        recorder.abandoned(call.tool, this.clock.now() - begun)
+        recorder.abandoned(call.tool, this.clock.now() - begun - askedMs, askedMs)
         return 'abandoned'
       }
       if (!retry) return this.#end(call, attempted, injected, times)

@@ -98,7 +98,9 @@ async function untilNow(read: () => Promise<History>): Promise<History> {
   const began = Date.now()
   let history = await read()
   const isOld = (): boolean => (history.at.at(-1) ?? 0) * 1000 < began - 500
-  while (isOld() && Date.now() < began + NEXT_POINT_MS) {
+  // The clock may be set back meanwhile.
+  const until = performance.now() + NEXT_POINT_MS
+  while (isOld() && performance.now() < until) {
     await setTimeout(500)
     history = await read()
   }

@@ -75,7 +75,7 @@ export class Proposals {
       if (used !== undefined) throw new DeniedError(usedText(id, used))
       throw new DeniedError(`proposal not found; call propose_experiment`)
     }
-    if (found.expiresAt > this.#now()) return found
+    if (this.#lasts(found, PROPOSAL_MS)) return found
     throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)
   }
 
@@ -90,7 +90,7 @@ export class Proposals {
   /** Returns the approval of a proposal, unless it has expired or is for another plan. */
   async approvalOf({ id, digest }: Proposal): Promise<Approval | undefined> {
     const found = await this.#read<Approval>(`${id}.approved`)
-    return found?.digest === digest && found.expiresAt > this.#now() ? found : undefined
+    return found?.digest === digest && this.#lasts(found, APPROVAL_MS) ? found : undefined
   }
 
   /** Uses a proposal and its approval up. Throws a `DeniedError` when another call did. */
@@ -103,6 +103,12 @@ export class Proposals {
     }
     await this.#write(`${id}.used`, { ...used, expiresAt: this.#now() + PROPOSAL_MS })
     await this.#remove(`${id}.approved`)
+  }
+
+  /** Returns false also for an end that is too far ahead: the clock was set back since. */
+  #lasts({ expiresAt }: Pick<Approval, 'expiresAt'>, ms: number): boolean {
+    const left = expiresAt - this.#now()
+    return left > 0 && left <= ms
   }
 
   async #prune(): Promise<void> {

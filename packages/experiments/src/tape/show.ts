@@ -1,4 +1,4 @@
-import { canonicalJson, foreign, integerText, latency, oneLine, plainJson } from '#base'
+import { canonicalJson, counted, foreign, integerText, latency, oneLine, plainJson } from '#base'
 import { print, type RequestOf } from '#cli'
 import type { TapeLine } from '#sidecar'
 import type { TAPE_DIFF, TAPE_SHOW } from '../commands/tape.ts'
@@ -60,7 +60,8 @@ export async function showTape({ file, json }: RequestOf<typeof TAPE_SHOW>): Pro
 /** Returns a line about the lines of a tape that could not be read, or nothing. */
 function unreadText({ count, firstLine, firstReason }: Unread): string {
   if (count === 0) return ''
-  return `${count} lines could not be read, the first: line ${firstLine}, ${firstReason}\n`
+  const first = `line ${firstLine}, ${firstReason}`
+  return `${counted(count, 'line')} could not be read${count === 1 ? '' : ', the first'}: ${first}\n`
 }
 
 async function shownCall(tape: Tape, call: TapedCall) {

@@ -277,6 +277,10 @@ test('what is wrong with a command line is said with how to fix it, and never wi
   expect(wrong('--shard', '4/4')).toMatch(
     /the index 4 is out of range for 4 shards; use an index from 0/,
   )
+  expect(wrong('--shard', '0/4', '--task-count', '3')).toMatch(
+    /--task-count 3 leaves some of 4 shards without a task; use at most 3 shards/,
+  )
+  expect(wrong('--shard', '0/4', '--task-count', '4')).toBe('nothing')
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
   expect(wrong('--protocol-version', 'newest')).toMatch(/not a valid protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)

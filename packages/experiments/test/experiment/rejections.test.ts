@@ -1,6 +1,6 @@
 // part: slow
 import { existsSync } from 'node:fs'
-import { readdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { armedText } from '../../src/experiment/armed-rules.ts'
@@ -114,6 +114,19 @@ test('one of many processes gets the lock of a dead process', async () => {
     Array.from({ length: 8 }, (_, n) => takeLock(directory, target, `n${n}`)),
   )
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+})
+
+test('a process that died while it removed a lock, before the clock was set back', async () => {
+  const { target } = await stage.plan()
+  const directory = join(stage.directory, 'state')
+  await takeLock(directory, target, 'first')
+  const [name = ''] = await readdir(directory)
+  const clearing = join(directory, `${name}.clearing`)
+  await mkdir(clearing)
+  const ahead = Date.now() / 1000 + 3_600
+  await utimes(clearing, ahead, ahead)
+  await writeFile(join(directory, name), JSON.stringify({ id: 'dead', pid: 2 ** 22 + 1 }))
+  expect((await takeLock(directory, target, 'mine')).dead?.id).toBe('dead')
 })
 
 test('a target that cannot be called', async () => {

@@ -14,6 +14,7 @@ import { eventually } from '../../../../test/support/eventually.ts'
 import { load } from './load-run.ts'
 import { startSquall } from '../../../../test/support/commands.ts'
 import {
+  type CallScript,
   scriptedListener,
   type ScriptedServer,
   startUpstream,
@@ -136,6 +137,32 @@ test.each([
   expect(result.counts.success).toBeLessThan(result.counts.calls)
   expect(result.arrivals.missed).toBeUndefined()
   expect(result.slo.map(({ ok }) => ok)).toEqual([true])
+})
+
+test.each([
+  ['all wait', () => false, 0],
+  ['half of them wait', (call: number) => call % 2 === 0, 2],
+])('clients that wait as the server asked have not hung: %s', async (_, hangs, hung) => {
+  const script: CallScript = (call) =>
+    call <= 400 ? 'ok' : call <= 404 && hangs(call) ? 'hang' : 'status 429'
+  let calls = 0
+  const listener = scriptedListener(script, () => calls++)
+  const limiting = await startUpstream((request, response) => {
+    response.setHeader('retry-after', '30')
+    listener(request, response)
+  })
+  server = { close: () => limiting.close() } as ScriptedServer
+  const { arrivals, counts, slo } = await load({
+    url: new URL(`http://127.0.0.1:${limiting.port}/mcp`),
+    work,
+    pace: { clients: 4, durationMs: 6_000, gracefulStopMs: 1_000 },
+    resilience: { retries: 1 },
+    checks: { slo: [parseSlo('success>90%')] },
+  })
+  expect(arrivals.abandoned).toBe(4)
+  expect(arrivals.hung ?? 0).toBe(hung)
+  expect((arrivals.missed ?? 0) > counts.calls / 4).toBe(hung > 0)
+  expect(slo.map(({ ok }) => ok)).toEqual([hung === 0])
 })
 
 test('a shard misses no more calls than it would have made', async () => {

@@ -92,7 +92,7 @@ it('names calls without a response, and lines that could not be read', async () 
   const { code, stdout } = await startProgram(['tape', 'diff', whole, cut], {}, { here: true })
   expect(code).toBe(1)
   expect(stdout).toBe(
-    `changed: tools/call price\n  /failed is new\n${cut}: 1 lines could not be read, the first: line 3, invalid JSON\n`,
+    `changed: tools/call price\n  /failed is new\n${cut}: 1 line could not be read: line 3, invalid JSON\n`,
   )
 })
 

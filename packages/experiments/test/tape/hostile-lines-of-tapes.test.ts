@@ -32,7 +32,7 @@ it.each([
   const path = await written([ASKED, { ...TOO_MANY, ...hostile }, TOO_MANY])
   const { code, stdout, stderr } = await shown(path)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toContain(`1 lines could not be read, the first: line 3, ${reason}\n`)
+  expect(stdout).toContain(`1 line could not be read: line 3, ${reason}\n`)
   const response = await post(open(await served(path)).url, 'echo')
   expect(response.status).toBe(429)
   expect(response.headers.get('retry-after')).toBe('1')

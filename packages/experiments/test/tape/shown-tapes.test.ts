@@ -22,5 +22,5 @@ it('shows arguments that are nested deeply, and skips such an id', async () => {
   const { code, stdout, stderr } = await shown(path)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toContain('[[[[[[[[')
-  expect(stdout).toContain('1 lines could not be read, the first: line 5, id must be a string')
+  expect(stdout).toContain('1 line could not be read: line 5, id must be a string')
 })

@@ -345,6 +345,8 @@ export abstract class PushChannel extends EventChannel {
   }
 
   #forget(carried: Carried): void {
+    // Another response comes only on a stream that the client resumes, without the faults.
+    carried.own.lost = undefined
     this.#carried = this.#carried.filter((each) => each !== carried)
   }
 

@@ -98,10 +98,10 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
 /**
  * Counts the calls that a closed model would have made, at the rate until its last response, in a
  * silence until the end: longer than the drain time-out or than two time-outs, and than each wait
- * for a response.
+ * for a response. The share of the time that clients waited as the server asked is left out.
  */
 function missedCalls(
-  { timeline, arrivals }: Recorder,
+  { timeline, arrivals, tools }: Recorder,
   { pace, work, resilience, shard }: LoadOptions,
   elapsedMs: number,
 ): number {
@@ -111,7 +111,11 @@ function missedCalls(
   const isSilent = elapsedMs - atMs > leastMs
   if (durationMs === undefined || gracefulStopMs === 0 || calls === 0 || !isSilent) return 0
   const due = Math.min(tasks * work.fanOut, Math.floor((calls / atMs) * durationMs))
-  return Math.max(0, due - arrivals.started)
+  const cut = [...tools.values()]
+  const cutMs = cut.flatMap((tool) => tool.cutMs).reduce((sum, ms) => sum + ms, 0)
+  const askedMs = cut.reduce((sum, tool) => sum + tool.askedMs, 0)
+  const share = askedMs === 0 ? 1 : cutMs / (cutMs + askedMs)
+  return Math.max(0, Math.round((due - arrivals.started) * share))
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {

@@ -86,13 +86,14 @@ export class Recorder {
     this.arrivals.skipped++
   }
 
-  /** Records a call that was cut after this time in flight. */
-  abandoned(tool: string, ms: number): void {
+  /** Records a call that was cut after this time in flight, and after waits for `Retry-After`. */
+  abandoned(tool: string, ms: number, askedMs = 0): void {
     this.#leave(tool)
     this.arrivals.abandoned++
     const cut = this.#tool(tool)
     cut.abandoned++
     cut.cutMs.push(ms)
+    cut.askedMs += askedMs
   }
 
   retried(tool: string): void {

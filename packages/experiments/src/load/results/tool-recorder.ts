@@ -35,6 +35,8 @@ export class ToolRecorder {
   abandoned = 0
   /** The time in flight of each call that was cut. */
   readonly cutMs: number[] = []
+  /** The time for which such calls waited as the server asked. */
+  askedMs = 0
 
   constructor(tool: string) {
     this.#tool = tool
