@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9_059 },
-  { name: 'filters', directories: ['src/filters'], budget: 7_000 },
-  { name: 'rules', directories: ['src/rules'], budget: 12_676 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6_103 },
-  { name: 'upstream', directories: ['src/upstream'], budget: 2_085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16_723 },
-  { name: 'admin', directories: ['src/admin'], budget: 7_299 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2_793 },
-  { name: 'cli', directories: ['src/cli'], budget: 3_193 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15_202 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32_857 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2_592 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9059 },
+  { name: 'filters', directories: ['src/filters'], budget: 7000 },
+  { name: 'rules', directories: ['src/rules'], budget: 12676 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6103 },
+  { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
+  { name: 'listener', directories: ['src/listener'], budget: 16723 },
+  { name: 'admin', directories: ['src/admin'], budget: 7299 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2793 },
+  { name: 'cli', directories: ['src/cli'], budget: 3193 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15202 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32857 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2592 },
 ]
 
 function filesBelow(directory) {

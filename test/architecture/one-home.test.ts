@@ -70,7 +70,7 @@ it.each([
   ],
   [
     'watching of files (base/watch/directory-watches.ts)',
-    /\bwatch(?:File)?\b.* from '(?:node:fs(?:\/promises)?|chokidar)'/,
+    /import\('chokidar'\)|\bwatch(?:File)?\b.* from '(?:node:fs(?:\/promises)?|chokidar)'/,
     ['base/watch/directory-watches.ts'],
   ],
 ] as const)('%s has one home', (_, idea, homes) => {

@@ -81,8 +81,10 @@ export class WatchedFiles {
     this.#closing.abort()
     clearInterval(this.#poll)
     this.#debounce.cancel()
-    this.#watches.close()
-    await Promise.race([this.#looking, sleep(CLOSE_LIMIT, undefined, { ref: false })])
+    await Promise.all([
+      this.#watches.close(),
+      Promise.race([this.#looking, sleep(CLOSE_LIMIT, undefined, { ref: false })]),
+    ])
   }
 
   /** Looks now, or again after a look in progress. */
