@@ -10,17 +10,17 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9059 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9092 },
   { name: 'filters', directories: ['src/filters'], budget: 7000 },
-  { name: 'rules', directories: ['src/rules'], budget: 12676 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6103 },
+  { name: 'rules', directories: ['src/rules'], budget: 12688 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6105 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16723 },
-  { name: 'admin', directories: ['src/admin'], budget: 7299 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2793 },
-  { name: 'cli', directories: ['src/cli'], budget: 3193 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15202 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32857 },
+  { name: 'listener', directories: ['src/listener'], budget: 16748 },
+  { name: 'admin', directories: ['src/admin'], budget: 7304 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2797 },
+  { name: 'cli', directories: ['src/cli'], budget: 3194 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15259 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32898 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2592 },
 ]
 

@@ -23,7 +23,7 @@ describe('the admin page in a browser', () => {
       /slow-search[^]*delay[^]*40 %[^]*[1-9]\d*[^]*On/,
     )
     await page.reads('#rules-rows tr:nth-child(3)', /never-called[^]*100 %[^]*Idle/)
-    await page.reads('#rules-about', /1 of 5 sampled no call yet/)
+    await page.reads('#rules-about', /1 of 5 rules have sampled no call yet/)
     await page.reads('#tools-rows', /query_db\s+\d+\s+\d+\s+[1-9]/)
     await page.reads(
       '#faults-rows',

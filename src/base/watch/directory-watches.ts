@@ -99,15 +99,12 @@ export class DirectoryWatches {
       depth: 0,
       atomic: false,
     })
-    const settled = new Promise<void>((resolve) => {
-      watcher.once('ready', resolve).once('error', () => resolve())
-    })
     const unheeded = new Set<string>()
     const entry: Watch = {
       directory,
       watcher,
       hint: this.#onHint,
-      settled,
+      settled: settling(watcher),
       identity,
       unheeded,
       isStale: false,
@@ -152,6 +149,12 @@ export class DirectoryWatches {
     this.#ending.add(end)
     return end
   }
+}
+
+function settling(watcher: FSWatcher): Promise<void> {
+  return new Promise((resolve) => {
+    watcher.once('ready', resolve).once('error', () => resolve())
+  })
 }
 
 /** Ends the watches of a directory that was replaced, so that none of them is shared. */

@@ -124,13 +124,13 @@ async function act(run: StopRun): Promise<void> {
   if (namespace !== undefined && action === 'stop' && onlyProduction === undefined) {
     // Before anything is asked: this ConfigMap alone may be all that an ailing API server stores.
     run.by = await Promise.race([name, sleep(NAME_MS, undefined, { ref: false })])
-    await change(run, [{ namespace, name: configMap }])
+    await changeAll(run, [{ namespace, name: configMap }])
   }
   run.by = await name
   // The list has no pods of other namespaces than production; their ConfigMaps stay unchanged.
   const within = onlyProduction === undefined ? namespace : undefined
   const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
-    change(run, stopConfigMaps(pods, within, configMap))
+    changeAll(run, stopConfigMaps(pods, within, configMap))
   const list = (): Promise<readonly InjectedPod[] | undefined> =>
     listPods(run, action === 'stop' ? changeFor : undefined)
   const first = await list().catch((error: unknown) =>
@@ -232,7 +232,7 @@ async function repeatWrites(run: StopRun): Promise<void> {
     if (failed.length === 0 || limit.aborted) return
     await sleep(REPEAT_MS, undefined, { signal: limit }).catch(() => undefined)
     const refs = failed.map(({ ref }) => ref)
-    await change(run, refs)
+    await changeAll(run, refs)
     const late = [...progress].filter(([{ pod }, { state }]) => {
       return state === 'unconfirmed' && !isAttached(pod)
     })
@@ -302,7 +302,7 @@ async function rejectResumes(
 }
 
 /** Changes the ConfigMaps that were not changed yet. */
-async function change(run: StopRun, refs: readonly ConfigMapRef[]): Promise<void> {
+async function changeAll(run: StopRun, refs: readonly ConfigMapRef[]): Promise<void> {
   const { client, request, limit, changes, warn, at, by } = run
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }

@@ -17,7 +17,7 @@ export const life: Phase = {
     screen.line(screen.paint('quiet', `   ${restart.reason}`))
     const ok = checks.every((check) => check.ok)
     const text = ok
-      ? 'server killed: Squall returned a 502; restarted: the first call succeeded'
+      ? 'server killed: Squall sent a 502; restarted: first call succeeded'
       : 'the server was killed and restarted, and a check failed'
     return { numbers: { restart }, checks, summary: [{ ok, word: 'honest', text }] }
   },
