@@ -20,6 +20,8 @@ export async function bundle(own) {
     },
     cwd: own,
     platform: 'node',
+    // Modules leave out what nobody uses: without them, OpenTelemetry weighs 490 kB more.
+    resolve: { mainFields: ['module', 'main'] },
     // A door only passes names on: what nobody imports by it is not loaded with it.
     treeshake: {
       moduleSideEffects: [{ test: /\/src\/(?:[a-z]+\/){0,2}index\.js$/, sideEffects: false }],
