@@ -72,7 +72,7 @@ it('a boundary of two magnitudes is searched after one approval for both ranges'
   expect(agent.questions[0]).toContain(
     'Search: percent=1%..25% and delay=1ms..20ms, until errors>5%; up to 3 runs',
   )
-  const end = { code: 'BUDGET', why: 'maxRuns 3 is used' }
+  const end = { code: 'BUDGET', why: 'maxRuns 3 is reached' }
   expect(data, text).toMatchObject({ status: 'done', limit: null, end })
   expect(data.points[0]).toMatchObject({ magnitude: 1, second: 1, decision: 'passed' })
   expect(data.boundary[0]).toMatchObject({ second: 1, where: 'within' })

@@ -266,7 +266,7 @@ describe('the command', () => {
     expect(text).toContain('Not modelled:')
     const other = await run(await planFile({ load: { tools: ['rest'] } }), ...from, '--json')
     expect(other.code).toBe(1)
-    expect(other.stdout).toContain('has 0 calls of \\"rest')
+    expect(other.stdout).toContain('contains 0 calls of \\"rest')
   })
 
   it('uses past experiments on the target, without those that cannot be used', async () => {
