@@ -108,6 +108,11 @@ export class CallRunner {
       const waitsFrom = this.clock.now()
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
       if (response.retryAfterMs !== undefined) askedMs += this.clock.now() - waitsFrom
+      if (signal.aborted && response.retryAfterMs !== undefined) {
+        const outcome = this.#end(call, attempted, injected, times)
+        recorder.tools.get(call.tool)!.askedMs += askedMs
+        return outcome
+      }
       if (signal.aborted) {
         recorder.abandoned(call.tool, this.clock.now() - begun - askedMs, askedMs)
         return 'abandoned'

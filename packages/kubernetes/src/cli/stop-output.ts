@@ -117,7 +117,7 @@ const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 const TEXTS: { readonly [Change in StopChange]?: string } = {
   others: 'still stops pods, because of another squall stop',
   left: 'not changed',
-  reverted: 'reverted by another program; pods that start now do not follow',
+  reverted: 'reverted by another program; new pods follow that change, and running pods may',
 }
 
 const DRY_RUN = 'nothing was changed: --dry-run\n'

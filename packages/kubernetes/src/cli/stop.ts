@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fields } from '#base'
-import { STOP_KEY } from '#rules'
+import { STOP_KEY, stopsText } from '#rules'
 import { type AwaitedPod, touchPods } from '../kube/apply-rules.ts'
 import { detachFromPod, labelAttached } from '../kube/attach-pod.ts'
 import { recordAttached, recordEvent, userName } from '../kube/audit.ts'
@@ -14,6 +14,7 @@ import { asKubeError, isHopeless, isKubeError, KubeError } from '../kube/kube-er
 import {
   beginStop,
   isStopped,
+  keepsStops,
   liftStop,
   refKey,
   type StopChange,
@@ -97,17 +98,20 @@ export function stopCommand(
 function observationsOf({
   changes,
   progress,
+  request,
   wanted: state,
   arePodsUnknown,
 }: StopRun): readonly Observation[] {
   // Without its pods, nothing is known about a ConfigMap.
   if (arePodsUnknown) return []
   const done = [...changes.values()].filter(({ change: made }) => OBSERVED.has(made))
+  const stop = { data: { [STOP_KEY]: stopsText([{ selector: request.cluster.selector }]) } }
   return done.map(({ ref }) => {
     const reads = ({ pod: { namespace, rules } }: AwaitedPod): boolean =>
       namespace === ref.namespace && rules?.configMap === ref.name
     const own = new Map([...progress].filter(([pod]) => reads(pod)))
-    const lasts = (found: Fields): boolean => isStopped(found) === (state === 'stopped')
+    const lasts = (found: Fields): boolean =>
+      state === 'stopped' ? keepsStops(found, stop) : !isStopped(found)
     return { ref, state, progress: own, key: STOP_KEY, lasts }
   })
 }

@@ -23,9 +23,15 @@ export function socksConnector(
   const [encrypt, open] = [buildConnector(tls), callbackify(tunnel)]
   return (options, callback) =>
     open(proxy, options, tls.timeout, (error, httpSocket) => {
-      if (error !== null) callback(error, null)
-      else if (options.protocol === 'https:') encrypt({ ...options, httpSocket }, callback)
-      else callback(null, httpSocket)
+      if (error !== null) return callback(error, null)
+      if (options.protocol !== 'https:') return callback(null, httpSocket)
+      try {
+        encrypt({ ...options, httpSocket }, callback)
+      } catch (invalid) {
+        // A client certificate that cannot be used.
+        httpSocket.destroy()
+        callback(invalid as Error, null)
+      }
     })
 }
 
@@ -78,10 +84,12 @@ async function authenticate(
   if (version !== 5) throw new Error(NOT_SOCKS)
   if (method === 0) return
   // A KubeError: repeated requests would fail alike.
-  if (username === '' || method !== 2) {
+  if (username === '') {
     const url = 'write socks5://USER:PASSWORD@HOST:PORT'
     throw configError(`the proxy ${host} requires a user name and a password; ${url}`)
   }
+  if (method !== 2)
+    throw configError(`the proxy ${host} accepts no user name; ask its administrator how to log in`)
   socket.write(Buffer.from([1, ...counted(unescape(username)), ...counted(unescape(password))]))
   if ((await take(2))[1] === 0) return
   throw configError(`the proxy ${host} rejected the user name or password; correct its URL`)

@@ -142,6 +142,24 @@ function chained(shop: Shop, more: Shop['api']['before']): Shop['api']['before']
   return async (seen) => (await more(seen)) ?? before(seen)
 }
 
+test('a stop of labelled pods that a tool replaces by another one is reported', async () => {
+  const shop = opened(await startCluster('shop'))
+  const other = '{"stops":[{"selector":"app=other"}]}'
+  const data = { 'rules.yaml': 'rules: []', 'squall-stop': other }
+  shop.api.put(PATH, { metadata: { name: REF.name }, data })
+  shop.api.before = chained(shop, async ({ query }) => {
+    if (query.get('fieldManager') !== 'squall-observed') return undefined
+    while (shop.rules()['squall-stop'] !== other) await turn()
+    return undefined
+  })
+  const tool = selfHeal(shop, { data, ignored: /^$/ })
+  const { code, out } = await shop.stop('-n', 'shop', '-l', 'app=shop')
+  expect(out).toContain('reverted by another program')
+  expect(code).toBe(1)
+  await tool.end()
+  expect(observed(shop)).toBeUndefined()
+})
+
 test('a tool that removes the stop is reported, nothing is written again, and sidecars stay stopped', async () => {
   const shop = opened(await startCluster('shop'))
   const squall = await shop.addPod('shop-1')
@@ -167,7 +185,7 @@ test('a tool that removes the stop is reported, nothing is written again, and si
   const { code, out, err } = await stopping
   expect(code).toBe(1)
   expect(out).toContain(
-    'configmap squall-rules in shop: reverted by another program; pods that start now do not follow\nstopped: confirmed by 1 of 1 pods\n',
+    'configmap squall-rules in shop: reverted by another program; new pods follow that change, and running pods may\nstopped: confirmed by 1 of 1 pods\n',
   )
   expect(err).toContain(
     'warning: after this command, squall-stop of the ConfigMap squall-rules in shop was removed; if a GitOps tool reverts changes, write squall-stop into Git, or suspend the sync\n',

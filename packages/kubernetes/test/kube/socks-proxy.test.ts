@@ -183,6 +183,24 @@ test('HTTPS_PROXY leads through SOCKS5 unless NO_PROXY names the server; ALL_PRO
   expect(proxy.targets).toHaveLength(1)
 })
 
+test('a client certificate that cannot be used is an error behind a proxy as well', async () => {
+  const cluster = await stage()
+  const proxy = await socksProxy(cluster.api.port)
+  const file = join(cluster.directory, 'broken')
+  const broken = Buffer.from('-----BEGIN CERTIFICATE-----\nbroken').toString('base64')
+  const user = { 'client-certificate-data': broken, 'client-key-data': broken }
+  await writeFile(
+    file,
+    stringify({
+      'current-context': 'c',
+      clusters: [{ name: 'c', cluster: { server: SERVER, 'proxy-url': `socks5://${proxy.host}` } }],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    }),
+  )
+  expect(await read(file)).toContain('bad end line')
+})
+
 test('a plugin and its client certificate work through the proxy', async () => {
   const cluster = await stage()
   const hour = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) }
