@@ -15,12 +15,12 @@ const PARTS = [
   { name: 'rules', directories: ['src/rules'], budget: 12688 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6105 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16748 },
+  { name: 'listener', directories: ['src/listener'], budget: 16767 },
   { name: 'admin', directories: ['src/admin'], budget: 7304 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2797 },
   { name: 'cli', directories: ['src/cli'], budget: 3194 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15259 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32898 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15271 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32903 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2592 },
 ]
 

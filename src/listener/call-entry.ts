@@ -35,8 +35,8 @@ export interface CallEntry extends OpenCall {
   leftAt: number
   /** The time at which the client resumed the stream of such an exchange; negative before. */
   resumedAt: number
-  /** The request by which the client resumed that stream last, with its faults. */
-  resumedBy: { readonly faults: ExchangeFaults | undefined; readonly isOver: boolean } | undefined
+  /** The requests by which the client resumed that stream: the last one, and those open beside it. */
+  resumedBy: readonly Resumption[]
   /** The outcome of the call when it ends without a response. */
   fallback: Outcome
   action: Action | undefined
@@ -46,6 +46,21 @@ export interface CallEntry extends OpenCall {
   mark: ForeignMark
   newer: CallEntry | undefined
   older: CallEntry | undefined
+}
+
+/** A request that resumes a stream. */
+interface Resumption {
+  readonly faults: ExchangeFaults | undefined
+  readonly isOver: boolean
+}
+
+/** The most requests that are kept for a call. */
+const MAX_RESUMPTIONS = 8
+
+/** Records that a request resumed the stream of a call. */
+export function resume(entry: CallEntry, by: Resumption): void {
+  const open = entry.resumedBy.filter(({ isOver }) => !isOver)
+  entry.resumedBy = [...open.slice(1 - MAX_RESUMPTIONS), by]
 }
 
 /** The request that carries a call. */
@@ -77,7 +92,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     settled: false,
     leftAt: -1,
     resumedAt: -1,
-    resumedBy: undefined,
+    resumedBy: [],
     fallback: 'incomplete',
     action: undefined,
     retryAfter: undefined,

@@ -108,15 +108,18 @@ export function effectsOn({ call, faults }: CallEntry, error?: Explained): reado
   return error?.by ? [error.by] : (faults?.options.listener.effectsOn?.(call) ?? NO_FAULTS)
 }
 
+function isInjected({ faults }: CallEntry['resumedBy'][number]): boolean {
+  return faults !== undefined && originOfStatus(faults) === 'injected'
+}
+
 /** Returns the origin of an outcome that faults may have caused. */
 function originOf(
-  { call, faults, sideFaults, mark, resumedBy: by }: CallEntry,
+  { call, faults, sideFaults, mark, resumedBy }: CallEntry,
   outcome: Outcome,
 ): Origin {
   if (sideFaults?.mayCause(outcome) === true) return 'injected'
   if (faults !== undefined && originOfCall(faults, call, outcome) === 'injected') return 'injected'
-  const wasResumed = by?.faults !== undefined && NO_RESPONSE.has(outcome)
-  if (wasResumed && originOfStatus(by.faults) === 'injected') return 'injected'
+  if (NO_RESPONSE.has(outcome) && resumedBy.some(isInjected)) return 'injected'
   if (mark === 0 || !isError(outcome)) return 'real'
   return mark === FAULT || NO_RESPONSE.has(outcome) ? 'injected_elsewhere' : 'real'
 }

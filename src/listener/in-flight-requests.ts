@@ -188,7 +188,7 @@ export class InFlightRequests {
     this.redirects.expire(now)
     for (const entry of this.calls.expire(now)) {
       // While the client waits, it may still cancel the call.
-      const waits = entry.exchangeOpen || entry.resumedBy?.isOver === false
+      const waits = entry.exchangeOpen || entry.resumedBy.some(({ isOver }) => !isOver)
       if (waits) this.calls.keep(entry, now)
       else this.#dropped(entry)
     }

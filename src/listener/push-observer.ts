@@ -13,6 +13,7 @@ import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
 import { codingOf } from '../http/content-coding.ts'
+import { resume } from './call-entry.ts'
 import { rawTextOf } from './call-observer.ts'
 import type { Explained } from './ended-call.ts'
 import type { ExchangeObserver } from './exchange-observer.ts'
@@ -47,7 +48,7 @@ export class PushObserver implements Observer, PushPosition {
     this.#resumes = headerValue(head.headers, 'last-event-id') !== undefined
     if (!this.#resumes) return
     for (const entry of parts.inFlight.calls.ofSession(this.#session))
-      if (!entry.exchangeOpen) entry.resumedBy = account
+      if (!entry.exchangeOpen) resume(entry, account)
   }
 
   get behind(): boolean {

@@ -139,6 +139,26 @@ test('a call whose client waits on a resumed stream outlives its time, and ends 
   await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: incomplete': 1 })
 })
 
+test('a call whose client waits on the older of two resumed streams outlives its time', async () => {
+  await open(primeAndEnd, { inFlightTtl: 100 })
+  await stage.exchange(post(request(1), SESSION))
+  await stage.exchange(post(request(2), SESSION))
+  const resumes = `${SESSION}Last-Event-ID: e0\r\n`
+  const older = await stage.send(get('/mcp', resumes), 'GET')
+  await older.head()
+  const newer = await stage.send(get('/mcp', resumes), 'GET')
+  await newer.head()
+  await pushes[1]!.send([event(result(2), 'e2'), LAST_CHUNK])
+  await newer.sees('e2')
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  const at = performance.now()
+  await expect.poll(() => performance.now() - at, POLL).toBeGreaterThan(150)
+  stage.squall.sidecar.sweep()
+  expect(await stage.calls()).toEqual({ 'tools/call echo: ok': 1 })
+  pushes[0]!.socket.write(event(result(1), 'e2'))
+  await stage.ends({ 'tools/call echo: ok': 2 })
+})
+
 test('another session that resumes closes nothing here', async () => {
   await open(primeAndEnd)
   await stage.exchange(post(request(1), SESSION))
