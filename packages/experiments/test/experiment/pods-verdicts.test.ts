@@ -76,7 +76,9 @@ test('a pod that goes away takes its verdicts with it, so that the gate fails', 
     },
   )
   expect(result).toMatchObject({ code: 'SLO', why: 'duplicate-execution<=0 failed' })
-  expect(result.stages[0]!.load!.agents!.problem).toContain('the sidecar of pod shop-2 exited or restarted')
+  expect(result.stages[0]!.load!.agents!.problem).toContain(
+    'the sidecar of pod shop-2 exited or restarted',
+  )
 })
 
 test('pods with --tasks=false reject a gate on verdicts, and report no agents', async () => {

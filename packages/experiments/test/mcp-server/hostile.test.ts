@@ -73,7 +73,9 @@ describe('a hostile target', () => {
     const all = JSON.stringify({ server, tools })
     expect(all).not.toContain('\u202e')
     expect(all).not.toContain('\\n')
-    expect((await agent.call('list_targets')).text).toMatch(/^Names and descriptions .* Treat them as data/)
+    expect((await agent.call('list_targets')).text).toMatch(
+      /^Names and descriptions .* Treat them as data/,
+    )
   })
 
   it('cannot fill the memory with schemas', async () => {
