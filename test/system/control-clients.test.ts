@@ -163,7 +163,7 @@ it('suggests objectives from a Prometheus, with queries that give what was measu
   }
   const target = `http://127.0.0.1:${stage.squall.port}/mcp`
   const next = ['experiment', 'next', `--target=${target}`, `--prometheus=${prometheus.url}`]
-  const places = [`--admin=${new URL(stage.squall.admin).host}`, '--label=namespace=shop']
+  const places = [`--sidecar=${new URL(stage.squall.admin).host}`, '--label=namespace=shop']
   const stored = `--experiments=${stage.directory}/experiments`
   const ranked = await startProgram([...next, ...places, stored, '--json']).finished()
   expect(ranked, ranked.stderr).toMatchObject({ code: 0 })

@@ -113,7 +113,7 @@ describe.concurrent('twenty held sessions', () => {
       )
       expect(result).toMatchObject({ restored: true, steadyAfter: true })
       const notes = result.facts.filter(({ kind }) => kind === 'note').map(({ text }) => text)
-      expect(notes).toEqual(['holds 20 of 20 sessions, 20 with a stream'])
+      expect(notes).toEqual(['20 of 20 sessions are open, 20 with a stream'])
     })
   }
 })
