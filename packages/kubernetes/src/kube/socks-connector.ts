@@ -9,6 +9,7 @@ import { configError } from './kube-error.ts'
 
 const NOT_SOCKS = 'it does not speak SOCKS5; check its port, or write http:// for an HTTP proxy'
 const CLOSED = 'it closed the connection; check the user name, password and port in its URL'
+const SILENT_SERVER = 'the server behind it does not respond; check the server URL'
 /** The replies of a proxy (RFC 1928) with an own next step. */
 const REPLIES: Readonly<Record<number, string>> = {
   2: 'its rules do not allow the server; ask the administrator of the proxy',
@@ -26,7 +27,12 @@ export function socksConnector(
       if (error !== null) return callback(error, null)
       if (options.protocol !== 'https:') return callback(null, httpSocket)
       try {
-        encrypt({ ...options, httpSocket }, callback)
+        encrypt({ ...options, httpSocket }, (...ended) => {
+          const { code } = (ended[0] ?? {}) as NodeJS.ErrnoException
+          // Otherwise the proxy would seem to be out of reach.
+          if (code === 'UND_ERR_CONNECT_TIMEOUT') callback(new Error(SILENT_SERVER), null)
+          else callback(...ended)
+        })
       } catch (invalid) {
         // A client certificate that cannot be used.
         httpSocket.destroy()

@@ -340,4 +340,11 @@ test('a port where no proxy listens, and a proxy that does not respond, are name
     /^it did not respond within 0.2 s; it does not speak SOCKS5; check/,
   )
   await expect.poll(() => [...proxy.sockets].every((each) => each.destroyed)).toBe(true)
+  const silent = opened(await startUpstream(createServer()))
+  const open = await socksProxy(silent.port)
+  const behind = socksConnector(new URL(`socks5://${open.host}`), { timeout: 200 })
+  const late = await new Promise<Error | null>((resolve) =>
+    behind(target, (...[failed]) => resolve(failed)),
+  )
+  expect(late?.message).toBe('the server behind it does not respond; check the server URL')
 })
