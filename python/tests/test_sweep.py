@@ -31,5 +31,5 @@ def test_each_cell_has_its_verdict(tape: Path) -> None:
 
 
 def test_a_task_that_fails_without_a_fault_is_an_error(tape: Path) -> None:
-    with pytest.raises(SweepError, match="without a fault, the command exited with 1"):
+    with pytest.raises(SweepError, match=r"without a fault, the command failed \(exit code: 1\)"):
         sweep(tape, [sys.executable, "-c", "raise SystemExit(1)"])
