@@ -92,7 +92,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       const again = await attach('10m')
       expect(again.ok).toBe(false)
       expect(again.text).toContain(
-        'a sidecar is already attached; end it first: npx mcp-squall attach --undo',
+        'a sidecar is already attached; detach it first: npx mcp-squall attach --undo',
       )
     })
 

@@ -91,7 +91,7 @@ describe.skipIf(missingForCluster() !== undefined)('the pages about clusters', (
       forward,
       block('curl -s localhost:15390/api/rules'),
       block('curl -s localhost:15390/api/state'),
-      block("curl -s localhost:15390/metrics | grep '^squall_rule"),
+      block("curl -s localhost:15390/metrics | grep -e '^squall_rule"),
     )
     expect(text).toMatch(/^squall_calls_total\{/m)
     expect(text).toContain('"search-is-down"')
@@ -187,9 +187,11 @@ function home(): string {
 async function makeHome(): Promise<void> {
   await mkdir(join(home(), 'bin'))
   await mkdir(join(home(), '.local/bin'), { recursive: true })
-  const squall = join(home(), 'bin/squall')
+  const squall = join(home(), 'bin/mcp-squall')
   await writeFile(squall, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
   await chmod(squall, 0o755)
+  // For the kubectl plugin, which a page links to it.
+  await symlink(squall, join(home(), 'bin/squall'))
   // The pages print `npx mcp-squall`; the home of this test is no clone.
   const npx = join(home(), 'bin/npx')
   await writeFile(npx, '#!/bin/sh\nexec "$@"\n')

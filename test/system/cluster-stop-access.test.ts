@@ -171,7 +171,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights'
     expect(ok).toBe(false)
     const log = await stage.kubectl('-n', NAMESPACE, 'logs', 'job/squall-uninstall')
     expect(log).toContain('configmap squall-rules in shop: stopped')
-    expect(log).toContain('shop/manual: rejected, reads no ConfigMap')
+    expect(log).toContain('shop/manual: rejected, does not read a ConfigMap')
     expect(log).not.toContain('warning')
     expect(await answers()).toEqual(['ok', 'ok'])
     expect((await stage.clusterWide()).join(' ')).not.toContain('squall-uninstall')
