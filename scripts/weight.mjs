@@ -19,7 +19,7 @@ const PARTS = [
   { name: 'admin', directories: ['src/admin'], budget: 7304 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2797 },
   { name: 'cli', directories: ['src/cli'], budget: 3194 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15277 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15283 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32903 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2592 },
 ]

@@ -2,7 +2,7 @@ import { endingAfter, type Fields, fieldsOf, instantText, parsedJson } from '#ba
 import { countedPods, isEnough, type Progress } from '../kube/await-rules.ts'
 import { configMapKeys, expectedDigest, lastChange, WHOLE_MOUNT } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
-import { asKubeError, retryConflicts } from '../kube/kube-error.ts'
+import { asKubeError, isKubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS, describe, metadataOf, pathOf } from '../kube/resources.ts'
 import type { ConfigMapRef } from '../kube/stop-sidecars.ts'
 import type { Rollout } from './rollout.ts'
@@ -19,6 +19,8 @@ export interface Observation {
 }
 
 const TIMEOUT_MS = 2_000
+/** A role may write stops and not read them: nothing is recorded then. */
+const UNREADABLE: Fields = {}
 /** The time for all ConfigMaps of a command. */
 const ALL_MS = 10_000
 
@@ -52,7 +54,11 @@ async function annotate(
   const { prefix } = request.cluster
   const target = { kind: CONFIG_MAPS, ...ref }
   const limits = { signal, timeoutMs: TIMEOUT_MS, mayRepeat: false }
-  const found = await client.find(target, limits)
+  const found = await client.find(target, limits).catch((error: unknown) => {
+    if (!isKubeError(error, 'forbidden')) throw error
+    return UNREADABLE
+  })
+  if (found === UNREADABLE) return undefined
   if (!lasts(found ?? {})) {
     const isGone = fieldsOf(found?.['data'])[key] === undefined
     const how = isGone ? 'removed' : `changed, ${lastChange(found, key, prefix)}`

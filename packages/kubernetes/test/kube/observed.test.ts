@@ -92,6 +92,18 @@ test('a command whose annotation is denied succeeds, with a warning', async () =
   expect(stopped).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string })
 })
 
+test('a stop by a role that may not read the ConfigMap records nothing, without a warning', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  shop.api.before = chained(shop, ({ method, path }) =>
+    method === 'GET' && path === PATH ? 403 : undefined,
+  )
+  const { code, err } = await shop.stop('-n', 'shop')
+  expect(code).toBe(0)
+  expect(err).not.toContain('warning')
+  expect(observed(shop)).toBeUndefined()
+})
+
 /** What Git has, and what of the ConfigMap the tool does not compare. */
 interface Desired {
   readonly data: Readonly<Record<string, string>>
