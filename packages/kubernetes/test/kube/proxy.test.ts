@@ -1,22 +1,13 @@
 import { connect } from 'node:net'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connectKube } from '../../src/kube/connect.ts'
 import { proxyOf } from '../../src/kube/proxy.ts'
-import { NAMESPACES } from '../../src/kube/resources.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import {
-  type Cluster,
-  kubeconfigText,
-  startCluster,
-  TOKEN,
-} from '../../../../test/support/cluster.ts'
+import { startCluster } from '../../../../test/support/cluster.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
+import { configOf, read, SERVER, stage } from './proxied-cluster.ts'
 
 const opened = closers()
-/** A name that only the proxy resolves. */
-const SERVER = 'https://api.example.test:6443'
 
 /** A proxy that tunnels to one port of loopback, whatever the name. */
 async function tunnel(port: number, refuses?: number) {
@@ -47,34 +38,8 @@ async function tunnel(port: number, refuses?: number) {
   return opened({ seen, host: `127.0.0.1:${app.port}`, close })
 }
 
-async function configOf(cluster: Cluster, more = ''): Promise<string> {
-  const file = join(cluster.directory, 'proxied')
-  const text = kubeconfigText(cluster.api, { token: TOKEN })
-  const name = `server: ${SERVER}\n      tls-server-name: localhost${more}`
-  await writeFile(file, text.replace(`server: ${cluster.api.url}`, name))
-  return file
-}
-
-async function read(kubeconfig: string, env: Record<string, string> = {}): Promise<string> {
-  const client = connectKube({ kubeconfig, context: undefined, env, version: 'test' })
-  try {
-    await client.get({ kind: NAMESPACES, name: 'shop' })
-    return 'read'
-  } catch (error) {
-    return (error as Error).message
-  } finally {
-    await client.close()
-  }
-}
-
-async function stage(): Promise<Cluster> {
-  const cluster = opened(await startCluster('api'))
-  cluster.api.put('/api/v1/namespaces/shop', {})
-  return cluster
-}
-
 test('proxy-url of a kubeconfig leads to the API server, with a password', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await tunnel(cluster.api.port)
   const file = await configOf(cluster, `\n      proxy-url: http://me:secret@${proxy.host}`)
   expect(await read(file, { HTTPS_PROXY: 'http://127.0.0.1:1' })).toBe('read')
@@ -83,7 +48,7 @@ test('proxy-url of a kubeconfig leads to the API server, with a password', async
 })
 
 test('HTTPS_PROXY leads to the API server, unless NO_PROXY names it', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await tunnel(cluster.api.port)
   const file = await configOf(cluster)
   expect(await read(file, { HTTPS_PROXY: `http://${proxy.host}` })).toBe('read')
@@ -110,7 +75,7 @@ test('a port is forwarded through the proxy, too', async () => {
 })
 
 test('a proxy that refuses is named, without its password', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await tunnel(cluster.api.port, 407)
   const file = await configOf(cluster, `\n      proxy-url: http://me:secret@${proxy.host}`)
   const message = await read(file)

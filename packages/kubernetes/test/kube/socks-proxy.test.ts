@@ -6,23 +6,15 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { stringify } from 'yaml'
 import { expect, test } from 'vitest'
-import { connectKube } from '../../src/kube/connect.ts'
-import { NAMESPACES } from '../../src/kube/resources.ts'
 import { socksConnector } from '../../src/kube/socks-connector.ts'
 import { createCa, issueServer } from '../../src/webhook/issue-certificate.ts'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import {
-  type Cluster,
-  kubeconfigText,
-  startCluster,
-  TOKEN,
-} from '../../../../test/support/cluster.ts'
+import { startCluster } from '../../../../test/support/cluster.ts'
 import { startUpstream } from '../../../../test/support/wire.ts'
+import { configOf, read, SERVER, stage } from './proxied-cluster.ts'
 
 const opened = closers()
-/** A name that only the proxy resolves. */
-const SERVER = 'https://api.example.test:6443'
 const CREDENTIALS = 'me:p%40ss%3Aw%C3%B6rd'
 const PASSWORD = 'p@ss:wörd'
 
@@ -111,36 +103,10 @@ async function serve(
   inside.pipe(socket).pipe(inside)
 }
 
-async function configOf(cluster: Cluster, more = '', server = SERVER): Promise<string> {
-  const file = join(cluster.directory, 'proxied')
-  const text = kubeconfigText(cluster.api, { token: TOKEN })
-  const name = `server: ${server}\n      tls-server-name: localhost${more}`
-  await writeFile(file, text.replace(`server: ${cluster.api.url}`, name))
-  return file
-}
-
-async function read(kubeconfig: string, env: Record<string, string> = {}): Promise<string> {
-  const client = connectKube({ kubeconfig, context: undefined, env, version: 'test' })
-  try {
-    await client.get({ kind: NAMESPACES, name: 'shop' })
-    return 'read'
-  } catch (error) {
-    return (error as Error).message
-  } finally {
-    await client.close()
-  }
-}
-
-async function stage(): Promise<Cluster> {
-  const cluster = opened(await startCluster('api'))
-  cluster.api.put('/api/v1/namespaces/shop', {})
-  return cluster
-}
-
 test.each(['socks5', 'socks5h'])(
   'a %s proxy-url leads to the API server, whose name the proxy resolves',
   async (scheme) => {
-    const cluster = await stage()
+    const cluster = opened(await stage())
     const proxy = await socksProxy(cluster.api.port)
     const file = await configOf(cluster, `\n      proxy-url: ${scheme}://${proxy.host}`)
     expect(await read(file, { HTTPS_PROXY: 'http://127.0.0.1:1' })).toBe('read')
@@ -149,7 +115,7 @@ test.each(['socks5', 'socks5h'])(
 )
 
 test('the user name and password of the URL are sent without their encoding', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await socksProxy(cluster.api.port, { user: ['me', PASSWORD] })
   const file = await configOf(cluster, `\n      proxy-url: socks5://${CREDENTIALS}@${proxy.host}`)
   expect(await read(file)).toBe('read')
@@ -161,7 +127,7 @@ test.each([
   ['[fd00::1:2]', `4 fd00${'0000'.repeat(5)}00010002:443`, [4, ...Array<number>(16).fill(0)]],
   ['[1:2:3:4:5:6:7:8]:1', '4 00010002000300040005000600070008:1', [3, 2, 97, 98]],
 ])('a server at %s is requested as an address', async (host, target, bound) => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await socksProxy(cluster.api.port, { bound })
   const url = `\n      proxy-url: socks5://${proxy.host}`
   expect(await read(await configOf(cluster, url, `https://${host}`))).toBe('read')
@@ -169,7 +135,7 @@ test.each([
 })
 
 test('HTTPS_PROXY leads through SOCKS5 unless NO_PROXY names the server; ALL_PROXY is ignored', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await socksProxy(cluster.api.port)
   const file = await configOf(cluster)
   expect(await read(file, { HTTPS_PROXY: `socks5://${proxy.host}` })).toBe('read')
@@ -184,7 +150,7 @@ test('HTTPS_PROXY leads through SOCKS5 unless NO_PROXY names the server; ALL_PRO
 })
 
 test('a client certificate that cannot be used is an error behind a proxy as well', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await socksProxy(cluster.api.port)
   const file = join(cluster.directory, 'broken')
   const broken = Buffer.from('-----BEGIN CERTIFICATE-----\nbroken').toString('base64')
@@ -202,7 +168,7 @@ test('a client certificate that cannot be used is an error behind a proxy as wel
 })
 
 test('a plugin and its client certificate work through the proxy', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const hour = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) }
   const ca = createCa('test', hour)
   const client = issueServer(ca, ['me'], hour)
@@ -310,7 +276,7 @@ test.each<[string, SocksOptions, string, RegExp]>([
     /THROUGH it cannot reach the server \(reply 1\); check the server URL, or see its log$/,
   ],
 ])('%s is reported with the next step', async (_, options, user, says) => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const proxy = await socksProxy(cluster.api.port, options)
   const file = await configOf(cluster, `\n      proxy-url: socks5://${user}${proxy.host}`)
   const message = await read(file)
@@ -321,7 +287,7 @@ test.each<[string, SocksOptions, string, RegExp]>([
 })
 
 test('a port where no proxy listens, and a proxy that does not respond, are named', async () => {
-  const cluster = await stage()
+  const cluster = opened(await stage())
   const gone = await startUpstream(() => undefined)
   await gone.close()
   const host = `127.0.0.1:${gone.port}`
