@@ -53,7 +53,9 @@ function showFinding(finding: Finding, source: Shown['source'], ids: AgentSource
     source,
     sentence: sentenceOf(kind, { ...finding, tool: habit.tool }),
     advice,
-    ...(cure !== undefined && { cure: { name: cure, page: `docs/guides/cures.md#${cure}` } }),
+    ...(cure !== undefined && {
+      cure: { name: cure, page: `docs/guides/resilient-clients.md#${cure}` },
+    }),
     calls: calls.map((call) => ({
       tool: foreign(call.tool, MAX_NAME),
       at: isoTime(call.at),

@@ -20,7 +20,7 @@ interface KindOfFinding {
   /** The sentence, with the names of facts in braces; `{share}` is `count of of`. */
   readonly says: string
   readonly advice: string
-  /** The section of docs/guides/cures.md. */
+  /** The section of docs/guides/resilient-clients.md. */
   readonly cure?: string
   /** The cases, and their share of the chances, from which on this is a finding. */
   readonly least?: number

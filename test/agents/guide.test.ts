@@ -4,7 +4,7 @@ import { FALSIFIED_VERDICTS } from '../../src/agents/falsified-verdicts.ts'
 import { VERDICTS } from '../../src/agents/verdicts.ts'
 import { LABELS } from '../../src/telemetry/metric-labels.ts'
 
-const GUIDE = new URL('../../docs/guides/what-the-agent-did.md', import.meta.url)
+const GUIDE = new URL('../../docs/guides/evaluate-agents.md', import.meta.url)
 
 it('lists the verdicts in the order of their precedence', async () => {
   const section = (await readFile(GUIDE, 'utf8')).split('## Verdicts')[1]!

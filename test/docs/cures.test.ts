@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { blocksOf, ROOT } from './blocks.ts'
 
-const PAGE = 'docs/guides/cures.md'
+const PAGE = 'docs/guides/resilient-clients.md'
 const SNIPPETS = 'examples/cures'
 const TOPICS = ['back-off', 'retry-after', 'idempotency-key', 'time-limit', 'session']
 const PYTHON = ['langchain', 'openai', 'pydantic', 'python']

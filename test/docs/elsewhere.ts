@@ -72,12 +72,12 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     because: 'it changes a release; the golden file of the chart has this value',
   },
   {
-    page: 'docs/guides/what-the-agent-did.md',
+    page: 'docs/guides/evaluate-agents.md',
     command: /^npx mcp-squall run --upstream/,
     because: 'it waits for agents; scripted ones call Squall with its flags in other tests',
   },
   {
-    page: 'docs/guides/what-the-agent-did.md',
+    page: 'docs/guides/evaluate-agents.md',
     command: /^npx mcp-squall load /,
     because:
       'it needs a sidecar; a test in packages/experiments/test/load has one, and these gates',

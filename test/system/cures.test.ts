@@ -1,5 +1,5 @@
 // part: agents
-// Each snippet of docs/guides/cures.md is run: the same client without and with it, behind a Squall
+// Each snippet of docs/guides/resilient-clients.md is run: the same client without and with it, behind a Squall
 // that judges both.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 /*
- * During an upgrade, pods, webhooks and programs have different versions. docs/guides/upgrading.md
+ * During an upgrade, pods, webhooks and programs have different versions. docs/guides/version-compatibility.md
  * says what works together.
  */
 import { expect, test } from 'vitest'

@@ -72,7 +72,7 @@ export const AGENTS = operation({
     'agents --against before.json',
     'agents --follow --verdict runaway',
   ],
-  page: 'docs/guides/what-the-agent-did.md',
+  page: 'docs/guides/evaluate-agents.md',
   description:
     'report what agents did wrong after faults and errors, with advice; compare reports, or follow them live',
   operands: { form: '[addresses...]', most: Infinity },

@@ -42,7 +42,7 @@ it('says what agents did as text of 80 columns, JSON, Markdown and HTML', async 
   const lines = stdout.split('\n')
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80)
   expect(lines.map((line) => line.trim()).join(' ')).toContain(SENTENCE)
-  expect(stdout).toContain('docs/guides/cures.md#back-off')
+  expect(stdout).toContain('docs/guides/resilient-clients.md#back-off')
   expect(JSON.parse((await run('--json')).stdout)).toMatchObject({
     schema: 'squall.agents/1',
     findings: [{ kind: 'gave_up', sentence: SENTENCE }],
