@@ -12,7 +12,8 @@ export interface FaultParts extends ChangeParts {
   readonly temporary: TemporaryFaults
 }
 
-const WHICH = 'the body must be {"name": …}, or {"all": true} for every temporary fault'
+const WHICH =
+  'the body must be {"name": …} to remove one fault, or {"all": true} to remove all temporary faults'
 
 /** Makes the route of the temporary faults. */
 export function faultsRoute(parts: FaultParts): Routes[number] {

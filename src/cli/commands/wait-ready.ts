@@ -24,12 +24,12 @@ const OPERATION = operation({
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(
-        'also wait until the upstream accepts connections; not for an upstream that starts after this command',
+        'also wait until the upstream accepts connections; do not use with an upstream that starts after this command',
       ),
     }),
   },
   note: `
-For the postStart hook of the sidecar container, and for image health checks.`,
+Run this command in the postStart hook of the sidecar container, or as an image health check.`,
   parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
 })
 

@@ -10,7 +10,7 @@ import * as Type from 'typebox'
 const outboundKeys = section(
   {
     host: Type.Optional(
-      texts('Matches the destination host, as in `--outbound` or `--captured`.', 'db'),
+      texts('Matches the destination host, as written in `--outbound` or `--captured`.', 'db'),
     ),
     port: Type.Optional(
       Type.Integer({
@@ -61,7 +61,7 @@ const textOperators = {
   type: 'object',
   properties: {
     regex: regex('Matches a regular expression anywhere in the value, up to 32,768 characters.'),
-    not: { $ref: '#/definitions/text', description: 'Matches all other values.' },
+    not: { $ref: '#/definitions/text', description: 'Matches all values except these.' },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -71,12 +71,12 @@ const textOperators = {
 const operators = {
   prefix: Type.Optional(text('Matches values with this prefix.')),
   suffix: Type.Optional(text('Matches values with this suffix.')),
-  contains: Type.Optional(text('Matches values with this substring.')),
+  contains: Type.Optional(text('Matches values that contain this substring.')),
   regex: Type.Optional(
     regex('Matches this regular expression anywhere in the value, up to 32,768 characters.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: 'Matches if a value is present.' })),
-  absent: Type.Optional(Type.Boolean({ description: 'Matches if the value is absent.' })),
+  present: Type.Optional(Type.Boolean({ description: '`true` matches any present value.' })),
+  absent: Type.Optional(Type.Boolean({ description: '`true` matches an absent value.' })),
 }
 
 const headerOperators = section(
@@ -136,7 +136,7 @@ const httpKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches HTTP exchanges instead of calls; required for faults in traffic that is not MCP.',
+      'Matches HTTP exchanges instead of calls. Required to inject faults into traffic that is not MCP.',
   },
 )
 
@@ -165,7 +165,7 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      'Matches the tool name. For server messages and tasks, the tool is that of their call. With `http`: matches the tool of any call in the exchange.',
+      'Matches the tool name. Server messages and tasks have the tool of their call. With `http`: matches the tool of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),
@@ -222,7 +222,7 @@ const matchKeys = {
     oneOrMore<string>(
       { type: 'string', format: PROTOCOL_VERSION_FORMAT, maxLength: 100 },
       {
-        description: 'Matches the protocol version or a range.',
+        description: 'Matches a protocol version, or a range of versions.',
         examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
       },
     ),
@@ -236,10 +236,10 @@ const matchKeys = {
     ),
   ),
   podLabels: Type.Optional(
-    Type.Record(Type.String(), text('Matches the value of the label.'), {
+    Type.Record(Type.String(), text('Matches this exact label value.'), {
       ...record,
       description:
-        'Matches pod labels, by exact value. Changed labels apply at once. Matches only in pods with an injected sidecar.',
+        'Matches pod labels by exact value. Label changes take effect at once. Matches only in pods with an injected sidecar.',
       examples: [{ app: 'shop' }],
     }),
   ),
@@ -263,8 +263,8 @@ const several = (description: string): TUnsafe<readonly Match[]> =>
 
 const match = section({
   ...matchKeys,
-  any: Type.Optional(several('Matches if at least one of these matches.')),
-  all: Type.Optional(several('Matches if all of these match.')),
+  any: Type.Optional(several('Matches if at least one of these conditions matches.')),
+  all: Type.Optional(several('Matches if all of these conditions match.')),
   not: Type.Optional(
     ref<Match>('match', { description: 'Matches calls that do not satisfy these conditions.' }),
   ),
@@ -297,6 +297,6 @@ export const matchDefinitions = {
 
 /** The place of the match in a rule. */
 export const matchRef: TUnsafe<Match> = ref<Match>('match', {
-  description: 'Selects calls, which must satisfy all keys. Default: every `tools/call`.',
+  description: 'Selects the calls that satisfy all of these keys. Default: every `tools/call`.',
   examples: [{ tool: 'search_*' }],
 })

@@ -28,8 +28,8 @@ const sweptTask = section({
     pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
     description: 'Name by which agents select the task.',
   }),
-  tape: line('Tape of the task.'),
-  command: texts('Program and arguments, which run without a shell.'),
+  tape: line('Tape with the recorded calls of the task.'),
+  command: texts('Program and arguments of the task, run without a shell.'),
   check: Type.Optional(line('Shell command that checks a run; exit code 0 means success.')),
 })
 
@@ -64,7 +64,7 @@ const policy = section({
   }),
   maxRate: Type.Optional(
     rate(100_000, {
-      description: 'Maximum load `rate`, which each plan must then set.',
+      description: 'Maximum `rate` of the load. If set, each plan must also set `rate`.',
       examples: ['50/s'],
     }),
   ),
@@ -80,7 +80,7 @@ const policy = section({
       type: 'array',
       items: { type: 'string', enum: FAULTS.map(({ name }) => name) },
       minItems: 1,
-      description: 'Faults that may be injected. Default: all.',
+      description: 'Faults that may be injected. Default: all faults.',
       examples: [['delay', 'abort']],
     }),
   ),

@@ -123,7 +123,7 @@ export function fileOf([file]: readonly string[]): string {
 }
 
 const COMPARED = group('Comparison:', {
-  values: toggle('also compare values, not only shapes (members and types)'),
+  values: toggle('also compare values, in addition to shapes (members and types)'),
 })
 
 export const TAPE_SHOW = operation({

@@ -35,7 +35,7 @@ const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
 /** Explains each metric besides quantiles. */
 const MEASURED: Readonly<Record<string, string>> = {
   success: 'share of calls with a correct result in time',
-  tcsr: 'share of calls with a correct result in time, as `success`',
+  tcsr: 'share of calls with a correct result in time (same as `success`)',
   errors: 'share of failed calls',
   availability: 'share of calls with an error-free response',
   correctness: 'share of error-free responses that are correct',
@@ -101,7 +101,7 @@ const target = section(
         additionalProperties: false,
         maxProperties: 50,
         description:
-          'Headers to add to each request. Squall stores them with each run, so pass secrets with `--header` or `--auth-token-file`.',
+          'Headers to add to each request. Squall stores them with each run; pass secrets with `--header` or `--auth-token-file` instead.',
       }),
     ),
   },
@@ -115,7 +115,8 @@ const steadyState = section(
   {
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
-      description: 'Requests to measure: the load, or `tools/list` about five times a second.',
+      description:
+        'Requests to measure: the `load` of the plan, or `tools/list` about five times a second.',
     }),
     errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(
@@ -134,7 +135,7 @@ const steadyState = section(
     ...conditions(false, plainShare),
     for: duration({
       default: '20s',
-      description: 'How long all limits must pass, both before and after the stages.',
+      description: 'How long all limits must keep passing, both before and after the stages.',
     }),
     within: duration({
       default: '2m',
@@ -238,7 +239,7 @@ const abortOn = section(
   },
   {
     description:
-      'Rollback conditions, checked ten times a second. `for` sets how long a limit must fail.',
+      'Conditions for a rollback, checked ten times a second. `for` sets how long a limit must keep failing.',
     examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
 )
@@ -274,10 +275,10 @@ const plan = section({
   exhaust: Type.Optional(exhaust),
   dependency: Type.Optional(dependency),
   stages: Type.Optional(
-    shares('Shares of calls that the rules may sample, one per stage, ascending.'),
+    shares('Percentages of calls that the rules may sample, one per stage, in ascending order.'),
   ),
   pods: Type.Optional(
-    shares('Shares of the replicas that may inject faults, instead of `stages`.'),
+    shares('Percentages of replicas that may inject faults, one per stage, instead of `stages`.'),
   ),
   hold: duration({ default: '60s', description: 'Duration of each stage.' }),
   load,

@@ -44,7 +44,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
   const most = Math.max(1, ...tools.map(({ calls }) => calls))
   const table: ReportTable = {
     title: 'By tool',
-    about: 'The length of a bar is the number of calls; its colours show how the calls ended.',
+    about: 'The length of a bar shows the number of calls; the colours show how the calls ended.',
     columns: [
       { name: 'Tool' },
       { name: 'How its calls ended' },
@@ -81,7 +81,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'Faults',
     about:
-      'Counted per attempt, from the markers on responses. Includes calls that succeeded after a retry, which are not in the errors; excludes faults that cut the connection, which leave no marker.',
+      'Counted per attempt, from the markers on responses. Includes calls that succeeded after a retry, which are not errors. Excludes faults that cut the connection, because they leave no marker.',
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },

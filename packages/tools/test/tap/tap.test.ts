@@ -182,7 +182,7 @@ it('ends where there never was a sidecar', async () => {
 
 it.each([
   [['--outcome', 'bad'], 'unknown outcome "bad"; use ok, tool_error'],
-  [['--slower-than', 'x'], 'slowerThan must be like 250ms'],
+  [['--slower-than', 'x'], 'slowerThan must be a duration such as 250ms'],
 ])('fails with %j, and says why', async (args, why) => {
   const { code, stderr } = await startProgram(['tap', ...args], {}, { here: true })
   expect(code).not.toBe(0)
