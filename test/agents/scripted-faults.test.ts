@@ -72,8 +72,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     tool: 'failed timid',
     does: call,
     kind: 'gave_up',
-    sentence:
-      /^The agent gave up at once after 3 of 3 retryable errors of failed timid\.$/,
+    sentence: /^The agent gave up at once after 3 of 3 retryable errors of failed timid\.$/,
   },
   loops: {
     tool: 'failed loop',

@@ -19,7 +19,9 @@ it('a plan and a scenario act, reload, and are rejected with their line', async 
   const pod = opened(await startSquall({ rules: PLAN }))
   expect((await pod.ask('probe')).text).toContain("tool 'probe' unavailable")
   expect(await pod.text('other')).toBe('fine')
-  const { fields } = await pod.squall.logged('the rules come from another tool; these fields differ in Squall')
+  const { fields } = await pod.squall.logged(
+    'the rules come from another tool; these fields differ in Squall',
+  )
   expect(fields).toEqual([expect.stringMatching(/rules\.yaml:1:1: changed: seed: /)])
 
   await pod.mounted.swap(SCENARIO)

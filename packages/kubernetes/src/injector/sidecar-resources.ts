@@ -48,7 +48,7 @@ export function sidecarResources(
     throw new Denial(
       'resources',
       `${prefix}qos is guaranteed, but the pod is not Guaranteed: a container has no limits of cpu and memory, or different requests`,
-      'set requests equal to limits in all containers, or remove it',
+      'set requests equal to limits in all containers, or remove the annotation',
     )
   }
   if (qos === 'burstable' || !isGuaranteed(pod)) return { resources, warnings: [] }

@@ -162,9 +162,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   }
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
-    notes.push(
-      `the time counts from the start of each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`,
-    )
+    notes.push(`timing starts with each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`)
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)
   if (idle.length > 0) {

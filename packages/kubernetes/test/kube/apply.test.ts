@@ -138,7 +138,7 @@ test('only sidecars that read this are waited for', async () => {
   expect(code).toBe(0)
   expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
   expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
-  expect(out).toMatch(/shop-4: skipped, reads a different key/)
+  expect(out).toMatch(/shop-4: skipped, reads a different key of the ConfigMap/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({
     code: 0,

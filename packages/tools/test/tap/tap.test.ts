@@ -166,7 +166,7 @@ it('shows what a sidecar dropped, goes on after a loss, and trusts no other serv
   expect(tapped.written()).toMatch(/^09:00:00\.000 {2}tools\/list +- {2}ok /)
   expect(tapped.problems.slice(0, 3)).toEqual([
     expect.stringMatching(
-      /^squall: 127\S+: 120 calls were dropped: they arrived too fast; narrow the filters\n$/,
+      /^squall: 127\S+: 120 calls were dropped: they arrived too fast; use narrower filters\n$/,
     ),
     expect.stringMatching(/^squall: 127\S+: lost, trying again: the connection ended\n$/),
     expect.stringMatching(/lost, trying again: \/api\/tap cannot be read: .* is missing/),
