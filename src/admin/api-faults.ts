@@ -48,7 +48,7 @@ export function logAdded(
 }
 
 const REASONS = {
-  invalid: 'the rule has errors',
+  invalid: 'the rule is invalid',
   conflict: 'the fault cannot be added',
   disarmed: 'rules are disarmed',
 } as const

@@ -123,7 +123,7 @@ export const RULES_FLAGS = {
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('maximum concurrent faults across all rules', COUNT),
+    maxActive: count('maximum number of concurrent faults across all rules', COUNT),
     guardErrorRate: one(
       'percent',
       'real error rate above which all rules are disarmed; off disables the guard',

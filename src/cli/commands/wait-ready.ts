@@ -20,7 +20,7 @@ const OPERATION = operation({
       }),
     }),
     ...group('Timeouts:', {
-      readyWait: duration('timeout', { min: 0, max: 3_600_000 }, '30s'),
+      readyWait: duration('how long to wait', { min: 0, max: 3_600_000 }, '30s'),
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(

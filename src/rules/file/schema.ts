@@ -165,12 +165,12 @@ const rule = section({
   ramp: Type.Optional(
     section(
       {
-        to: percentage({ description: 'Sets the share at the end of the ramp.' }),
+        to: percentage({ description: 'Sets the percentage of calls at the end of the ramp.' }),
         over: duration({ description: 'Sets the duration of the ramp.' }),
       },
       {
         description:
-          'Increases the share linearly from `percent`, or from 0 if `percent` is not set.',
+          'Increases the percentage of sampled calls linearly from `percent`, or from 0 if `percent` is not set.',
       },
     ),
   ),
@@ -179,14 +179,14 @@ const rule = section({
       minItems: 1,
       maxItems: 100,
       description:
-        'Samples these shares of calls in sequence, each for the duration `each`, and keeps the last.',
+        'Samples these percentages of calls in sequence, each for the duration `each`, and then keeps the last.',
       examples: [['10%', '25%', '50%']],
     }),
   ),
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
     percentage({
-      description: 'Acts only on this share of replicas. The selection of replicas is stable.',
+      description: 'Acts only on this percentage of replicas. The selection of replicas is stable.',
     }),
   ),
   maxActive: Type.Optional(count(1, "Limits the rule's concurrent faults.")),
@@ -196,7 +196,7 @@ const rule = section({
     Type.Unsafe<'stop'>({
       type: 'string',
       enum: ['stop'],
-      description: 'Skips later rules for a call that this rule sampled.',
+      description: '`stop`: skips later rules for calls that this rule sampled.',
     }),
   ),
   enabled: Type.Boolean({

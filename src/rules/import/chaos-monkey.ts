@@ -68,7 +68,7 @@ const KINDS: Kinds<Faults> = {
   malformed: kind(
     shape('`malformed`', {
       type: to('`abort` with status 200 and a body that is not JSON'),
-      corruptResponse: to('no rule when it is false'),
+      corruptResponse: to('no rule, if `false`'),
       ...COMMON,
     }),
     (config) => {
@@ -79,7 +79,7 @@ const KINDS: Kinds<Faults> = {
   'connection-refused': kind(
     shape('`connection-refused`', { type: to('`reset`'), ...COMMON }),
     (config) => {
-      config.changed('type', 'TCP cannot refuse a single call; its connection is reset')
+      config.changed('type', 'TCP cannot refuse a single call, so its connection is reset')
       return [{ reset: {} }]
     },
   ),
@@ -92,7 +92,8 @@ const KINDS: Kinds<Faults> = {
     }),
     (config) => {
       if (config.has('afterBytes')) {
-        if (config.has('afterMs')) config.leftOut('afterMs', '`afterBytes` decides')
+        if (config.has('afterMs'))
+          config.leftOut('afterMs', 'not needed, because `afterBytes` decides')
         const bytes = Math.trunc(config.number('afterBytes', 0, { min: 0 }))
         return [{ reset: { at: 'stream', after: { bytes } } }]
       }

@@ -22,7 +22,7 @@ const RUNTIME = leftOut('no runtime layer: the rules file reloads live')
 const PERCENTAGE = to('`percent`; 0 without it')
 
 const FAULT = shape('`HTTPFault`', {
-  '@type': aside('names the type'),
+  '@type': aside('identifies the type'),
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   response_rate_limit: to('a rule with `throttle`'),
@@ -37,7 +37,7 @@ const FAULT = shape('`HTTPFault`', {
   max_active_faults_runtime: RUNTIME,
   response_rate_limit_percent_runtime: RUNTIME,
   abort_grpc_status_runtime: RUNTIME,
-  disable_downstream_cluster_stats: aside('about statistics'),
+  disable_downstream_cluster_stats: aside('concerns statistics only'),
 })
 const DELAY = shape('`delay`', {
   fixed_delay: to('`fixed`'),
@@ -85,7 +85,7 @@ const HEADER = shape('each of `headers`', {
 })
 const REGEX = shape('`safe_regex`', {
   regex: to('`regex`, for the whole value'),
-  google_re2: aside('names the engine'),
+  google_re2: aside('identifies the regex engine'),
 })
 
 type FaultEntry = Entry<keyof typeof FAULT.fields>
@@ -147,7 +147,7 @@ function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Co
       ? [
           [
             [...path, 'match', 'context'],
-            'the filter acts on other requests than a pod gets',
+            'the filter acts on requests other than those that a pod receives',
           ] as const,
         ]
       : []),

@@ -14,10 +14,10 @@ const SPEC = shape('`spec`', {
   faultInjection: to('`rules`'),
 })
 const REF = shape('each of `targetRefs`', {
-  group: aside('names the kind'),
+  group: aside('identifies the kind'),
   kind: to('all exchanges for `Gateway`; the matches of an `HTTPRoute` of the same file'),
   name: to('the `HTTPRoute` to read; without it in the file, rules are disabled'),
-  namespace: aside('about namespaces'),
+  namespace: aside('concerns namespaces only'),
   sectionName: limit('a sidecar cannot see listeners; rules of a route are read together'),
 })
 const MATCH = shape('each of `matches` of an `HTTPRoute`', {
@@ -36,7 +36,7 @@ const FAULT = shape('`faultInjection`', {
   abort: to('a rule with `abort`'),
   responseRateLimit: to('a rule with `throttle`'),
   maxActiveFaults: to('`maxActive` of each rule, unless it is 0'),
-  disable: limit('the policy disables the faults of others'),
+  disable: limit('the policy disables the faults of other policies'),
 })
 const DELAY = shape('`delay`', { fixedDelay: to('`fixed`'), percentage: PERCENTAGE })
 const ABORT = shape('`abort`', {

@@ -17,7 +17,7 @@ import type { Report } from './report.ts'
 import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'VirtualService'
-const ROUTING = aside('about routing')
+const ROUTING = aside('concerns routing only')
 const ABOUT_CALLER = 'a sidecar cannot see the workload of its caller'
 
 const SERVICE = shape('`VirtualService`', {
@@ -27,15 +27,15 @@ const SERVICE = shape('`VirtualService`', {
 const SPEC = shape('`spec`', {
   hosts: leftOut('apply the rules to the pods of these hosts'),
   http: to('`rules`, in the same order; the first route that matches wins'),
-  gateways: to('nothing if it contains `mesh`; otherwise the rules are disabled'),
+  gateways: to('no key if the list contains `mesh`; otherwise, the rules are disabled'),
   tls: leftOut('rules match HTTP only'),
   tcp: leftOut('rules match HTTP only'),
-  exportTo: aside('about namespaces'),
+  exportTo: aside('concerns namespaces only'),
 })
 const ROUTE = shape('each of `http`', {
   name: to('part of the names of the rules'),
   match: to('`match`, several in `any`'),
-  fault: to('a rule with `delay`, and one with `abort`'),
+  fault: to('a rule with `delay`, and a rule with `abort`'),
   route: ROUTING,
   redirect: ROUTING,
   delegate: ROUTING,

@@ -19,7 +19,7 @@ const FAILURE = to('`abort` with `rpcError`, code -32000 and the same message, `
 const SHARE = { min: 0, max: 1 }
 
 const PLAN = shape('the plan', {
-  seed: to('`seed`, which samples other calls than in mcp-chaos'),
+  seed: to('`seed`, which samples different calls than in mcp-chaos'),
   faults: to('`rules`, in the same order'),
 })
 const LATENCY = shape('`latency`', {
@@ -84,7 +84,7 @@ const KINDS: Kinds = {
   server_degradation: kind(
     shape('`server_degradation`', {
       type: FAILURE,
-      tools: to('`match.tool`, one rule for all, so that they fail together'),
+      tools: to('`match.tool` of a single rule, so that all tools fail together'),
       episode_rate: to('`episode.of`: `episode_len` divided by the rate'),
       episode_len: to('`episode.tasks`, with `stickyBy: trace`'),
     }),
@@ -106,7 +106,7 @@ export const MCP_CHAOS: Converter = {
     if (plan.has('seed')) {
       const seed = plan.number('seed', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
       report.file.seed = Math.trunc(seed)
-      plan.changed('seed', 'the same seed samples other calls than in mcp-chaos')
+      plan.changed('seed', 'the same seed samples different calls than in mcp-chaos')
     }
     for (const item of plan.items('faults')) convertKind(KINDS, typeOf(item.value), plan, item)
   },
@@ -143,7 +143,7 @@ function byName(fault: Entry<'tools'>, name: string, message: (tool: string) => 
 }
 
 function namesNoTool({ report, path }: Entry<'tools'>): void {
-  report.note('left_out', 'names no tool, so that mcp-chaos does nothing', path)
+  report.note('left_out', 'names no tool, so mcp-chaos does nothing', path)
 }
 
 function burstError(fault: Entry<'rate' | 'burst_len' | 'tools'>): void {

@@ -15,7 +15,7 @@ const PROXY = shape('the proxy', {
   name: to('prefix of the names of the rules'),
   listen: aside('`squall run --listen`'),
   upstream: aside('`squall run --upstream`'),
-  enabled: to('a rule with `reset`, when it is false'),
+  enabled: to('a rule with `reset`, if `false`'),
   toxics: to('`rules`, in the same order'),
   Logger: aside('unrelated to faults'),
 })
@@ -77,7 +77,7 @@ const KINDS: Kinds<Faults> = {
   slicer: kind(
     shape('`slicer`', {
       average_size: to('`throttle.chunk`'),
-      size_variation: leftOut('all pieces have one size'),
+      size_variation: leftOut('all pieces have the same size'),
       delay: to('`throttle.rate`: one piece in this time; larger pieces below 1 ms'),
     }),
     (toxic) => {
@@ -106,7 +106,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'The input is the response to `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable those of the proxy in front of your MCP server.',
+    'The input is the response to `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable the rules of the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)

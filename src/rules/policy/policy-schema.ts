@@ -26,7 +26,7 @@ const line = (description: string) => Type.String({ minLength: 1, maxLength: 512
 const sweptTask = section({
   name: Type.String({
     pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
-    description: 'Name by which agents select the task.',
+    description: 'Task name, by which agents select the task.',
   }),
   tape: line('Tape with the recorded calls of the task.'),
   command: texts('Program and arguments of the task, run without a shell.'),
@@ -55,8 +55,14 @@ const policy = section({
     default: REQUIRABLE,
     description: 'Sections that each plan must have, each with at least one limit.',
   }),
-  firstStage: percentage({ default: 10, description: 'Maximum share of the first stage.' }),
-  maxPercent: percentage({ default: 50, description: 'Maximum share of any stage.' }),
+  firstStage: percentage({
+    default: 10,
+    description: 'Maximum percentage of calls or replicas in the first stage.',
+  }),
+  maxPercent: percentage({
+    default: 50,
+    description: 'Maximum percentage of calls or replicas in any stage.',
+  }),
   maxDuration: duration({ default: '30m', description: 'Maximum total duration of the stages.' }),
   requireUntil: Type.Boolean({
     default: false,
@@ -73,7 +79,7 @@ const policy = section({
     minimum: 1,
     maximum: 1000,
     default: 6,
-    description: 'Maximum experiments per target and hour.',
+    description: 'Maximum number of experiments per target and hour.',
   }),
   faults: Type.Optional(
     Type.Unsafe<readonly string[]>({

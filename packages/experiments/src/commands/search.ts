@@ -45,7 +45,7 @@ export const SEARCH_FLAGS = {
     ),
     confidence: percent('confidence level of the interval', { min: 50, max: 99.9 }, '95%'),
     runsAtOne: count(
-      'maximum runs at one magnitude before it counts as undecided',
+      'maximum number of runs at one magnitude before the magnitude counts as undecided',
       { min: 1, max: 20 },
       '2',
     ),

@@ -119,7 +119,7 @@ export function short(_key: string, value: unknown): unknown {
 
 async function play(stage: Stage, screen: DemoScreen): Promise<Played[]> {
   screen.line(screen.paint('strong', `squall ${stage.version} demo`))
-  screen.line('An MCP server, Squall in front of it, and clients, all on this machine.')
+  screen.line('An MCP server behind Squall, and clients, all on this machine.')
   const played: Played[] = []
   for (const [i, phase] of PHASES.entries()) {
     screen.line()

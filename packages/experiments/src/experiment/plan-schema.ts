@@ -106,7 +106,7 @@ const target = section(
     ),
   },
   {
-    description: 'The MCP endpoint under test.',
+    description: 'The MCP endpoint under test, and its client.',
     examples: [{ url: 'http://localhost:15300/mcp', environment: 'staging' }],
   },
 )
@@ -175,7 +175,7 @@ const load = section(
       default: 0,
       description: 'Number of event streams to keep open during the calls.',
     }),
-    timeout: duration({ default: '10s', description: 'Timeout of one attempt.' }),
+    timeout: duration({ default: '10s', description: 'Timeout of each attempt of a call.' }),
     retries: number(0, 20, {
       default: 0,
       description: 'Maximum number of retries for a failed call.',
@@ -183,7 +183,11 @@ const load = section(
     retryBudget: Type.Optional(
       percentage({ description: 'Maximum number of retries, as a percentage of calls.' }),
     ),
-    deadline: Type.Optional(duration({ description: 'Deadline of a task.' })),
+    deadline: Type.Optional(
+      duration({
+        description: 'Deadline for each task; calls that end later do not count as successful.',
+      }),
+    ),
     degrade: number(0, 1000, {
       default: 0,
       description: 'Number of optional calls at the end of each task.',
@@ -251,7 +255,7 @@ const plan = section({
     maxLength: 40,
     description: 'Name of the experiment in history and reports.',
   }),
-  description: Type.Optional(text('Question that the experiment answers.', 2000)),
+  description: Type.Optional(text('The question that the experiment answers.', 2000)),
   target,
   sidecar,
   steadyState,

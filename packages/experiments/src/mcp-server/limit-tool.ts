@@ -41,7 +41,7 @@ const INPUT = closed({
     Type.Integer({
       minimum: 1,
       maximum: 2 * MAX_RUNS,
-      description: `Maximum runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      description: `Maximum number of runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
   maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration in minutes. Default: ${MAX_MINUTES}.`),

@@ -227,11 +227,11 @@ export function arrivalTable({ arrivals, held, tools }: LoadResult): ReportTable
       arrivals.abandoned,
       arrivals.hung === undefined
         ? `in flight at the end; counted nowhere else${by}`
-        : `in flight at the end; gates count those that hung as timeouts${by}`,
+        : `in flight at the end; gates count hung calls as timeouts${by}`,
     ],
   ]
   const { missed = 0 } = arrivals
-  const meaning = 'not sent while the server hung; gates count them as timeouts'
+  const meaning = 'not sent while the server hung; gates count these calls as timeouts'
   if (missed > 0) rows.push(['Missed', missed, meaning])
   const streams: typeof rows = [
     ['Streams requested', held.asked, ''],

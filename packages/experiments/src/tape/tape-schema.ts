@@ -51,8 +51,10 @@ const LINE = {
     ),
     omitted: of(['too_large', 'unreadable'], 'Why a message is not on the tape.'),
     bytes: own('integer', 'Size of a message that is not on the tape.'),
-    error: { description: 'JSON-RPC error.' },
-    result: { description: 'JSON-RPC result; the last member of a line above 16 MiB.' },
+    error: { description: 'JSON-RPC error of a response.' },
+    result: {
+      description: 'JSON-RPC result of a response. In lines above 16 MiB, this is the last member.',
+    },
   },
 }
 

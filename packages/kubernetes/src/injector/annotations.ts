@@ -152,7 +152,7 @@ const TABLE = {
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum concurrent faults across all rules',
+    meaning: 'maximum number of concurrent faults across all rules',
     check: maxActive,
   },
   'allow-faults': {

@@ -150,7 +150,9 @@ function notesOf(report: SidecarReport): readonly string[] {
       notes.push(`  ${problemLine(each)}`)
     }
   } else if (digest === 'other') {
-    notes.push(`its rules still differ from those of the configmap ${pod.rules?.configMap ?? ''}`)
+    notes.push(
+      `its rules still differ from the rules in the configmap ${pod.rules?.configMap ?? ''}`,
+    )
   }
   const timed = rules.filter(
     ({ until, builtIn, phase }) => until !== null && !builtIn && phase !== 'disabled',

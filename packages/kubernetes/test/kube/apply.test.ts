@@ -216,7 +216,7 @@ test('status shows armed sidecars, different rules, and rules that sampled no ca
   expect(rows[4]!.slice(1, 4)).toEqual(['shop-4', '?', 'absent'])
   expect(out).toContain('shop/shop-1: sampled no call: never (on)')
   expect(out).toContain(
-    'shop/shop-2: its rules still differ from those of the configmap squall-rules\n',
+    'shop/shop-2: its rules still differ from the rules in the configmap squall-rules\n',
   )
   expect(out).toContain('shop/shop-3: disarmed by environment')
   expect(out).toContain('shop/shop-4: the requested sidecar is missing')
