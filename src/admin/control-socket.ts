@@ -63,11 +63,11 @@ async function handle(
   const until = performance.now() + wait
   while (await controlled.upstreamAccepts()) {
     if (closing.aborted || performance.now() >= until) {
-      return end(response, 200, 'disarmed; the upstream still runs')
+      return end(response, 200, 'disarmed; the upstream is still running')
     }
     await sleep(POLL_MS)
   }
-  end(response, 200, 'disarmed; the upstream has ended')
+  end(response, 200, 'disarmed; the upstream has exited')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

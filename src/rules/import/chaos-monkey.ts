@@ -21,16 +21,14 @@ const BOTH = 'camelCase or snake_case'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const SCENARIO = shape('the scenario', {
-  name: to('prefix of the names of the rules'),
+  name: to('prefix of the rule names'),
   description: to('a comment'),
   faults: to('`rules`, in the same order'),
   expectedBehavior: NO_ASSERTIONS,
   assertions: NO_ASSERTIONS,
 })
-const FAULT = shape('each of its faults, or the body of `/chaos/inject`', {
-  target: to(
-    '`match.tool`, with `then: stop`: of the faults of a target, the first sampled one acts',
-  ),
+const FAULT = shape('each entry of `faults`, or the body of `/chaos/inject`', {
+  target: to('`match.tool`, with `then: stop`: only the first sampled fault of a target acts'),
   config: to('`faults`'),
   durationMs: to('`for`'),
 })

@@ -70,8 +70,8 @@ const STRING_FIELDS = {
   ignore_case: to('a `regex` with `(?i)`'),
 }
 const STRING = shape('`string_match`', STRING_FIELDS)
-const HEADER = shape('each of `headers`', {
-  name: to('the name in `match.headers`; `:authority` is `host`'),
+const HEADER = shape('each entry of `headers`', {
+  name: to('the name in `match.headers`; `:authority` becomes `host`'),
   exact_match: to('`exact`'),
   prefix_match: to('`prefix`'),
   suffix_match: to('`suffix`'),
@@ -81,7 +81,7 @@ const HEADER = shape('each of `headers`', {
   present_match: to('`present` or `absent`'),
   range_match: limit('headers are not compared as numbers'),
   invert_match: to('`not`, with `present: true`'),
-  treat_missing_header_as_empty: limit('a missing header has no value'),
+  treat_missing_header_as_empty: limit('a missing header has no value to compare'),
 })
 const REGEX = shape('`safe_regex`', {
   regex: to('`regex`, for the whole value'),

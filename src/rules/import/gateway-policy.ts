@@ -9,24 +9,24 @@ import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
 
 const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {
-  targetRefs: to('`match`: several in `any`'),
+  targetRefs: to('`match`; several entries become `any`'),
   targetSelectors: limit('a sidecar cannot see route labels'),
   faultInjection: to('`rules`'),
 })
-const REF = shape('each of `targetRefs`', {
+const REF = shape('each entry of `targetRefs`', {
   group: aside('identifies the kind'),
   kind: to('all exchanges for `Gateway`; the matches of an `HTTPRoute` of the same file'),
   name: to('the `HTTPRoute` to read; without it in the file, rules are disabled'),
   namespace: aside('concerns namespaces only'),
   sectionName: limit('a sidecar cannot see listeners; rules of a route are read together'),
 })
-const MATCH = shape('each of `matches` of an `HTTPRoute`', {
+const MATCH = shape('each entry of `matches` of an `HTTPRoute`', {
   path: to('`http.path`'),
   method: to('`http.method`'),
   headers: to('`headers`, and `tool` for `mcp-name`'),
   queryParams: limit('rules compare the path without its query'),
 })
-const TEST = shape('`path`, and each of `headers`', {
+const TEST = shape('`path`, and each entry of `headers`', {
   name: to('the name of a header'),
   type: to('how to compare'),
   value: to('the text'),

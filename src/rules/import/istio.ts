@@ -32,9 +32,9 @@ const SPEC = shape('`spec`', {
   tcp: leftOut('rules match HTTP only'),
   exportTo: aside('concerns namespaces only'),
 })
-const ROUTE = shape('each of `http`', {
-  name: to('part of the names of the rules'),
-  match: to('`match`, several in `any`'),
+const ROUTE = shape('each entry of `http`', {
+  name: to('part of the rule names'),
+  match: to('`match`; several entries become `any`'),
   fault: to('a rule with `delay`, and a rule with `abort`'),
   route: ROUTING,
   redirect: ROUTING,
@@ -49,7 +49,7 @@ const ROUTE = shape('each of `http`', {
   headers: ROUTING,
   rateLimit: leftOut('not a fault; rules have `rateLimit` with `limit`'),
 })
-const MATCH = shape('each of `match`', {
+const MATCH = shape('each entry of `match`', {
   name: aside('names the match'),
   uri: to('`http.path`'),
   method: to('`http.method`'),

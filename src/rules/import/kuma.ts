@@ -14,7 +14,7 @@ const REFERENCE = to('no key for `kind: Mesh`; for other kinds, the rules are di
 const POLICY = shape('`MeshFaultInjection`', {
   ...MANIFEST_FIELDS,
   type: aside('identifies the kind, in the universal format'),
-  name: to('prefix of the names of the rules, in the universal format'),
+  name: to('prefix of the rule names, in the universal format'),
   mesh: leftOut('apply the rules to pods of this mesh'),
   labels: aside('unrelated to faults'),
   spec: to('`rules`'),
@@ -25,13 +25,13 @@ const SPEC = shape('`spec`', {
   to: leftOut('faults of outgoing requests; rules have `match.outbound`'),
   rules: to('`rules`, in the same order'),
 })
-const FROM = shape('each of `from`', { targetRef: REFERENCE, default: to('`rules`') })
-const INBOUND = shape('each of `rules`', {
+const FROM = shape('each entry of `from`', { targetRef: REFERENCE, default: to('`rules`') })
+const INBOUND = shape('each entry of `rules`', {
   matches: limit('a sidecar cannot see the identity of its caller'),
   default: to('`rules`'),
 })
 const CONF = shape('`default`', { http: to('`rules`, in the same order') })
-const FAULT = shape('each of `http`', {
+const FAULT = shape('each entry of `http`', {
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   responseBandwidth: to('a rule with `throttle`'),

@@ -24,11 +24,11 @@ const PLAN = shape('the plan', {
 })
 const LATENCY = shape('`latency`', {
   type: to('`delay` with `at: response`'),
-  added_ms: to('`fixed`; with `jitter_ms` the `min` of `uniform`'),
+  added_ms: to('`fixed`, or with `jitter_ms`, `min` of `uniform`'),
   jitter_ms: to('`max` of `uniform`, above `added_ms`'),
   probability: PROBABILITY,
 })
-const BY_NAME = { type: FAILURE, tools: to('`match.tool`, one rule for each tool') }
+const BY_NAME = { type: FAILURE, tools: to('`match.tool`, with one rule for each tool') }
 const MARKED = { tools: TOOLS, probability: PROBABILITY }
 
 const KINDS: Kinds = {

@@ -12,7 +12,7 @@ const MOST_PIECES = 1000
 const LONGEST = 3_600_000
 
 const PROXY = shape('the proxy', {
-  name: to('prefix of the names of the rules'),
+  name: to('prefix of the rule names'),
   listen: aside('`squall run --listen`'),
   upstream: aside('`squall run --upstream`'),
   enabled: to('a rule with `reset`, if `false`'),
@@ -20,7 +20,7 @@ const PROXY = shape('the proxy', {
   Logger: aside('unrelated to faults'),
 })
 const TOXIC = shape('each toxic', {
-  name: to('part of the name of the rule'),
+  name: to('part of the rule name'),
   type: to('the fault'),
   stream: to('the direction of the fault: `downstream` is the response, `upstream` the request'),
   toxicity: to('`probability`, of requests instead of connections'),

@@ -151,7 +151,7 @@ export function beginRules({ pod, digest, isReached }: AwaitedPod): PodProgress 
   if (digest === undefined)
     return { state: 'skipped', detail: 'reads a different key of the ConfigMap' }
   if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not queried yet' }
-  const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''
+  const later = pod.sidecar === 'starting' ? ' yet; it will load these rules when it starts' : ''
   return { state: 'skipped', detail: `its sidecar is not running${later}` }
 }
 
