@@ -88,10 +88,10 @@ export const sidecar = section(
 
 export const kill = section(
   {
-    pidFile: Type.Optional(text('File with the process ID.')),
+    pidFile: Type.Optional(text('Path of the PID file of the process.')),
     command: Type.Optional(
       text(
-        'Substring that the command line of the process must contain, in case the PID was reused.',
+        'Text that the command line of the process must contain, in case the PID was reused.',
         256,
       ),
     ),

@@ -23,7 +23,7 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const { points } = timeline
   if (points.length === 0 || points.length > MAX_ROWS) return undefined
   const names = ['Calls', 'OK', 'Injected', 'Real', 'Unattributed', 'Squall’s own', 'Not sent']
-  const levels = ['Retries', 'Dropped', 'In flight at its end', 'p50', 'p99']
+  const levels = ['Retries', 'Dropped', 'In flight at the end', 'p50', 'p99']
   return withoutEmpty({
     title: 'Timeline',
     columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],

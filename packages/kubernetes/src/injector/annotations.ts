@@ -260,7 +260,7 @@ const TABLE = {
     ...BOOLEAN,
     fallback: '`false`',
     meaning:
-      "count another sidecar's injected errors as `injected_elsewhere`, as `squall run --trust-markers`; for pods whose `outbound` destinations also have a sidecar (`squall inject` sets it if its input shows this)",
+      "count another sidecar's injected errors as `injected_elsewhere`, like `squall run --trust-markers`; for pods whose `outbound` destinations also have a sidecar (`squall inject` sets it if its input shows this)",
   },
   'compat-api': {
     ...words('chaos-monkey'),
