@@ -1,5 +1,5 @@
 import { isOther, type Call } from '../mcp/call.ts'
-import { oneOf, section } from './lib/config-schema.ts'
+import { mapOf, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
@@ -35,7 +35,7 @@ export const abort = defineFault({
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+      mapOf(Type.String({ maxLength: 4096 }), {
         maxProperties: 50,
         description: 'With `status`: adds these response headers.',
         examples: [{ 'content-type': 'text/html' }],

@@ -4,7 +4,7 @@ import { type JsonNode, memberOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
 import { type SharedBy, audience } from './lib/audience.ts'
-import { DURATION_FORMS, oneOf, section } from './lib/config-schema.ts'
+import { DURATION_FORMS, mapOf, oneOf, section } from './lib/config-schema.ts'
 import { editResult } from './lib/json/json-part.ts'
 import {
   CONTINUE,
@@ -28,7 +28,7 @@ const ghost = section({
   description: Type.Optional(
     Type.String({ maxLength: 4096, description: 'Sets the description of the tool.' }),
   ),
-  inputSchema: Type.Record(Type.String(), Type.Unknown(), {
+  inputSchema: mapOf(Type.Unknown(), {
     default: { type: 'object' },
     description: 'Sets the input schema of a tool.',
   }),

@@ -1,5 +1,5 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { oneOf, section } from '../../filters/lib/config-schema.ts'
+import { mapOf, oneOf, section } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
 import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
@@ -173,14 +173,14 @@ const matchKeys = {
   prompt: Type.Optional(texts('Matches the prompt name.')),
   resource: Type.Optional(texts('Matches the resource URI.', 'file:///reports/*')),
   headers: Type.Optional(
-    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description: 'Matches request headers by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
   baggage: Type.Optional(
-    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
         'Matches W3C baggage by key, in `_meta.baggage` or else in the header `baggage`. Values are percent-decoded.',
@@ -188,7 +188,7 @@ const matchKeys = {
     }),
   ),
   args: Type.Optional(
-    Type.Record(Type.String(), ref<ValueMatch>('value'), {
+    mapOf(ref<ValueMatch>('value'), {
       ...record,
       description: 'Matches call arguments by JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
@@ -236,7 +236,7 @@ const matchKeys = {
     ),
   ),
   podLabels: Type.Optional(
-    Type.Record(Type.String(), text('Matches the value of the label.'), {
+    mapOf(text('Matches the value of the label.'), {
       ...record,
       description:
         'Matches pod labels, by exact value. Changed labels apply at once. Matches only in pods with an injected sidecar.',

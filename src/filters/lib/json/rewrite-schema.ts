@@ -1,6 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import { parsePointer } from '../../../base/json/json-pointer.ts'
-import { oneOf, section, type NodeOptions } from '../config-schema.ts'
+import { mapOf, oneOf, section, type NodeOptions } from '../config-schema.ts'
 import type { ParameterProblem } from '../../fault.ts'
 import { names } from '../names.ts'
 import { JSON_TYPES } from './retype.ts'
@@ -31,7 +31,7 @@ const bound = { maxProperties: MAX_POINTERS } as const
 
 const parameters = {
   rename: Type.Optional(
-    Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
+    mapOf(Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
       description:
         'Renames members: maps a pointer to the new key, or to the same pointer with the new key. An existing member with the new key is removed.',
@@ -45,14 +45,14 @@ const parameters = {
     }),
   ),
   set: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    mapOf(Type.Unknown(), {
       ...bound,
       description: 'Replaces existing values: maps a pointer to the new value.',
       examples: [{ '/status': 'unknown' }],
     }),
   ),
   add: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    mapOf(Type.Unknown(), {
       ...bound,
       description:
         'Adds missing members: maps a pointer to the value; `-` as the last part appends to an array.',
@@ -60,7 +60,7 @@ const parameters = {
     }),
   ),
   retype: Type.Optional(
-    Type.Record(Type.String(), oneOf(JSON_TYPES, {}), {
+    mapOf(oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
         'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length. `boolean`: whether the value has content. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
@@ -71,7 +71,7 @@ const parameters = {
     pointers({ description: 'Sets these values to null.', examples: ['/items/*/price'] }),
   ),
   wrap: Type.Optional(
-    Type.Record(Type.String(), keyName, {
+    mapOf(keyName, {
       ...bound,
       description: 'Wraps values in an object: maps a pointer to the key in that object.',
       examples: [{ '/items': 'data' }],
@@ -91,7 +91,7 @@ const parameters = {
         prepend: Type.Optional(addition('Adds this text before each text.')),
         append: Type.Optional(addition('Adds this text after each text.')),
         replace: Type.Optional(
-          Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
+          mapOf(Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
             description: 'Replaces every occurrence of a text: maps the text to its replacement.',
           }),
