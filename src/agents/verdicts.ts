@@ -4,7 +4,7 @@
  */
 export const VERDICTS = {
   ambiguous:
-    'session or client do not identify the task: calls overlapped, a session began while the client had others open, or the client cancelled the call and made several others before it ended',
+    'the session or client does not identify the task: calls overlapped, the client started a session while others were open, or the client cancelled the call and made several others before it ended',
   duplicate_execution:
     'the upstream executed a call whose result the client did not receive, and then executed a retry with the same arguments',
   possible_duplicate:
@@ -15,10 +15,10 @@ export const VERDICTS = {
   retried: 'the next call repeated the tool and its arguments, possibly in a new session',
   retried_changed: 'the next call repeated the tool with other arguments',
   reinitialized:
-    'the client started a new session after losing one, or by `initialize` or `server/discover` without a further call',
+    'the client started a new session after losing one, or sent `initialize` or `server/discover` without a further call',
   relisted: 'the agent requested a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
-  continued: 'the call succeeded despite the fault, and was not repeated',
+  continued: 'the call succeeded despite the fault and was not repeated',
   gave_up: 'no call followed within `--task-window`',
 } as const satisfies Readonly<Record<string, string>>
 
