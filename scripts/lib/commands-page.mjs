@@ -21,7 +21,7 @@ export async function commandsPage(built) {
 
 # Command-line reference
 
-Look up a \`squall\` command and its flags. A separate page lists [the flags of \`squall run\`](flags.md), the sidecar. All commands use the same [exit codes](exit-codes.md). \`man squall\` has the same content as this page.
+Look up a \`squall\` command and its flags. A separate page lists [the flags of \`squall run\`](flags.md), the sidecar. All commands use the same [exit codes](exit-codes.md). \`man squall\` has the same content.
 
 ${table(['Command', 'Purpose'], rows)}
 

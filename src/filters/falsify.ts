@@ -55,7 +55,7 @@ const schema = section({
     }),
   }),
   boolean: variant('Inverts a boolean. Results that also contain prose are unchanged.', {}),
-  enum: variant('Replaces a string with another value listed in its `outputSchema`.', {}),
+  enum: variant('Replaces a string with another value that the `outputSchema` lists.', {}),
   id: variant('Replaces an ID with one from the same field of an earlier result.', {}),
   text: variant('Replaces a name, an address or a code in the same way as `id`.', {}),
   omit: variant('Removes a row from a list, and adjusts counts and totals.', {}),

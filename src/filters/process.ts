@@ -39,7 +39,7 @@ export const processFault = defineFault({
     stop: Type.Optional(
       duration({
         description:
-          'Suspends the server, and thereby all its calls, with SIGSTOP for this duration before the server receives the call.',
+          'Suspends the server with SIGSTOP for this duration, before the server receives the call. All its other calls wait, too.',
         examples: ['5s'],
       }),
     ),
