@@ -51,7 +51,7 @@ function usual(node, isRequired) {
 }
 
 function meaning({ description = '', examples = [] }) {
-  const shown = examples.length === 0 ? '' : ` For example ${code(JSON.stringify(examples[0]))}.`
+  const shown = examples.length === 0 ? '' : ` Example: ${code(JSON.stringify(examples[0]))}.`
   return `${description}${shown}`.trim()
 }
 

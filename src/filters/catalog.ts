@@ -83,13 +83,13 @@ export const catalog = defineFault({
     cursor: Type.Optional(
       oneOf(['invalid', 'loop'], {
         description:
-          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends. For both values, the rule must also match the request for the next page.',
+          'The rule must also match the request for the next page. `invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends.',
       }),
     ),
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          "`spurious`: sends a `list_changed` notification before the response. `suppress`: drops the upstream's `list_changed` notifications. Acts only on streams.",
+          "Acts only on streams. `spurious`: sends a `list_changed` notification before the response. `suppress`: drops the upstream's `list_changed` notifications.",
       }),
     ),
   }),

@@ -28,7 +28,7 @@ export const rewrite = defineFault({
   summary: 'changes JSON in results, arguments, tool schemas or whole messages',
   schema: rewriteSchema,
   clientSees:
-    'Clients receive a valid response with a different shape. Clients that have listed the tools validate structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
+    'Clients receive a valid response with a different shape. Clients that have listed the tools validate structured content against the output schema of the tool: the TypeScript SDKs fail the call with -32602, the Python client with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
   otherTools:
     'Chaos Mesh has HTTPChaos with `patch: { body: … }`, which merges a patch into a whole JSON body. `rewrite` changes members in place, even in JSON within texts.',
   example: `- name: drifted-weather
