@@ -7,19 +7,19 @@ export async function annotationsPage(built) {
   const forNamespaces = ANNOTATIONS.filter(({ targets }) => !targets.includes('pod'))
   return `${GENERATED}
 
-# Annotations
+# Kubernetes annotations
 
-Look up an annotation that configures the sidecar of a pod. All keys begin with \`squall.dev/\`; set them on the pod template, not on the Deployment. [Injection](../concepts/injection.md) describes their effect.
+Look up a pod annotation that injects the Squall sidecar or configures it. All keys have the prefix \`squall.dev/\`. Set annotations on the pod template, not on the Deployment. [Sidecar injection](../concepts/injection.md) describes their effect.
 
-- **Values** are strings: write \`"3000"\` and \`"true"\`. A pod with an unknown key or an invalid value is denied, with a suggested fix.
-- **Namespaces**: keys with “yes” are also allowed on a namespace, as defaults for its pods. The webhook reads these only with [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) of the chart, which is off by default. \`squall inject\` reads them from the Namespaces in its input.
-- **Precedence**: the pod overrides the namespace, and the namespace overrides the settings of the injector.
-- **Ceilings**: \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\` cannot be exceeded. A pod that requests more than its namespace or the settings allow is denied; the message states the ceiling.
-- **Combined lists**: values of \`deny-tools\`, \`exclude-paths\` and \`rollback-on\` from all levels apply together.
+- **Values** are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a suggested fix.
+- **Namespace defaults**: on a namespace, keys with “yes” set defaults for its pods. The webhook reads these defaults only if you set [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) in the chart (off by default). \`squall inject\` reads them from the Namespaces in its input.
+- **Precedence**: the pod overrides the namespace, and the namespace overrides the injector settings.
+- **Upper limits**: for \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\`, a pod cannot exceed the limit of its namespace or of the injector settings. Such pods are denied; the message states the limit.
+- **Combined lists**: for \`deny-tools\`, \`exclude-paths\` and \`rollback-on\`, the values of the pod, the namespace and the injector settings all apply.
 
 ${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}
 
-## Only on namespaces
+## Namespace annotations and labels
 
 ${table(
   ['Key', 'Kind', 'Value', 'Meaning'],
@@ -40,7 +40,7 @@ ${table(
   ],
 )}
 
-## Written by Squall
+## Annotations that Squall writes
 
 | Key | Written by | Value |
 | --- | --- | --- |

@@ -1,10 +1,21 @@
 import { writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { noticesOf, packagesOf } from './notices.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The generated check of a schema, which nobody reads: indentation would be a third of it. */
+const CHECK = /\/checks\/[a-z]+\.js$/
+const compactChecks = {
+  name: 'compact-checks',
+  renderChunk: (code, { moduleIds }) =>
+    moduleIds.every((id) => CHECK.test(id))
+      ? minifySync('check.js', code, { module: false, compress: false }).code
+      : null,
+}
 
 /**
  * Bundles what tsc wrote to `js` in a directory into `dist` there: the program, the library, and
@@ -28,7 +39,12 @@ export async function bundle(own) {
     },
     // Optional, or needed by few commands.
     external: [/^@modelcontextprotocol\/(?:client|sdk)(?:\/|$)/, /^ajv/, /^undici/],
+    plugins: [compactChecks],
     output: {
+      // A chunk of its own for each check.
+      codeSplitting: {
+        groups: [{ test: CHECK, name: (id) => basename(id, '.js'), debugName: 'checks' }],
+      },
       dir: `${own}dist`,
       // Holds 7 MiB less at rest than modules do on Node 24.
       format: 'cjs',

@@ -19,21 +19,21 @@ export async function commandsPage(built) {
   ])
   return `${GENERATED}
 
-# Commands
+# Command-line reference
 
-Look up a command and its flags. The sidecar, \`squall run\`, has [its own page of flags](flags.md); [exit codes](exit-codes.md) are the same for all commands. \`man squall\` has the same content.
+Look up a \`squall\` command and its flags. A separate page lists [the flags of \`squall run\`](flags.md), the sidecar. All commands use the same [exit codes](exit-codes.md). \`man squall\` has the same content.
 
-${table(['Command', 'What it does'], rows)}
+${table(['Command', 'Purpose'], rows)}
 
 ## Flags of several commands
 
-Several commands have these flags; the sections of the commands list them by name only.
+Several commands accept these flags. The sections of the commands list these flags only by name.
 
 ${table(HEAD, [...shared.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(row))}
 
-## Variables
+## Environment variables
 
-Environment variables set the flags of commands whose section links here. The name is \`SQUALL_\` and the flag in capitals, with \`_\` for \`-\`: \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for all commands, and also prints errors as JSON.
+For commands whose section links here, you can set flags as environment variables. Add the prefix \`SQUALL_\` to the flag in capitals, with \`_\` instead of \`-\`: \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for all commands, and prints errors as JSON too.
 
 ${others.map((command) => section(command, homeOf)).join('\n\n')}
 `
@@ -83,7 +83,8 @@ function section(command, homeOf) {
     ...elsewhere('[Flags of several commands](#flags-of-several-commands)', at('shared')),
     ...elsewhere('[Flags of `squall run`](flags.md)', at('run')),
   )
-  if (fromEnvironment) parts.push('[Environment variables](#variables) also set these flags.')
+  if (fromEnvironment)
+    parts.push('[Environment variables](#environment-variables) can set these flags.')
   const lines = examples.map((example) => `npx mcp-squall ${example}`).join('\n')
   const more = page.replace('docs/', '')
   parts.push(`Examples:\n\n\`\`\`sh\n${lines}\n\`\`\``, `More: [${more}](../${more})`)

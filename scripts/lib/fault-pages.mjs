@@ -4,6 +4,30 @@ import { schemaTables } from './schema-tables.mjs'
 /** Faults without a section in the matrix: they affect no call that a client could report. */
 const NOT_MEASURED = ['connection']
 
+/** Titles of the pages, with the words that people search for. */
+const TITLES = {
+  abort: 'inject HTTP, JSON-RPC and tool errors',
+  amplify: 'duplicate calls to the server',
+  catalog: 'change the tool list',
+  connection: 'break TCP connections to dependencies',
+  corrupt: 'damage response content',
+  delay: 'inject latency',
+  falsify: 'return false values in results',
+  hang: 'simulate an unresponsive server',
+  inflate: 'return oversized results',
+  poison: 'simulate prompt injection',
+  process: 'crash or suspend a stdio server',
+  rateLimit: 'return HTTP 429 Too Many Requests',
+  replay: 'return stale responses',
+  reset: 'close connections',
+  rewrite: 'change the JSON of results and arguments',
+  session: 'expire MCP sessions',
+  stream: 'drop, duplicate and reorder SSE events',
+  throttle: 'limit bandwidth',
+  truncate: 'cut responses short',
+  unauthorized: 'return HTTP 401 and 403',
+}
+
 /** Returns the file name of the page of a fault. */
 export function faultFile(name) {
   return `${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.md`
@@ -30,36 +54,36 @@ function list(faults) {
   ])
   return `${[
     GENERATED,
-    '# Faults',
-    'Choose a fault by its effect, or by its name in another tool. A rule injects one or more faults, listed in [`faults`](../rules.md#faults).',
-    table(['Fault', 'Effect', 'In other tools'], rows),
+    '# Fault types',
+    'Choose a fault to inject into MCP calls, by its effect or by its name in toxiproxy, Envoy, Istio or Chaos Mesh. Each fault has a page with its parameters. To inject one or more faults, list them in the [`faults`](../rules.md#faults) of a rule.',
+    table(['Fault', 'Effect', 'Equivalents in other tools'], rows),
   ].join('\n\n')}\n`
 }
 
 function pageOf({ name, summary, schema, clientSees, example, otherTools }, tables) {
   const parameters = tables(schema)
-  const measured = NOT_MEASURED.includes(name)
+  // The fault of connections acts on no message.
+  const ofMessages = NOT_MEASURED.includes(name)
     ? []
     : [
-        `[The client matrix](../matrix.md#${name.toLowerCase()}) lists the errors that real clients report.`,
+        `- [Errors that MCP clients report](../matrix.md#${name.toLowerCase()}) for \`${name}\``,
+        `- [Messages that \`${name}\` acts on](../reach.md#${name.toLowerCase()}), by transport`,
       ]
-  // The fault of connections acts on no message.
-  const reach =
-    name === 'connection'
-      ? ''
-      : `[Reach](../reach.md#${name.toLowerCase()}) lists the messages on which the fault acts. `
+  const links = [
+    ...ofMessages,
+    '- [Rule keys](../rules.md#rule-keys) that select calls and limit the fault',
+    '- [`squall explain`](../../guides/explain.md), to predict whether a rule acts on a call',
+  ]
   const parts = [
     GENERATED,
-    `# ${name}`,
-    `The fault \`${name}\` ${summary}.`,
+    `# ${name}: ${TITLES[name]}`,
+    `The \`${name}\` fault ${summary}.`,
     ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
     ...(parameters.length === 0 ? [] : ['## Parameters', ...parameters]),
-    ...(clientSees === undefined
-      ? []
-      : ['## What clients see', [clientSees, ...measured].join('\n\n')]),
-    ...(otherTools === undefined ? [] : ['## In other tools', otherTools]),
+    ...(clientSees === undefined ? [] : ['## What clients see', clientSees]),
+    ...(otherTools === undefined ? [] : ['## Equivalents in other tools', otherTools]),
     '## See also',
-    `[Other keys of a rule](../rules.md#a-rule) select calls and limit the fault. ${reach}[\`squall explain\`](../../guides/explain.md) predicts whether a rule acts on a call.`,
+    links.join('\n'),
   ]
   return `${parts.join('\n\n')}\n`
 }

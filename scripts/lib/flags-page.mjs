@@ -15,13 +15,18 @@ export async function flagsPage(built) {
   const index = [...groups.keys()].map((group) => link(group.replace(/:$/, ''))).join(' · ')
   return `${GENERATED}
 
-# Flags of \`squall run\`
+# Sidecar flags and environment variables
 
-Look up a flag of the sidecar, or its environment variable. The command line takes precedence over variables. An empty variable counts as unset. In variables, set switches to \`true\` or \`false\`, and separate values of repeatable flags with commas.
+Look up a flag of \`squall run\`, the sidecar, or the environment variable that sets the flag.
 
-Durations have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`300ms\`, \`1.5s\`, \`2d\`. Sizes are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`: \`1024\`, \`64KiB\`. With an invalid value, Squall exits with code 2 and suggests a fix.
+- **Precedence**: the command line takes precedence over environment variables. An empty variable counts as unset.
+- **Switches**: set the variable to \`true\` or \`false\`.
+- **Repeatable flags**: separate the values in the variable with commas.
+- **Durations** have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`, for example \`300ms\`, \`1.5s\` or \`2d\`.
+- **Sizes** are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`, for example \`1024\` or \`64KiB\`.
+- **Invalid values**: Squall exits with code 2 and suggests a fix.
 
-${index}
+Sections: ${index}
 
 ${sections.join('\n\n')}
 `

@@ -15,8 +15,8 @@ const FAULTS = [
   'late',
 ]
 const SERVERS = {
-  sessions: 'A server with sessions',
-  stateless: 'A server without sessions',
+  sessions: 'Server with sessions',
+  stateless: 'Server without sessions',
 }
 
 async function read(name) {
@@ -29,29 +29,31 @@ export async function frameworksPage() {
   const all = (await read('frameworks.json')).filter(({ id }) => results[id] !== undefined)
   return `<!-- Generated from examples/frameworks/results.json: npm run generate -->
 
-# Agent frameworks
+# How agent frameworks handle failed tool calls
 
-Compare how agents of each framework, with default settings, handle a single failed tool call. \`squall sweep\` measured each cell with a scripted model.
+Compare how LangChain, OpenAI Agents, Pydantic AI and other agent frameworks, with default settings, handle a single failed MCP tool call. \`squall sweep\` measured each table cell with a scripted model. [Results](#results) explains the cells, and [Find single points of failure](../guides/sweep.md#calls-and-cells) explains the faults.
 
 ${Object.entries(SERVERS)
   .map(([server, title]) => section(server, title, all, results))
   .join('\n\n')}
+
+## Results
 
 | cell                 | meaning                                                                                      |
 | -------------------- | -------------------------------------------------------------------------------------------- |
 | \`ok\`               | The model got the correct result.                                                               |
 | \`changed\`          | The model got the changed result, and no error occurred.                             |
 | \`error\`            | The model got an error, and the next call succeeded.                                          |
-| \`error after 60 s\` | An error as above, after a timeout of 60 s.                                                                |
-| \`…, then error\`    | The next call, without a fault, also failed: the client was unusable.                            |
-| \`…, then run ends\` | The next call, without a fault, ended the run.                                             |
+| \`error after 60 s\` | The same as \`error\`, after a timeout of 60 s.                                                                |
+| \`…, then error\`    | The next call, which had no fault, also failed: the client was unusable.                            |
+| \`…, then run ends\` | The next call, which had no fault, ended the run.                                             |
 | \`run ends\`         | An exception ended the run, and the model never saw the error.                                    |
 | \`waits\`            | Nothing ended the call within 90 s.                                                           |
-| \`repeated\`         | The framework retried without a decision of the model.                                         |
+| \`repeated\`         | The framework retried; the model did not request the retry.                                         |
 | \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot act, because the client has no session.                                              |
 
-[Sweep](../guides/sweep.md#calls-and-cells) explains the faults. \`empty\`, \`falsified\` and \`drift\` change the result. A framework can detect \`drift\` and \`empty\` only by validation against the tool's \`outputSchema\`; it cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content of the result gets the correct result (\`ok\`).
+The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`drift\` and \`empty\` only by validating the result against the tool's \`outputSchema\`, and cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content gets the correct result (\`ok\`).
 
 ## Versions
 
@@ -67,19 +69,19 @@ ${table(
   }),
 )}
 
-The protocol version is the version of tool calls: first with the server with sessions (2025-11-25), then, if different, with the server without sessions (2026-07-28).
+The protocol version is the version of the tool calls. The first value is for the server with sessions (2025-11-25). A second value, if present, is for the server without sessions (2026-07-28).
 
-## How it is measured
+## Measurement method
 
-Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), with the defaults of the framework. It books a trip with three calls: \`search_trips\`, \`book_trip\`, \`get_booking\`.
+Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), which uses the framework's defaults. The program books a trip with three calls: \`search_trips\`, \`book_trip\` and \`get_booking\`.
 
-The model is the same script for all frameworks. It requests the three calls in this order, once each, and continues after a result or an error; it never retries and never gives up. Retries, early ends and waits are therefore caused by the framework. The TypeScript SDK, the FastMCP client and the Go clients have no agent, so a loop passes the result or exception of each call to the model.
+The model is the same script for all frameworks. The script requests each call once, in this order, and continues after a result or an error. It never retries and never gives up, so the framework causes all retries, early ends and waits. The TypeScript SDK, the FastMCP client and the Go clients have no agent; for these, a loop passes the result or exception of each call to the model.
 
 1. The agent runs once against the server through \`squall run --tape\`. Its three results must be correct.
 2. \`squall sweep\` runs the agent once for each fault at \`book_trip\`, with a timeout of 90 s per run.
-3. Each cell states what the model got from \`book_trip\` and, if that was not the correct result, from \`get_booking\`.
+3. Each table cell states what the model got from \`book_trip\` and, if that was not the correct result, from \`get_booking\`.
 
-The cells were measured with Node 20.20, Python 3.11 and Go 1.26. To repeat the measurement from a clone, install Python 3.10, Node 20.19, and Go for the Go clients:
+The measurements used Node 20.20, Python 3.11 and Go 1.26. To repeat them from a clone, install Python 3.10, Node 20.19 and, for the Go clients, Go:
 
 \`\`\`sh
 npm ci && npm run build
@@ -87,7 +89,7 @@ node scripts/frameworks.mjs langchain
 npm run generate
 \`\`\`
 
-Without a name, the script measures all frameworks. It installs packages in \`build/frameworks\`, in the versions of \`examples/frameworks/frameworks.json\`. A nightly test repeats the measurement of the five frameworks with \`isPinned\` (\`--check --pinned\`), and fails with the name of each changed cell.
+Without a name, the script measures all frameworks. The script installs the package versions of \`examples/frameworks/frameworks.json\` in \`build/frameworks\`. A nightly test repeats the measurement for the five frameworks with \`isPinned\` (\`--check --pinned\`). If table cells change, the test fails and names them.
 `
 }
 

@@ -6,36 +6,40 @@ export async function importPage(built) {
   const { FORMATS } = await built('src/rules/import/formats.js')
   return `${GENERATED}
 
-# Import from other tools
+# Import fault configurations from other tools
 
-Convert another tool's fault configuration into rules. Formats: ${FORMATS.map((name) => `[${name}](#${name})`).join(', ')}.
+Convert the fault configuration of Istio, Envoy, toxiproxy, Chaos Mesh or another tool into Squall rules. Formats: ${FORMATS.map((name) => `[${name}](#${name})`).join(', ')}.
 
 \`\`\`sh
 npx mcp-squall import examples/import/mcp-chaos.yaml -o imported.yaml
 npx mcp-squall validate imported.yaml
 \`\`\`
 
-With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a \`squall experiment\` plan. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`; other sentences become \`# TODO\` comments. Replace the placeholders for addresses, environment and load.
+Squall detects the format; to set it, use \`--from\`. Squall lists these fields with line and column on standard error, or in the output of \`--json\`:
 
-Squall detects the format; \`--from\` sets it. Standard error, or the output of \`--json\`, lists with line and column:
+- \`changed\`: fields whose meaning changes, such as a random interval that becomes a fixed interval
+- \`left out\`: fields that rules do not support, with the reason
+- \`unknown\`: fields that the format does not define
 
-- \`changed\`: fields whose meaning changes, such as a random interval that becomes a fixed interval;
-- \`left out\`: fields that rules do not support, with the reason;
-- \`unknown\`: fields that the format does not define.
+## Check the imported rules
 
-**Apply the rules only to the pods that the source selects.** Squall omits the source's hosts, namespaces, meshes and ports, and keeps the rule enabled.
+**Apply the rules only to the pods that the source selects.** Squall omits the hosts, namespaces, meshes and ports of the source, and keeps the rule enabled.
 
-- **Disabled rules**: if another field that limits a fault is unknown or cannot be converted, the rule gets \`enabled: false\` and a comment with the reason. Complete its \`match\`, then remove \`enabled: false\`.
+- **Disabled rules**: if any other field that limits a fault is unknown or cannot be converted, Squall adds \`enabled: false\` to the rule, and a comment with the reason. Complete the \`match\` of the rule, then remove \`enabled: false\`.
 - **Invalid files**: Squall rejects a file with a wrong type, an unknown fault type or a missing value. The limits of rules files apply: 1 MiB, 50 levels, one document.
-- **Kubernetes objects** may be in up to 100 documents, or in a \`List\`. Objects of another format are left out; the report names the \`--from\` that converts them.
+- **Kubernetes objects** may be in up to 100 documents, or in a \`List\`. Squall leaves out objects of another format, and reports the \`--from\` that converts them.
+
+## Import a scenario as an experiment
+
+With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a plan for \`squall experiment\`. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`. Other sentences become \`# TODO\` comments. Replace the placeholders for addresses, environment and load.
 
 ## Use files without conversion
 
-\`squall run\` and \`stdio\` with \`--rules\`, \`validate\` and \`explain\` also read files of mcp-chaos and mcp-chaos-monkey, and \`run\` and \`stdio\` reload them live. A file with unknown fields is rejected; fields whose meaning changes are logged. \`squall apply\` and \`attach\` accept only rules.
+You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall validate\`, \`squall explain\`, and \`--rules\` of \`squall run\` and \`squall stdio\`, which reload these files live. Squall rejects files with unknown fields, and logs fields whose meaning changes. \`squall apply\` and \`squall attach\` accept only rules.
 
 ## Exit codes
 
-The exit code of \`squall import\` is 1 for an invalid file. For a file without convertible faults, the result is \`rules: []\` and the exit code 0.
+\`squall import\` exits with code 1 if the file is invalid. If the file has no faults that can be converted, the result is \`rules: []\` and the exit code is 0.
 
 ${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
 }

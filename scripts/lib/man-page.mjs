@@ -4,8 +4,8 @@ const WHERE = { shared: 'Options of several commands', run: 'Options of squall r
 
 /** The general meaning of each exit code, as docs/reference/exit-codes.md has it. */
 const EXIT_CODES = {
-  0: 'The command did what it was asked to do.',
-  1: 'The command ran, and the result is negative.',
+  0: 'The command succeeded.',
+  1: 'The command ran, but the result is negative.',
   2: 'The command did not run.',
   130: 'Ctrl-C ended the command.',
 }

@@ -5,44 +5,44 @@ const TOPICS = [
   {
     title: 'Calls and latency',
     names: /^squall_(?:calls|errors|call_duration|upstream_duration|result_bytes)/,
-    text: 'MCP calls of clients, by outcome and by origin of an error.',
+    text: 'These metrics count MCP calls, by outcome and by origin of an error.',
   },
   {
     title: 'Rules and faults',
     names:
       /^squall_(?:faults|injected|active|rule|canary|armed|disarmed|guard|invalid|header|fault)/,
-    text: 'What rules match, sample and inject, whether they are armed, and whether the rules file is valid.',
+    text: 'These metrics show what rules match, sample and inject, whether the rules are armed, and whether the rules file is valid.',
   },
   {
     title: 'Agent behaviour',
     names: /^squall_(?:after_fault|task|falsif)/,
-    text: 'What agents do after faults and errors; requires `--tasks`, which is on by default.',
+    text: 'These metrics show what agents do after faults and errors. They require `--tasks`, which is on by default.',
   },
   {
     title: 'Dependencies',
     names: /^squall_outbound/,
-    text: 'Outgoing TCP connections, with `--outbound` and `--captured`.',
+    text: 'These metrics cover outgoing TCP connections, with `--outbound` and `--captured`.',
   },
   {
-    title: 'Requests without a call, rejections and violations',
+    title: 'Other requests, rejections and violations',
     names: /^squall_(?:http_requests|unclassified|rejected|admin_rejected|stdio)/,
-    text: 'Traffic to which rules for calls do not apply, and requests that Squall rejected.',
+    text: 'These metrics count traffic to which rules for calls do not apply, and requests that Squall rejected.',
   },
   {
     title: 'Sidecar health and limits',
     names: /^squall_/,
-    text: 'Overhead, memory, connections, dropped records and versions of the sidecar.',
+    text: 'These metrics show the overhead, memory, connections, dropped records and versions of the sidecar.',
   },
 ]
 
 const START = [
   ['How many calls fail, injected or real?', '`squall_calls_total`, by `outcome` and `origin`'],
   ['Which rules inject faults?', '`squall_faults_injected_total`'],
-  ['Why does a rule inject nothing?', '`squall_rule_evaluations_total`, by `result`'],
-  ['May faults be injected now?', '`squall_armed`, and `squall_disarmed_reason`'],
+  ['Why does a rule not inject faults?', '`squall_rule_evaluations_total`, by `result`'],
+  ['Can faults be injected now?', '`squall_armed`, `squall_disarmed_reason`'],
   ['Was the last rules file rejected?', '`squall_rules_last_reload_success`'],
   [
-    'How slow are calls, and who is slow?',
+    'How slow are calls, and what causes the latency?',
     '`squall_call_duration_seconds`, `squall_upstream_duration_seconds`',
   ],
   ['How much latency does Squall add?', '`squall_overhead_seconds`'],
@@ -76,9 +76,9 @@ export async function metricsPage(built) {
   const labels = Object.entries(LABELS).map(([label, values]) => [`\`${label}\``, cell(values)])
   return `${GENERATED}
 
-# Metrics
+# Prometheus metrics
 
-Find the metric that answers your question. The sidecar serves these metrics at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms; see also [labels](#labels), [buckets](#buckets) and [which series are served](#detail).
+Find the Prometheus metric that answers your question. The sidecar serves all metrics at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms. See also [label values](#label-values), [histogram buckets](#histogram-buckets) and [metric detail](#metric-detail).
 
 ${table(['Question', 'Metric'], START)}
 
@@ -86,24 +86,24 @@ ${sections.join('\n\n')}
 
 Squall also serves most default Node.js metrics, \`process_*\` and \`nodejs_*\`.
 
-## Labels
+## Label values
 
 ${table(['Label', 'Values'], labels)}
 
-## Buckets
+## Histogram buckets
 
-Upper bounds of the histograms. With \`--metrics-detail basic\`, only the bounds in bold are served.
+The table lists the upper bounds of the histogram buckets. With \`--metrics-detail basic\`, the sidecar serves only the bounds in bold.
 
 ${table(['Name', 'Buckets'], histograms)}
 
-## Detail
+## Metric detail
 
-\`--metrics-detail\` of \`squall run\` and \`squall stdio\`, the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` of the chart, select:
+To limit the number of series, set the detail of the metrics with \`--metrics-detail\` (\`squall run\`, \`squall stdio\`), the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` in the chart:
 
-- \`basic\`, the default: at most 500 series for 20 tools and 5 rules. Histograms have only the buckets in bold. \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` except for the verdicts \`runaway\` and \`possible_duplicate\`, aggregate all tools as \`tool="*"\`.
-- \`full\`: all buckets, series by tool, and \`squall_errors_total\`; about four times as many series.
+- \`basic\` (default) has at most 500 series for 20 tools and 5 rules. Histograms have only the buckets in bold. Four metrics aggregate all tools as \`tool="*"\`: \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` (except for the verdicts \`runaway\` and \`possible_duplicate\`).
+- \`full\` has all buckets, series by tool, and \`squall_errors_total\`: about four times as many series.
 
-Sums and counts over all tools are equal. Dashboards, recording rules and alerts work with both; with \`basic\`, panels of durations by tool show one line for \`*\`. The admin page, \`/api/\` and \`squall top\` always show each tool. Latency objectives by tool from Prometheus need \`full\`.
+Sums and counts over all tools are the same in both. Dashboards, recording rules and alerts work with both; with \`basic\`, panels that show durations by tool have a single line for \`*\`. The admin page, \`/api/\` and \`squall top\` always show each tool. For latency objectives by tool in Prometheus, set \`full\`.
 `
 }
 

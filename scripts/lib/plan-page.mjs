@@ -19,8 +19,8 @@ export async function planPage(built) {
   ])
   return `${[
     GENERATED,
-    '# Plan',
-    'Look up a key of a plan for [`squall experiment`](../guides/experiments.md). Paths are relative to the plan. `rules` has the format of [a rules file](rules.md). `squall schema experiment` prints the JSON Schema for editors.',
+    '# Experiment plan file',
+    'Look up a key of the plan for a chaos experiment with [`squall experiment`](../guides/experiments.md). Paths are relative to the plan file. `rules` has the same format as [a rules file](rules.md). `squall schema experiment` prints the JSON Schema for editors.',
     table(['Key', 'Required', 'Meaning'], rows),
     ...sections,
   ].join('\n\n')}\n`

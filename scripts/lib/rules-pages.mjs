@@ -10,20 +10,20 @@ const run = promisify(execFile)
 /** The sections of a rule's keys. */
 const OF_RULES = [
   {
-    title: 'A rule',
+    title: 'Rule keys',
     about: 'Each rule needs a name and at least one fault.',
     keys: 'name match faults enabled dryRun marker maxActive then',
   },
   {
-    title: 'Selection',
+    title: 'Sampling keys',
     about:
-      'These keys select some of the matching calls; without them the rule acts on each. [Sampling](../concepts/sampling.md) explains `percent`, `probability`, `burst` and `stickyBy`.',
+      'These keys select some of the matching calls. Without them, the rule acts on every matching call. [Sampling](../concepts/sampling.md) explains `percent`, `probability`, `burst` and `stickyBy`.',
     keys: 'percent probability first after every times burst episode stickyBy shareSamples pods',
   },
   {
-    title: 'Schedule',
+    title: 'Schedule keys',
     about:
-      'These keys limit when a rule acts, and change its share over time ([how time counts](../concepts/rules.md#time)).',
+      'These keys limit when a rule acts, and change the share of sampled calls over time. [Time](../concepts/rules.md#time) explains when they start to count.',
     keys: 'from until for repeat appliedAt ramp stages each',
   },
 ]
@@ -31,19 +31,19 @@ const OF_RULES = [
 /** The sections of the keys of `match`. */
 const OF_MATCH = [
   {
-    title: 'Message',
-    about: 'What an MCP message requests.',
+    title: 'Match by message',
+    about: 'These keys match the content of an MCP message.',
     keys: 'method tool prompt resource args direction kind',
   },
   {
-    title: 'Caller',
-    about: 'Who sends the message, and how.',
+    title: 'Match by caller',
+    about: 'These keys match the sender of a message, its headers and its transport.',
     keys: 'headers baggage session client transport protocolVersion',
   },
-  { title: 'HTTP exchange', keys: 'http' },
-  { title: 'Outgoing traffic', keys: 'outbound' },
-  { title: 'Pod', keys: 'workload podLabels' },
-  { title: 'Combinations', keys: 'any all not' },
+  { title: 'Match HTTP exchanges', keys: 'http' },
+  { title: 'Match outgoing traffic', keys: 'outbound' },
+  { title: 'Match by pod', keys: 'workload podLabels' },
+  { title: 'Combine matchers', keys: 'any all not' },
 ]
 
 /** Returns the sections with the keys of a schema node, and fails when a key is in none of them. */
@@ -113,21 +113,21 @@ export async function rulesPage(built) {
   ])
   return `${[
     GENERATED,
-    '# The rules file',
-    'Look up a key of a rules file, which selects MCP calls and injects faults into them. [Rules](../concepts/rules.md) explains how the parts work together.',
-    '- [The file](#the-file) · [values](#values)\n- Keys of a rule: [in general](#a-rule) · [selection](#selection) · [schedule](#schedule)\n- [Matchers](#matchers), on [a page of their own](matchers.md)\n- [Faults](#faults), each on a page of its own',
+    '# Rules file',
+    'Look up a key of the rules file, which selects MCP calls and injects faults into them. [Rules](../concepts/rules.md) explains how the keys work together.',
+    '- [Faults](#faults), each with its own page\n- [Matchers](#matchers), with [details on a separate page](matchers.md)\n- [Top-level keys](#top-level-keys)\n- [Rule keys](#rule-keys), [sampling keys](#sampling-keys) and [schedule keys](#schedule-keys)\n- [Value formats](#value-formats)',
     '```yaml\nversion: 1\nrules:\n  - name: slow-search\n    match: { tool: search_* }\n    percent: 30\n    for: 15m\n    faults:\n      - delay: { fixed: 2s }\n```',
     '## Faults',
     'Each entry of `faults` is a fault name, or a fault name with its parameters.',
-    table(['Fault', 'What it does'], rows),
+    table(['Fault', 'Effect'], rows),
     '## Matchers',
-    'A call must satisfy all keys of `match`.',
+    'These keys of `match` select calls. A call must satisfy all keys that `match` sets.',
     indexOf(ofMatch, 'matchers.md'),
-    '## The file',
-    'A rules file is YAML or JSON. An empty file, like no file, injects nothing. An invalid file is rejected; the last valid one stays active.',
+    '## Top-level keys',
+    'A rules file is YAML or JSON. Squall injects nothing if the file is empty or missing. An invalid file is rejected; the last valid file stays active.',
     ...tables(root),
     ...sectionsOf(ofRules, tables),
-    '## Values',
+    '## Value formats',
     table(
       ['Type', 'Examples'],
       [
@@ -147,18 +147,18 @@ export async function matchersPage(built) {
   const operators = (node) => node?.anyOf?.find((branch) => branch.properties !== undefined) ?? {}
   return `${[
     GENERATED,
-    '# Matchers',
-    'Look up a key of `match`, which selects the calls of [a rule](rules.md). A call must satisfy all keys.',
+    '# Matchers: select the calls of a rule',
+    'Look up a key of `match`, which selects the calls of [a rule](rules.md) by tool, arguments, headers, client, pod and more. A call must satisfy all keys that `match` sets.',
     '```yaml\nrules:\n  - name: slow-oslo\n    match:\n      tool: [get_*, search]\n      args: { /city: Oslo }\n      headers: { x-chaos: "on" }\n    faults:\n      - delay: { fixed: 2s }\n```',
     indexOf(ofMatch),
     ...sectionsOf(ofMatch, tables),
-    '## Patterns',
-    'A pattern is a string, a glob (`*` matches any characters, `?` one), a list of these, `{ regex: … }` or `{ not: … }`. Regular expressions have no look-around and no back-references, so matching takes linear time.',
-    '## Operators for strings',
-    'Headers, baggage and sessions match a string exactly, or by operators. All operators must match.',
+    '## Patterns and globs',
+    'A pattern is a string, a glob, a list of these, `{ regex: … }` or `{ not: … }`. In a glob, `*` matches any characters and `?` matches a single character. Regular expressions have no look-around and no back-references, so matching takes linear time.',
+    '## String operators',
+    'For headers, baggage and sessions, set a string to match exactly, or operators. All operators must match.',
     ...tables(operators(headerValue)),
-    '## Operators for arguments',
-    'Arguments match a string, number, boolean or null exactly, or by operators. All operators must match.',
+    '## Argument operators',
+    'For arguments, set a string, number, boolean or null to match exactly, or operators. All operators must match.',
     ...tables(operators(value)),
   ].join('\n\n')}\n`
 }

@@ -2,7 +2,7 @@ import { cell, table } from './markdown.mjs'
 
 /** Definitions that have a section of their own, and what a table calls them. */
 const NAMED = {
-  '#/definitions/match': 'match',
+  '#/definitions/match': 'matcher',
   '#/definitions/text': 'pattern',
   '#/definitions/headerValue': 'string or operators',
   '#/definitions/value': 'value or operators',
@@ -32,7 +32,7 @@ export function schemaTables(root, formats) {
     })
   return (node) => {
     const rows = withoutRepeats(rowsOf(resolved(node), ''))
-    return rows.length === 0 ? [] : [table(['Key', 'Takes', 'Default', 'Meaning'], rows)]
+    return rows.length === 0 ? [] : [table(['Key', 'Value', 'Default', 'Meaning'], rows)]
   }
 }
 
@@ -51,7 +51,7 @@ function usual(node, isRequired) {
 }
 
 function meaning({ description = '', examples = [] }) {
-  const shown = examples.length === 0 ? '' : ` For example ${code(JSON.stringify(examples[0]))}.`
+  const shown = examples.length === 0 ? '' : ` Example: ${code(JSON.stringify(examples[0]))}.`
   return `${description}${shown}`.trim()
 }
 

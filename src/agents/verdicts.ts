@@ -4,22 +4,22 @@
  */
 export const VERDICTS = {
   ambiguous:
-    'calls cannot be assigned to a task by session or client: calls overlapped, a session began while the client had others open, or the client cancelled the call and made several others before it ended',
+    'the session or client does not identify the task: calls overlapped, the client started a session while others were open, or the client cancelled the call and made several others before it ended',
   duplicate_execution:
-    'the upstream executed a tool, the client did not get the result, and the upstream executed a retry with the same arguments',
+    'the upstream executed a call whose result the client did not receive, and then executed a retry with the same arguments',
   possible_duplicate:
     'a call to a tool that declares neither `idempotentHint` nor `readOnlyHint` was repeated with the same arguments; at least one call got no response, so both may have been executed',
   runaway: 'the tool was called again more than `--task-retries` times without success',
   ignored_retry_after: 'the tool was called again before the `Retry-After` delay had elapsed',
   honoured_retry_after: 'the tool was called again after the `Retry-After` delay had elapsed',
-  retried: 'the next call had the same tool and arguments, even in a new session',
-  retried_changed: 'the next call was of the same tool, with other arguments',
+  retried: 'the next call repeated the tool and its arguments, possibly in a new session',
+  retried_changed: 'the next call repeated the tool with other arguments',
   reinitialized:
-    'the client started a new session after losing one, or by `initialize` or `server/discover` without a further call',
-  relisted: 'the agent asked for a list, such as `tools/list`',
+    'the client started a new session after losing one, or sent `initialize` or `server/discover` without a further call',
+  relisted: 'the agent requested a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
-  continued: 'the call succeeded despite the fault, and was not repeated',
-  gave_up: 'no further call within `--task-window`',
+  continued: 'the call succeeded despite the fault and was not repeated',
+  gave_up: 'no call followed within `--task-window`',
 } as const satisfies Readonly<Record<string, string>>
 
 export type Verdict = keyof typeof VERDICTS

@@ -1,5 +1,5 @@
 import { isOther, type Call } from '../mcp/call.ts'
-import { oneOf, section } from './lib/config-schema.ts'
+import { mapOf, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
@@ -11,9 +11,9 @@ export const abort = defineFault({
   name: 'abort',
   summary: 'responds to a call with an error',
   clientSees:
-    'SDKs raise `status` as a transport error and `rpcError` as a protocol error; `toolError` is a tool result that the model can read. The error carries the ID of the call in the format of the protocol version, as JSON or as an SSE event. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response` the upstream has executed the call.',
+    'SDKs raise `status` as a transport error and `rpcError` as a protocol error. `toolError` is a tool result that the model can read. The error carries the ID of the call, and is sent as JSON or as an SSE event in the format of the protocol version. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response`, the upstream has executed the call.',
   otherTools:
-    'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy has no equivalent: it does not support HTTP.',
+    'Envoy has `abort` with `http_status`, Istio has `httpStatus`, and Chaos Mesh has `replace.code`. toxiproxy has no equivalent, because it does not support HTTP.',
   example: `- name: flaky-db
   match: { tool: [query_db, list_tables] }
   first: 2
@@ -35,7 +35,7 @@ export const abort = defineFault({
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+      mapOf(Type.String({ maxLength: 4096 }), {
         maxProperties: 50,
         description: 'With `status`: adds these response headers.',
         examples: [{ 'content-type': 'text/html' }],

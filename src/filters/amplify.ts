@@ -11,9 +11,9 @@ export const amplify = defineFault({
   name: 'amplify',
   summary: 'sends copies of a call to the upstream',
   clientSees:
-    'Only the response to the original call: responses to copies are dropped. The upstream executes each copy, under an ID of its own, so a tool that is not idempotent takes effect several times. In a session, the first copy is sent when the upstream begins to respond, or after 100 ms; no copy is sent after the session ends with DELETE or status 404. Calls over HTTP+SSE are skipped, because responses to their copies would reach the client.',
+    'Clients receive only the response to the original call; Squall drops the responses to copies. The upstream executes each copy under its own ID, so a tool that is not idempotent takes effect several times. In a session, Squall sends the first copy when the upstream begins to respond, or after 100 ms. It sends no copies after the session ends with DELETE or status 404. Squall skips calls over HTTP+SSE, because responses to their copies would reach the client.',
   otherTools:
-    "Envoy and Istio: `mirrors` (`mirrorPercentage`) of a route to the route's own cluster. toxiproxy and Chaos Mesh cannot copy requests; Chaos Mesh `NetworkChaos` with `duplicate` copies packets, which TCP discards.",
+    'Envoy and Istio can mirror a route to its own cluster with `mirrors` (`mirrorPercentage`). toxiproxy and Chaos Mesh cannot copy requests. `NetworkChaos` with `duplicate` in Chaos Mesh copies packets, but TCP discards the copies.',
   example: `- name: retry-storm
   match: { tool: create_ticket }
   percent: 5
@@ -24,7 +24,7 @@ export const amplify = defineFault({
       default: 2,
       minimum: 1,
       maximum: 100,
-      description: 'Sets the number of copies to send in addition to the call.',
+      description: 'Sends this many copies in addition to the call.',
     }),
     spacing: duration({ default: '0ms', description: 'Waits this long before each copy.' }),
   }),

@@ -4,7 +4,7 @@ import { type JsonNode, memberOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
 import { type SharedBy, audience } from './lib/audience.ts'
-import { DURATION_FORMS, oneOf, section } from './lib/config-schema.ts'
+import { DURATION_FORMS, mapOf, oneOf, section } from './lib/config-schema.ts'
 import { editResult } from './lib/json/json-part.ts'
 import {
   CONTINUE,
@@ -24,11 +24,11 @@ import * as Type from 'typebox'
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 const ghost = section({
-  name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the entry.' }),
+  name: Type.String({ minLength: 1, maxLength: 256, description: 'Sets the name of the entry.' }),
   description: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'Sets the description of the tool.' }),
+    Type.String({ maxLength: 4096, description: 'Sets the description of a tool.' }),
   ),
-  inputSchema: Type.Record(Type.String(), Type.Unknown(), {
+  inputSchema: mapOf(Type.Unknown(), {
     default: { type: 'object' },
     description: 'Sets the input schema of a tool.',
   }),
@@ -48,7 +48,7 @@ export const catalog = defineFault({
   schema: section({
     hide: Type.Optional(
       names({
-        description: 'Hides entries with these names, URIs or globs.',
+        description: 'Hides entries whose names or URIs match these strings or globs.',
         examples: ['*', ['search', 'admin_*']],
       }),
     ),
@@ -56,43 +56,46 @@ export const catalog = defineFault({
       Type.Array(ghost, {
         minItems: 1,
         maxItems: 100,
-        description: 'Adds entries that the upstream does not have, at the end of the first page.',
+        description:
+          'Adds these entries, which the upstream does not have, at the end of the first page.',
         examples: [[{ name: 'delete_everything', description: 'Deletes everything.' }]],
       }),
     ),
     duplicate: Type.Optional(
-      names({ description: 'Lists entries with these names, URIs or globs twice.' }),
+      names({
+        description: 'Lists entries twice if their names or URIs match these strings or globs.',
+      }),
     ),
     stale: Type.Optional(
       Type.Unsafe<boolean | number>({
         anyOf: [{ type: 'boolean' }, ...DURATION_FORMS],
         description:
-          'Repeats the first list seen for the same caller and page, forever or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
+          'Returns the first list seen for the same caller and page, indefinitely or up to this age. Skips lists with `Cache-Control: no-store` or `Vary: *`.',
         examples: [true, '10m'],
       }),
     ),
     by: Type.Optional(
       oneOf(['caller', 'all'], {
         description:
-          "With `stale`. `caller`: repeats a list only to the same, identified caller, as `replay` does. `all`: repeats it to everyone, which may expose one user's data to another.",
+          "Sets who receives a `stale` list. `caller`: only the same, identified caller, as with `replay`. `all`: every caller, which may expose one user's data to another.",
       }),
     ),
     cursor: Type.Optional(
       oneOf(['invalid', 'loop'], {
         description:
-          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends. Both require a rule that also matches the next page.',
+          'The rule must also match the request for the next page. `invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends.',
       }),
     ),
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          "`spurious`: sends a `list_changed` notification before the response. `suppress`: removes the upstream's notifications. Acts on streams only.",
+          "Acts only on streams. `spurious`: sends a `list_changed` notification before the response. `suppress`: drops the upstream's `list_changed` notifications.",
       }),
     ),
   }),
   clientSees:
-    'A valid list that does not match the server. Hidden tools cannot be selected, the upstream rejects calls to added tools as unknown, and duplicate tool names confuse agents or are rejected by models. On `list_changed`, the TypeScript SDK v2 discards its list, and with automatic refresh requests a new one 300 ms later.',
-  otherTools: 'Other tools have no equivalent: they do not read MCP.',
+    'Clients receive a valid list that does not match the server. Agents cannot select hidden tools. The upstream rejects calls to added tools as unknown. Duplicate tool names confuse agents, or models reject them. On `list_changed`, the TypeScript SDK v2 discards its list; with automatic refresh, it requests a new list 300 ms later.',
+  otherTools: 'Other tools have no equivalent, because they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }
   first: 3

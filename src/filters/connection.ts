@@ -13,7 +13,7 @@ export const connectionFault = defineFault({
   summary: 'breaks or slows TCP connections to a dependency',
   schema: section({
     refuse: only(
-      'Refuses new connections with ECONNREFUSED and resets open ones. If the rule selects only some connections of a listener, resets them instead.',
+      'Refuses new connections with ECONNREFUSED, and resets open connections. If the rule selects only some connections of a listener, resets those connections instead.',
     ),
     blackhole: only('Holds all bytes in both directions, and sends them when the rule ends.'),
     reset: only('Resets the selected connections.'),
@@ -38,7 +38,7 @@ export const connectionFault = defineFault({
     ),
     cut: Type.Optional(
       size({
-        description: 'Resets a connection after this many bytes from the dependency.',
+        description: 'Resets a connection after the dependency has sent this many bytes.',
         examples: ['1KiB'],
       }),
     ),
@@ -46,9 +46,9 @@ export const connectionFault = defineFault({
   oneOf: ['refuse', 'blackhole', 'reset', 'latency', 'bandwidth', 'cut'],
   goesWith: { jitter: 'latency' },
   clientSees:
-    'A dependency that is down or slow, for the MCP server or agent whose outgoing connections pass through Squall. MCP clients see how the server handles it. The fault starts and stops within 250 ms, also on open connections.',
+    'The MCP server or agent whose outgoing connections pass through Squall sees a dependency that is down or slow. MCP clients see how the server handles this failure. The fault starts and stops within 250 ms, even on open connections.',
   otherTools:
-    'toxiproxy: `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data`, and `enabled: false`. Chaos Mesh: NetworkChaos.',
+    'toxiproxy has `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data` and `enabled: false`. Chaos Mesh has NetworkChaos.',
   example: `- name: database-gone
   match: { outbound: { host: db, port: 5432 } }
   faults:

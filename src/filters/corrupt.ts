@@ -20,21 +20,21 @@ export const corrupt = defineFault({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: sends random characters. `bitflip`: flips one to eight bits. `invalid-utf8`: puts invalid UTF-8 into the longest text. `html`: sends a gateway's error page with the upstream's status. `empty`: sends nothing.",
+        "`garbage`: sends random characters. `bitflip`: flips one to eight bits. `invalid-utf8`: puts invalid UTF-8 into the longest text. `html`: sends a gateway's HTML error page with the upstream's status. `empty`: sends no content.",
     }),
     contentType: Type.Optional(
       Type.String({
         maxLength: 256,
         description:
-          "Sets the `Content-Type` of the response. Default: the upstream's, or `text/html` with `mode: html` and a single body.",
+          "Sets the `Content-Type` of the response. Default: the upstream's value, or `text/html` for a single body with `mode: html`.",
         examples: ['text/plain'],
       }),
     ),
   }),
   clientSees:
-    'A response with status 200 that cannot be parsed. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips it and waits for its timeout, the Python SDK reports -32700. A flipped bit may go unnoticed, for example as a different number or word.',
+    'Clients receive a response with status 200 that they cannot parse. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips the event and waits for its timeout, and the Python SDK reports -32700. A flipped bit may go unnoticed, for example if it only changes a number or a word.',
   otherTools:
-    'toxiproxy and Envoy have no equivalent. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
+    'Chaos Mesh has `corrupt` for packets, and `replace.body` for HTTP responses. toxiproxy and Envoy have no equivalent.',
   example: `- name: gateway-page
   match: { tool: search }
   percent: 2

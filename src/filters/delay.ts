@@ -15,9 +15,9 @@ export const delay = defineFault({
   name: 'delay',
   summary: 'delays a call',
   clientSees:
-    "The upstream's response, byte for byte, but later. Clients with a shorter timeout give up first, such as the TypeScript SDK after 60 s. With `at: request`, the upstream does not receive a call whose client cancels or disconnects meanwhile. With `at: response` and `at: event`, it has executed the call.",
+    "Clients receive the upstream's response byte for byte, but later. Clients with a shorter timeout give up first: the TypeScript SDK waits 60 s. With `at: request`, the upstream does not receive a call whose client cancels or disconnects during the delay. With `at: response` and `at: event`, the upstream has executed the call.",
   otherTools:
-    'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
+    'toxiproxy has `latency`, Envoy has `delay` with `fixed_delay`, Istio has `fixedDelay`, and Chaos Mesh has `delay`.',
   example: `- name: slow-search
   match: { tool: "search_*" }
   percent: 30

@@ -42,31 +42,31 @@ const PERCENT = 5
 const DAY = 86_400_000
 
 const schema = section({
-  number: variant('Changes a number, with the same sign, decimals and unit.', {
+  number: variant('Changes a number, but keeps its sign, decimals and unit.', {
     by: percentage({
       default: `${PERCENT}%`,
-      description: 'Sets the approximate relative change of the number. Must be above 0.',
+      description: 'Sets the approximate relative change. Must be above 0.',
     }),
   }),
   date: variant('Shifts an ISO 8601 date, with or without a time.', {
     by: duration({
       default: '1d',
-      description: 'Sets how far the date is shifted, in either direction. Must be above 0.',
+      description: 'Shifts the date by this duration, in either direction. Must be above 0.',
     }),
   }),
-  boolean: variant('Inverts a boolean. Results that also have prose are unchanged.', {}),
-  enum: variant('Replaces a string with another value listed in its `outputSchema`.', {}),
+  boolean: variant('Inverts a boolean. Results that also contain prose are unchanged.', {}),
+  enum: variant('Replaces a string with another value that the `outputSchema` lists.', {}),
   id: variant('Replaces an ID with one from the same field of an earlier result.', {}),
-  text: variant('Replaces a name, an address or a code, as `id` does.', {}),
-  omit: variant('Removes a row of a list, and adjusts counts and totals.', {}),
-  duplicate: variant('Repeats a row of a list, and adjusts counts and totals.', {}),
-  order: variant('Swaps two rows of a list.', {}),
+  text: variant('Replaces a name, an address or a code in the same way as `id`.', {}),
+  omit: variant('Removes a row from a list, and adjusts counts and totals.', {}),
+  duplicate: variant('Repeats a row in a list, and adjusts counts and totals.', {}),
+  order: variant('Swaps two rows in a list.', {}),
   unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
-  stale: variant('Responds with an earlier result of the same call, as `replay` does.', {}),
+  stale: variant('Responds with an earlier result of the same call, like `replay`.', {}),
   at: Type.Optional(
     names({
       description:
-        'Selects values by JSON Pointers, in which `*` matches any item or member, or by keys or key globs. Default: all but cursors, versions and timestamps.',
+        'Selects values by JSON Pointer (`*` matches any item or member), by key, or by key glob. Default: all values except cursors, versions and timestamps.',
       examples: ['temperature', ['/temperature', 'humid*']],
     }),
   ),
@@ -79,7 +79,7 @@ const schema = section({
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Handles later calls of the task that contain the false value. `block`: fails them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, else `allow`.',
+        'Handles later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, otherwise `allow`.',
     }),
   ),
 })
@@ -89,11 +89,11 @@ type Config = Static<typeof schema>
 /** A plausible wrong value in a valid result, to see whether an agent looks again before it acts. */
 export const falsify = defineFault({
   name: 'falsify',
-  summary: 'puts a plausible wrong value into a result',
+  summary: 'puts a plausible but wrong value into a result',
   schema,
   clientSees:
-    'A valid result with one wrong value, without any sign of it. Structured content and texts agree on the value, and structured content stays valid against the listed `outputSchema`. Within a task, or for a caller without tasks, only the first such call receives a false result; later calls receive the true result (counted as `within_limit`), so an agent can verify it. Values of at least five digits or six characters are recognised in later calls of the task. Failed calls, task handles, images, results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be tracked (`not_followed`) are unchanged. Without a kind, the seed chooses one that applies.',
-  otherTools: 'Other fault injectors have no equivalent: they do not read results.',
+    'Clients receive a valid result with one wrong value, without any sign of the change. Structured content and texts agree on the value, and structured content remains valid against the listed `outputSchema`. Only the first such call of a task, or of a caller without tasks, receives a false result. Later calls receive the true result (counted as `within_limit`), so an agent can verify the value. Squall recognizes values of at least five digits or six characters in later calls of the task. Failed calls, task handles and images are unchanged. So are results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be tracked (`not_followed`). If the rule sets no kind, the seed selects a kind that applies.',
+  otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }
   percent: 20

@@ -26,31 +26,31 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({
   name: 'hang',
-  summary: 'hangs a call without a response',
+  summary: 'keeps a call waiting for a response',
   schema: section({
     for: Type.Optional(
       duration({
         description:
-          'Resumes the call after this time; nothing is lost. Default: until the client disconnects or the rule is removed.',
+          'Resumes the call after this duration, without data loss. Default: hangs until the client disconnects or the rule is removed.',
         examples: ['30s'],
       }),
     ),
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: withholds the call from the upstream. `headers`: the upstream executes the call; the client receives only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too; `after.events` lets the first n of a call pass.',
+        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too; `after.events` lets the first n of a call pass.',
     }),
     after,
     keepAlive: Type.Boolean({
       default: false,
       description:
-        'Sends a keep-alive comment every 15 s on a stream that hangs. Requires `at: headers`, or `at: event` without `after.bytes`.',
+        'Sends a keep-alive comment every 15 s on a hanging stream. Requires `at: headers`, or `at: event` without `after.bytes`.',
     }),
   }),
   clientSees:
-    'No response until the client times out: the TypeScript SDK after 60 s, the HTTP client of the Python SDK after 300 s. When a client disconnects or cancels, Squall drops a call that the upstream has not received. With `at: headers` and `at: event` the upstream has executed the call.',
+    'Clients receive no response until they time out: the TypeScript SDK after 60 s, the HTTP client of the Python SDK after 300 s. If a client disconnects or cancels before the upstream has received the call, Squall drops the call. With `at: headers` and `at: event`, the upstream has executed the call.',
   otherTools:
-    'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a very long `delay`. Envoy: a `fixed_delay` longer than the timeout of every client.',
+    'toxiproxy has `timeout` with `timeout: 0`. In Chaos Mesh, set a very long `delay`; in Envoy, set a `fixed_delay` longer than the timeout of every client.',
   example: `- name: search-hangs
   match: { tool: search }
   percent: 5

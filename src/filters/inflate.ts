@@ -24,12 +24,12 @@ const PLAIN = 'This line is filler. It says nothing.'
 /** Adds far more text than the tool wrote, to show how an agent copes with a full context. */
 export const inflate = defineFault({
   name: 'inflate',
-  summary: "inflates a result's text to a given size",
+  summary: 'pads the text of a result to a given size',
   schema: section({
     to: size({
       default: '512KiB',
       description:
-        'Sets the total size of all result texts in UTF-8, from 1 byte to 16 MiB, by extending the last text. Larger results are unchanged.',
+        'Extends the last text until all result texts together have this size in UTF-8, from 1 byte to 16 MiB. Larger results are unchanged.',
       examples: ['2MiB'],
     }),
     with: Type.Optional(
@@ -37,14 +37,14 @@ export const inflate = defineFault({
         minLength: 1,
         maxLength: 16_384,
         description:
-          "Repeats this text. Default: lines of the result, in an order derived from the rule's seed.",
+          "Repeats this text as padding. Default: lines of the result, in an order derived from the rule's seed.",
         examples: ['All work and no play. '],
       }),
     ),
   }),
   clientSees:
-    'A valid result with text of the given size, even if the tool result had no text. The last text is extended at its end, which makes JSON in it invalid. Structured content is unchanged. The Python client fails with -32000 when an event exceeds 1 MiB. A result is unchanged if all messages together would exceed `--max-memory` (counted as `memory`), or if it exceeds `--max-body` on a shared stream (`too_large`). Later faults of the call skip a result above `--max-body`.',
-  otherTools: 'Other fault injectors have no equivalent: they do not read results.',
+    'Clients receive a valid result with text of the given size, even if the tool result had no text. Squall adds the padding to the end of the last text; JSON in that text becomes invalid. Structured content is unchanged. The Python client fails with -32000 if an event exceeds 1 MiB. A result is unchanged if all messages together would exceed `--max-memory` (counted as `memory`), or if the result exceeds `--max-body` on a shared stream (`too_large`). Later faults of the call skip results above `--max-body`.',
+  otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }
   percent: 5

@@ -21,25 +21,25 @@ const MAX_PRINT = 16 * 1024
 /** A failure of the process of an MCP server that speaks stdio. */
 export const processFault = defineFault({
   name: 'process',
-  summary: 'makes a stdio MCP server process fail',
+  summary: 'crashes or suspends a stdio MCP server, or adds to its output',
   schema: section({
     exit: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 255,
-        description: 'Kills the server process, and exits Squall with this code.',
+        description: 'Kills the server process, and ends Squall with this exit code.',
         examples: [1],
       }),
     ),
     at: oneOf(['request', 'response'], {
       default: 'request',
       description:
-        'With `exit`. `request`: exits before the server receives the call. `response`: exits after the server has executed the call, with half the response line sent.',
+        'Sets when to `exit`. `request`: before the server receives the call. `response`: after the server has executed the call and half the response line is sent.',
     }),
     stop: Type.Optional(
       duration({
         description:
-          'Suspends the server and all its calls with SIGSTOP for this duration, before it receives this call.',
+          'Suspends the server with SIGSTOP for this duration, before the server receives the call. All its other calls wait, too.',
         examples: ['5s'],
       }),
     ),
@@ -48,7 +48,7 @@ export const processFault = defineFault({
         minLength: 1,
         maxLength: MAX_PRINT,
         description:
-          "Writes this text to the server's standard output, on lines of its own, before the server receives the call.",
+          "Writes this text to the server's standard output, on separate lines, before the server receives the call.",
         examples: ['Listening on port 3000'],
       }),
     ),
@@ -61,8 +61,8 @@ export const processFault = defineFault({
   }),
   oneOf: ['exit', 'stop', 'print', 'crlf'],
   clientSees:
-    'With `exit`, a closed pipe: the TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show it as failed. With `stop`, no response until the client times out. With `print`, a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, a line ending that the TypeScript SDKs accept; readers that split at LF keep the CR. The fault acts on stdio only.',
-  otherTools: 'Chaos Mesh: `pod-kill`, and StressChaos for a server that is slow as a whole.',
+    'With `exit`, clients see a closed pipe. The TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show the server as failed. With `stop`, clients receive no response until they time out. With `print`, clients receive a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, the TypeScript SDKs accept the line ending; readers that split at LF keep the CR. The fault acts only on stdio.',
+  otherTools: 'Chaos Mesh has `pod-kill`, and StressChaos to slow down a whole server.',
   example: `- name: server-crashes
   match: { tool: index_files }
   percent: 5

@@ -22,9 +22,9 @@ export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
-    'Status 429 with `Retry-After` and a short JSON body. With `as: rpc`, the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`, or the error 429 from protocol version 2026-07-28 on, which reserves -32029. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
+    'Clients receive status 429 with `Retry-After` and a short JSON body. With `as: rpc`, they receive the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`. From protocol version 2026-07-28 on, which reserves -32029, the error code is 429. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
   otherTools:
-    'Envoy and Istio: `token_bucket { max_tokens, tokens_per_fill, fill_interval }` of the local rate limit filter correspond to `burst`, `calls` and `per`. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: `bandwidth` limits bytes, not calls.',
+    'Envoy and Istio have a local rate limit filter: `max_tokens`, `tokens_per_fill` and `fill_interval` of its `token_bucket` correspond to `burst`, `calls` and `per`. Chaos Mesh has `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: its `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
   match: { tool: search }
   faults:
@@ -48,7 +48,7 @@ export const rateLimit = defineFault({
           }),
           per: duration({
             description:
-              'Sets the period in which the bucket is refilled with `calls` tokens, at a constant rate.',
+              'Refills the bucket with `calls` tokens in this period, at a constant rate.',
             examples: ['1m'],
           }),
           burst: Type.Optional(
@@ -61,7 +61,7 @@ export const rateLimit = defineFault({
         },
         {
           description:
-            'Rejects only calls for which the token bucket is empty. Default: rejects all sampled calls.',
+            'Rejects calls only while the token bucket is empty. Default: rejects all sampled calls.',
           examples: [{ calls: 10, per: '1m', burst: 3 }],
         },
       ),
@@ -73,13 +73,13 @@ export const rateLimit = defineFault({
           header: Type.String({
             minLength: 1,
             maxLength: 256,
-            description: 'Request header whose value is the key.',
+            description: 'Uses a separate bucket for each value of this request header.',
           }),
         }),
       ],
       default: 'all',
       description:
-        'With `limit`: keeps a bucket for each value, such as each session. Calls without the value share a bucket.',
+        'With `limit`: uses a separate bucket for each value, such as each session. Calls without the value share a bucket.',
     }),
     as: oneOf(['http', 'rpc'], {
       default: 'http',

@@ -13,11 +13,11 @@ import * as Type from 'typebox'
 /** Staleness: the upstream responds, and the client gets an earlier response. */
 export const replay = defineFault({
   name: 'replay',
-  summary: 'responds with an earlier response',
+  summary: 'responds with the stored response to an earlier call',
   clientSees:
-    'A valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and its response is stored for later calls. Only responses to sampled calls are stored and replaced. The first call, failed calls, and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and the request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (`no_caller`).',
+    'Clients receive a valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. The first call, failed calls and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `no_caller`).',
   otherTools:
-    'Envoy and Istio: a cache filter is closest, but does not forward the request. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` responds with one fixed body. toxiproxy has no equivalent.',
+    'In Envoy and Istio, a cache filter is the closest equivalent, but does not forward the request. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:
@@ -26,18 +26,18 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'Sets the minimum age of the replayed response. Squall stores a response every 1/16 of this age, and replays the newest that is old enough.',
+        'Sets the minimum age of the replayed response. Squall stores a response every 1/16 of this age, and replays the newest stored response of at least this age.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({
       default: false,
       description:
-        'Replays only responses to the same arguments. `false`: any response of the same tool, or of the same method for other methods.',
+        'Replays only responses to calls with the same arguments. `false`: replays any response of the same tool or, for other methods, of the same method.',
     }),
     by: oneOf(['caller', 'all'], {
       default: 'caller',
       description:
-        "`caller`: replays responses only to the same caller, identified by session, credentials, cookies, client certificate and other headers. `all`: replays them to everyone, which may expose one user's data to another.",
+        "`caller`: replays responses only to the same caller, identified by session, credentials, cookies, client certificate and other headers. `all`: replays them to every caller, which may expose one user's data to another.",
     }),
   }),
   outlook({ by }, { call, identified }) {

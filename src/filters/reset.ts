@@ -18,13 +18,13 @@ const MAX_REFUSE = 3_600_000
 /** The end of the client's connection, before or in the middle of the response. */
 export const reset = defineFault({
   name: 'reset',
-  summary: "closes a call's connection",
+  summary: 'closes the connection of a call',
   schema: section(
     {
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: closes before the upstream receives the call. `response`: closes after the upstream has executed the call, before the response. `stream`: closes within the response, by default before the response event. `connect`: closes the port for `refuse`, so new connections fail with ECONNREFUSED; open connections and the call continue.',
+          '`request`: closes the connection before the upstream receives the call. `response`: closes it after the upstream has executed the call, before the response. `stream`: closes it within the response, by default before the response event. `connect`: closes the port for the duration `refuse`, so new connections fail with ECONNREFUSED; open connections and the call continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {
@@ -43,9 +43,9 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   clientSees:
-    'A failed request, such as `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK closes its client when a connection breaks before the headers. When a stream ends without the response, clients resume it with a GET and `Last-Event-ID` if events have IDs; otherwise the TypeScript SDK waits for its timeout. With `at: response` and `at: stream`, the upstream has executed the call. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; others report `ECONNREFUSED`.',
+    'The request fails, for example with `fetch failed` or `terminated` in the TypeScript SDK. The Python SDK closes its client if a connection breaks before the headers. If a stream ends without the response, clients resume the stream with a GET and `Last-Event-ID`, provided that its events have IDs; otherwise the TypeScript SDK waits for its timeout. With `at: response` and `at: stream`, the upstream has executed the call. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; other clients report `ECONNREFUSED`.',
   otherTools:
-    'toxiproxy: `reset_peer`; with `after`, `limit_data`; with `at: connect`, `enabled: false`. Envoy has no equivalent: its `abort` responds with a status.',
+    'toxiproxy has `reset_peer`, `limit_data` (like `after`) and `enabled: false` (like `at: connect`). Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops
   match: { tool: search }
   percent: 10

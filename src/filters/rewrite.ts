@@ -25,12 +25,12 @@ const MAX_GROWTH = 1024 * 1024
 /** Another shape of results, arguments or the catalog of tools than the upstream gave. */
 export const rewrite = defineFault({
   name: 'rewrite',
-  summary: 'changes the JSON of results, arguments, schemas or whole messages',
+  summary: 'changes JSON in results, arguments, tool schemas or whole messages',
   schema: rewriteSchema,
   clientSees:
-    'A valid response with a different shape. Clients that have listed the tools validate structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Other clients pass the change on to the agent. The rest of the response, including whitespace and key order, is byte-identical.',
+    'Clients receive a valid response with a different shape. Clients that have listed the tools validate structured content against the output schema of the tool: the TypeScript SDKs fail the call with -32602, the Python client with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
   otherTools:
-    'Chaos Mesh: `patch: { body: … }` of HTTPChaos merges a patch into a whole JSON body. `rewrite` changes members in place, also in JSON within texts.',
+    'Chaos Mesh has HTTPChaos with `patch: { body: … }`, which merges a patch into a whole JSON body. `rewrite` changes members in place, even in JSON within texts.',
   example: `- name: drifted-weather
   match: { tool: get_weather }
   percent: 20

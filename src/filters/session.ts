@@ -10,11 +10,11 @@ import * as Type from 'typebox'
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({
   name: 'session',
-  summary: "ends a call's session",
+  summary: 'ends the MCP session of a call',
   clientSees:
-    'Status 404 with the JSON-RPC error -32001, for the sampled call and for every request of its session until the rule is removed. Open streams of the session end. The specification requires clients to send a new `initialize`; SDKs leave this to the application. With `rejectInitialize`, that request fails too, as with a server that is still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
+    'The sampled call, and every request of its session until the rule is removed, gets status 404 with the JSON-RPC error -32001. Open streams of the session end. The MCP specification requires clients to send a new `initialize` request, but SDKs leave this to the application. With `rejectInitialize`, that request fails too, as if the server were still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
   otherTools:
-    'Chaos Mesh: `PodChaos` with `action: pod-kill` ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; `abort.httpStatus: 404` is closest.',
+    'Chaos Mesh has `PodChaos` with `action: pod-kill`, which ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; the closest is `abort.httpStatus: 404`.',
   example: `- name: restarted-server
   match: { method: [tools/call, initialize], client: { name: "inspector*" } }
   faults:
@@ -32,7 +32,7 @@ export const session = defineFault({
             default: 1,
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Limits the number of rejected requests; later requests pass.',
+            description: 'Rejects this many requests. Later requests pass.',
           }),
           status: Type.Integer({
             default: 503,

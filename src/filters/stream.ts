@@ -17,11 +17,11 @@ const PAUSE_MS = 100
 /** Damage to the order and number of events; each that arrives is as the upstream sent it. */
 export const stream = defineFault({
   name: 'stream',
-  summary: 'drops, duplicates, reorders or splits stream events',
+  summary: 'drops, duplicates, reorders or splits SSE events',
   clientSees:
-    "A stream with missing, duplicate, reordered or split events. Event bytes are unchanged, except the id with `wrongId`. Without a response, or with a wrong id, the TypeScript SDKs wait for their timeout; the Python SDK reports a closed stream at once and accepts a wrong id. SDKs only report a duplicate response. Split events affect only parsers that treat each read as one event. Of these parameters, only `wrongId` acts on JSON responses. Over HTTP+SSE, where calls share a stream, `close` ends the call's events and leaves the stream open.",
+    "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with a wrong ID, the TypeScript SDKs wait for their timeout. The Python SDK reports a closed stream at once, and accepts a wrong ID. SDKs only report the duplicate if a response arrives twice. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE, where calls share a stream, `close` ends the call's events but leaves the stream open.",
   otherTools:
-    'toxiproxy: `slicer` splits bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` acts on packets, which TCP repairs. Envoy and Istio have no equivalent.',
+    'toxiproxy has `slicer`, which splits bytes anywhere (`split` splits events), and `limit_data`, which ends a connection like `close`. Chaos Mesh has `NetworkChaos` with `loss`, `duplicate` and `reorder`, which acts on packets; TCP repairs these faults. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
   match: { tool: "search_*" }
   percent: 10
@@ -41,7 +41,7 @@ export const stream = defineFault({
     reorder: Type.Optional(
       eventChoice({
         description:
-          'Swaps each of these events with the next one. `last`: swaps the response event with the one before, and therefore delays each event until the next arrives.',
+          'Swaps each of these events with the next event. `last`: swaps the response event with the event before, so each event waits until the next arrives.',
         examples: ['last'],
       }),
     ),

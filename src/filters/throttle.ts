@@ -19,7 +19,7 @@ export const throttle = defineFault({
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: sends the response slowly. `request`: delays the call by the time that its bytes would take. `both`: delays the call, then sends the response slowly.',
+        '`response`: sends the response slowly. `request`: delays the call by the time its bytes would take. `both`: delays the call, then sends the response slowly.',
     }),
     chunk: Type.Optional(
       size({
@@ -30,8 +30,9 @@ export const throttle = defineFault({
     ),
   }),
   clientSees:
-    'The response, byte for byte, but slowly. A timeout for the whole request expires even though bytes keep arriving; an idle timeout does not.',
-  otherTools: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
+    'Clients receive the response byte for byte, but slowly. A timeout for the whole request expires although bytes keep arriving; an idle timeout does not.',
+  otherTools:
+    'toxiproxy has `bandwidth`, and `slicer` for `chunk`. Envoy has `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }
   faults:

@@ -55,7 +55,7 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 100_000_000,
               description:
-                'Keeps this many characters of each text. In JSON texts: of each string value.',
+                'Keeps this many characters of each text or, in JSON texts, of each string value.',
             }),
           ),
           items: Type.Optional(
@@ -75,15 +75,15 @@ export const truncate = defineFault({
         },
         {
           description:
-            'Shortens the content and keeps the result valid, so nothing shows that it is incomplete. Shortens structured content and its text copy alike.',
+            'Shortens the content but keeps the result valid, so the result looks complete. Shortens structured content and its text copy alike.',
           examples: [{ items: 3 }, { percent: '50%' }, { chars: 200 }],
         },
       ),
     ),
   }),
   clientSees:
-    'With `broken`, a connection that ends before the declared length: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, incomplete JSON. When a stream ends without the response, the TypeScript SDKs wait for their timeout. With `content`, a valid result with less data, which an agent takes for complete. On batches and over HTTP+SSE, only `content` acts.',
-  otherTools: 'toxiproxy: `limit_data`, like `after: { bytes: 1KiB }`.',
+    'With `broken`, the connection ends before the declared length: the TypeScript SDKs report `terminated`, and the whole Python client fails. With `clean`, clients receive incomplete JSON. If a stream ends without the response, the TypeScript SDKs wait for their timeout. With `content`, clients receive a valid result with less data, which looks complete to an agent. On batches and over HTTP+SSE, only `content` acts.',
+  otherTools: 'toxiproxy has `limit_data`, which acts like `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }
   percent: 10

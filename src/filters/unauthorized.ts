@@ -18,11 +18,11 @@ type BearerError = keyof typeof DESCRIPTIONS
 /** No access: the token has expired, or does not go far enough. */
 export const unauthorized = defineFault({
   name: 'unauthorized',
-  summary: 'rejects calls as unauthorized',
+  summary: 'rejects calls with HTTP 401 or 403',
   clientSees:
-    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry; others report the status.',
+    'Clients receive status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry. Other clients report the status.',
   otherTools:
-    'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent: it works below HTTP.',
+    'Envoy and Istio have `abort.httpStatus: 401`, without the header. Chaos Mesh has `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent, because it works below HTTP.',
   example: `- name: expired-token
   match: { headers: { authorization: { present: true } } }
   every: 50
@@ -40,7 +40,7 @@ export const unauthorized = defineFault({
         type: 'string',
         enum: Object.keys(DESCRIPTIONS),
         description:
-          'Sets the RFC 6750 error code. Default: `insufficient_scope` with 403, `invalid_token` with 401, none with 401 if the call has no token.',
+          'Sets the RFC 6750 error code. Default: `insufficient_scope` with 403; `invalid_token` with 401, or no code if the call has no token.',
       }),
     ),
     scope: Type.Optional(

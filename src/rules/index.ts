@@ -4,6 +4,7 @@ export {
   duration,
   GLOB_FORMAT,
   latencyLimit,
+  mapOf,
   type NodeOptions,
   oneOf,
   percentage,

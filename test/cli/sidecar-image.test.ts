@@ -1,6 +1,6 @@
 // part: slow
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Finished, startProgram } from '../support/commands.ts'
@@ -48,6 +48,28 @@ describe('the program in the image of the sidecar', () => {
       expect(code).toBe(2)
     },
   )
+
+  // Every pod pulls these files; notices are text, and few pods load OTLP.
+  it('weighs at most 2.6 MB with the page, without notices and OTLP', async () => {
+    const chunks = JSON.parse(await readFile(join(ROOT, 'build/js/chunks.json'), 'utf8')) as Record<
+      string,
+      readonly string[]
+    >
+    let bytes = 0
+    for (const entry of await readdir(join(directory, 'dist'), {
+      recursive: true,
+      withFileTypes: true,
+    })) {
+      const path = join(entry.parentPath, entry.name)
+      const modules = chunks[relative(join(directory, 'dist'), path)] ?? []
+      const isOtlp = modules.some((module) => /opentelemetry\/(?:sdk|otlp|core)/.test(module))
+      if (entry.isFile() && !isOtlp && entry.name !== 'third-party-notices.txt') {
+        bytes += (await stat(path)).size
+      }
+    }
+    expect(bytes).toBeGreaterThan(1_000_000)
+    expect(bytes).toBeLessThan(2_600_000)
+  })
 
   it('says what is missing where a package that is there cannot be loaded', async () => {
     const home = join(directory, 'elsewhere')

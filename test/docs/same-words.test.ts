@@ -11,7 +11,7 @@ let rows: readonly (readonly string[])[]
 
 beforeAll(async () => {
   const page = await readFile(`${ROOT}docs/concepts/outcomes.md`, 'utf8')
-  const [, part = ''] = page.split('### The same words everywhere\n')
+  const [, part = ''] = page.split('### Names in each interface\n')
   rows = part
     .split('\n## ')[0]!
     .split('\n')

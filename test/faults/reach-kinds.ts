@@ -269,12 +269,12 @@ const LEGACY = ['initialize', 'ping', 'logging/setLevel', 'tasks/list', 'tasks/r
 
 /** The kinds of messages, by sender. */
 export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
-  'Requests of the client': withStdio(MESSAGES.calls.flatMap(calls)),
-  'Requests of the client, protocol version 2026-07-28': withStdio(
+  'Client requests': withStdio(MESSAGES.calls.flatMap(calls)),
+  'Client requests, protocol version 2026-07-28': withStdio(
     MESSAGES.calls.filter((method) => !LEGACY.includes(method)).flatMap(modernCalls),
     'event stream',
   ),
-  'Notifications and responses of the client': withStdio([
+  'Client notifications and responses': withStdio([
     ...MESSAGES.clientNotes.flatMap((method) =>
       ofClient(
         method,
@@ -285,7 +285,7 @@ export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
     ),
     ...MESSAGES.serverRequests.flatMap(clientResponses),
   ]),
-  'Notifications and requests of the server': withStdio([
+  'Server notifications and requests': withStdio([
     ...MESSAGES.serverNotes.flatMap((method) => ofServer(method, true)),
     ...MESSAGES.serverRequests.flatMap((method) => ofServer(method, false)),
   ]),
@@ -294,5 +294,5 @@ export const REACH_KINDS: Readonly<Record<string, readonly ReachKind[]>> = {
     'elicitation/create',
     'roots/list',
   ].flatMap(inputs),
-  'Requests that a rule about HTTP matches': EXCHANGES,
+  'Requests that `match.http` selects': EXCHANGES,
 }

@@ -362,7 +362,7 @@ it.each(['{}', '{ count: 4 }', ...CONFIGS])(
   async (config) => {
     const ajv = new Ajv2020({ strict: false, logger: false })
     let injected = 0
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + rounds(10, 3000); seed++) {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + rounds(10, 1000); seed++) {
       const results = new Results(seed)
       const { fields, schema } = results.fields(2)
       const other = JSON.parse(JSON.stringify(fields), (key, value: unknown) =>
@@ -396,11 +396,13 @@ it.each(['{}', '{ count: 4 }', ...CONFIGS])(
       for (const { trueText, falseText } of values) {
         expect(falseText).not.toBe(trueText)
         expect(JSON.stringify(after)).toContain(falseText.replace(/\.?0+$/, ''))
+        // Another field may have it now, as its own false value.
+        if (Object.values(after).includes(trueText)) continue
         const said = new RegExp(`(?<![\\d.])${trueText.replaceAll('.', '\\.')}(?![\\d]|\\.\\d)`)
         expect(prose, `${seed} ${JSON.stringify(fields)}`).not.toMatch(said)
       }
     }
-    if (!config.includes('stale')) expect(injected).toBeGreaterThan(rounds(0, 100))
+    if (!config.includes('stale')) expect(injected).toBeGreaterThan(rounds(0, 30))
   },
 )
 

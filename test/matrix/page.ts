@@ -9,25 +9,28 @@ import { predictionOf } from './variants.ts'
 
 const SERVERS = [
   ['transport', 'meaning'],
-  ['JSON', 'Streamable HTTP with sessions, protocol version 2025-11-25, a JSON body for each call'],
-  ['SSE', 'the same with an event stream for each call: progress, then the response'],
-  ['SSE with ids', 'the same with event ids, so that a client can resume the stream'],
-  ['HTTP+SSE', 'the transport of 2024-11-05: all responses on one stream'],
-  ['2026 JSON, 2026 SSE', 'protocol version 2026-07-28'],
+  [
+    'JSON',
+    'Streamable HTTP with sessions and protocol version 2025-11-25; each call gets a JSON body',
+  ],
+  ['SSE', 'like JSON, but each call gets an event stream with progress, then the response'],
+  ['SSE with ids', 'like SSE, but events have IDs, so clients can resume the stream'],
+  ['HTTP+SSE', 'the transport of protocol version 2024-11-05: all responses arrive on one stream'],
+  ['2026 JSON, 2026 SSE', 'Streamable HTTP with protocol version 2026-07-28'],
 ]
 
 const COLUMNS = [
   ['column', 'meaning'],
   ['fault', 'parameters of the fault'],
   ['transport', 'transport and response format of the server, listed below'],
-  ['v1, v2', 'report of the TypeScript SDK v1 and v2'],
+  ['v1, v2', 'report of the TypeScript SDK v1 or v2'],
   [
     'v2 auto',
-    "the same with `versionNegotiation: { mode: 'auto' }`, which alone of them uses protocol version 2026-07-28",
+    "report of v2 with `versionNegotiation: { mode: 'auto' }`; only this TypeScript client uses protocol version 2026-07-28",
   ],
   ['Python', 'report of the Python SDK; not measured for HTTP+SSE'],
   ['executed', 'how often the upstream executed the call'],
-  ['counted', 'outcome and origin in Squall; `open` is a call whose response may still arrive'],
+  ['counted', 'outcome and origin in Squall; `open`: the response may still arrive'],
   ['next', 'result of the next call, which has no fault'],
   ['real', '`same`: clients report the same error for a real server failure of this kind'],
 ]
@@ -35,21 +38,23 @@ const COLUMNS = [
 const REPORTS = [
   ['report', 'meaning'],
   ['`ok`, `tool error`', 'a result'],
-  ['_changed_', 'a valid result that differs from that of the upstream'],
-  ['_complains_', 'the client also reported an error outside of the call'],
+  ['_changed_', 'a valid result that differs from the result of the upstream'],
+  ['_complains_', 'the client also reported an error outside the call'],
   ['_client dies_', 'the whole Python client terminated with an error'],
   ['anything else', 'an exception: its class, and its status or code'],
 ]
 
 const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -->
 
-# Client matrix
+# Errors that MCP clients report for each fault
 
-Look up which error each MCP SDK client reports for a fault, measured with real SDK clients and servers, and shortened client timeouts. Faults: FAULT_INDEX.
+Look up the error that the MCP SDKs for TypeScript and Python report for each fault. The tables were measured with real SDK clients and servers, and with shortened client timeouts. Faults: FAULT_INDEX.
+
+## How to read the tables
 
 ${alignedTable(COLUMNS)}
 
-_Executed_, _counted_ and _next_ were measured with the TypeScript clients. A fault that cannot act on a response leaves it unchanged, and counts as \`not_applicable\`.
+_Executed_, _counted_ and _next_ were measured with the TypeScript clients. A fault that cannot act on a response leaves the response unchanged, and counts as \`not_applicable\`.
 
 ${alignedTable(SERVERS)}
 
@@ -85,7 +90,7 @@ function messageSection(): string {
   return `
 ## Messages other than calls
 
-Reports of SDK v1, SDK v2 and the Python SDK with the reference server, the same over Streamable HTTP and HTTP+SSE. [Reach](reach.md) has every fault.
+The table shows what SDK v1, SDK v2 and the Python SDK report with the reference server. Reports are the same over Streamable HTTP and HTTP+SSE. [Messages that each fault acts on](reach.md) covers all faults.
 
 ${alignedTable([['fault', 'rule', 'the client reports'], ...lines])}
 `

@@ -9,10 +9,9 @@ import { BY_HAND } from './by-hand.ts'
 import type { SettingId } from './settings.ts'
 import type { Variant } from './variant.ts'
 
-const [OLDER, MODERN] = [
-  'Requests of the client',
-  'Requests of the client, protocol version 2026-07-28',
-].map((group) => REACH_KINDS[group]!)
+const [OLDER, MODERN] = ['Client requests', 'Client requests, protocol version 2026-07-28'].map(
+  (group) => REACH_KINDS[group]!,
+)
 
 const TRANSPORTS: Readonly<Record<SettingId, readonly [readonly ReachKind[], string]>> = {
   json: [OLDER!, 'JSON'],

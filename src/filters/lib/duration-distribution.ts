@@ -5,64 +5,72 @@ import * as Type from 'typebox'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
-  fixed: Type.Optional(duration({ description: 'Delays by this duration.', examples: ['2s'] })),
+  fixed: Type.Optional(
+    duration({ description: 'Delays the call by this duration.', examples: ['2s'] }),
+  ),
   jitter: Type.Optional(
     duration({ description: 'With `fixed`: varies the delay uniformly by up to this duration.' }),
   ),
   period: Type.Optional(
     duration({
       description:
-        'With `jitter`: varies the delay as a sine wave of this period around `fixed`, with the amplitude `jitter`, in phase on all replicas.',
+        'With `jitter`: varies the delay around `fixed` as a sine wave with this period and the amplitude `jitter`. All replicas are in phase.',
       examples: ['30s'],
     }),
   ),
   uniform: Type.Optional(
     section(
       {
-        min: duration({ description: 'Minimum of the distribution.' }),
-        max: duration({ description: 'Maximum of the distribution.' }),
+        min: duration({ description: 'Sets the minimum of the distribution.' }),
+        max: duration({ description: 'Sets the maximum of the distribution.' }),
       },
-      { description: 'Draws from a uniform distribution.' },
+      { description: 'Draws the delay from a uniform distribution.' },
     ),
   ),
   normal: Type.Optional(
     section(
       {
-        mean: duration({ description: 'Mean of the distribution.' }),
-        stddev: duration({ description: 'Standard deviation of the distribution.' }),
+        mean: duration({ description: 'Sets the mean of the distribution.' }),
+        stddev: duration({ description: 'Sets the standard deviation of the distribution.' }),
       },
-      { description: 'Draws from a normal distribution; never below zero.' },
+      { description: 'Draws the delay from a normal distribution. The delay is never below zero.' },
     ),
   ),
   exponential: Type.Optional(
     section(
-      { mean: duration({ description: 'Mean of the distribution.' }) },
-      { description: 'Draws from an exponential distribution, mostly short and rarely long.' },
+      { mean: duration({ description: 'Sets the mean of the distribution.' }) },
+      {
+        description:
+          'Draws the delay from an exponential distribution: most delays are short, a few are long.',
+      },
     ),
   ),
   pareto: Type.Optional(
     section(
       {
-        scale: duration({ description: 'Minimum of the distribution.' }),
+        scale: duration({ description: 'Sets the minimum of the distribution.' }),
         shape: Type.Number({
           exclusiveMinimum: 0,
           maximum: 100,
           description:
-            'Sets the tail weight: smaller values mean a heavier tail; at 1 or below, the mean is infinite.',
+            'Sets the weight of the tail: smaller values mean a heavier tail. The mean is infinite at 1 or below.',
         }),
       },
-      { description: 'Draws from a Pareto distribution, mostly near `scale`, rarely very long.' },
+      {
+        description:
+          'Draws the delay from a Pareto distribution: most delays are near `scale`, a few are very long.',
+      },
     ),
   ),
   paretoNormal: Type.Optional(
     section(
       {
-        mean: duration({ description: 'Mean of the distribution.' }),
-        stddev: duration({ description: 'Standard deviation of the distribution.' }),
+        mean: duration({ description: 'Sets the mean of the distribution.' }),
+        stddev: duration({ description: 'Sets the standard deviation of the distribution.' }),
       },
       {
         description:
-          "Draws from netem's `paretonormal` distribution: one quarter normal, three quarters Pareto with shape 3; never below zero.",
+          "Draws the delay from netem's `paretonormal` distribution: one quarter normal, three quarters Pareto with shape 3. The delay is never below zero.",
       },
     ),
   ),

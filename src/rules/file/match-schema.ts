@@ -1,5 +1,5 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { oneOf, section } from '../../filters/lib/config-schema.ts'
+import { mapOf, oneOf, section } from '../../filters/lib/config-schema.ts'
 import { type Transport, TRANSPORTS } from '../../mcp/call.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT, CIDR_FORMAT } from './formats.ts'
 import { glob, MAX_LIST, MAX_TEXT, oneOrMore, ref, type TextMatch, texts } from './match-nodes.ts'
@@ -22,7 +22,7 @@ const outboundKeys = section(
     ),
     sni: Type.Optional(
       texts(
-        'Matches the SNI of a TLS connection. Only with the fault `connection`.',
+        'Matches the SNI of a TLS connection. Allowed only with the fault `connection`.',
         '*.example.com',
       ),
     ),
@@ -30,7 +30,8 @@ const outboundKeys = section(
       oneOrMore<string>(
         { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
         {
-          description: 'Matches the destination IP address. Only with the fault `connection`.',
+          description:
+            'Matches the destination IP address. Allowed only with the fault `connection`.',
           examples: ['10.0.0.0/8'],
         },
       ),
@@ -39,7 +40,7 @@ const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      "Matches the pod's outgoing traffic: TCP connections with the fault `connection`, calls with other faults. For calls, combine it with keys such as `tool`.",
+      "Matches the pod's outgoing traffic: TCP connections for the fault `connection`, calls for all other faults. To select calls, add keys such as `tool`.",
   },
 )
 
@@ -60,7 +61,7 @@ export type ValueMatch = string | number | boolean | null | ValueOperators
 const textOperators = {
   type: 'object',
   properties: {
-    regex: regex('Matches a regular expression anywhere in the value, up to 32,768 characters.'),
+    regex: regex('Matches this regular expression anywhere in values of up to 32,768 characters.'),
     not: { $ref: '#/definitions/text', description: 'Matches all values except these.' },
   },
   additionalProperties: false,
@@ -73,7 +74,7 @@ const operators = {
   suffix: Type.Optional(text('Matches values with this suffix.')),
   contains: Type.Optional(text('Matches values that contain this substring.')),
   regex: Type.Optional(
-    regex('Matches this regular expression anywhere in the value, up to 32,768 characters.'),
+    regex('Matches this regular expression anywhere in values of up to 32,768 characters.'),
   ),
   present: Type.Optional(Type.Boolean({ description: '`true` matches any present value.' })),
   absent: Type.Optional(Type.Boolean({ description: '`true` matches an absent value.' })),
@@ -136,7 +137,7 @@ const httpKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches HTTP exchanges instead of calls. Required to inject faults into traffic that is not MCP.',
+      'Matches HTTP exchanges instead of calls. Required to inject faults into traffic other than MCP.',
   },
 )
 
@@ -144,7 +145,7 @@ const matchKeys = {
   direction: Type.Optional(
     oneOf(['client', 'server'], {
       description:
-        'Matches the sender of the message. `client`: requests, notifications and responses of the client (default). `server`: notifications and requests of the server, in event streams.',
+        'Matches the sender of the message. `client`: requests, notifications and responses from the client (default). `server`: notifications and requests from the server, in event streams.',
       examples: ['server'],
     }),
   ),
@@ -165,7 +166,7 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      'Matches the tool name. Server messages and tasks have the tool of their call. With `http`: matches the tool of any call in the exchange.',
+      'Matches the tool name. For server messages and tasks: matches the tool of their call. With `http`: matches the tool of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),
@@ -173,22 +174,22 @@ const matchKeys = {
   prompt: Type.Optional(texts('Matches the prompt name.')),
   resource: Type.Optional(texts('Matches the resource URI.', 'file:///reports/*')),
   headers: Type.Optional(
-    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description: 'Matches request headers by name.',
       examples: [{ 'x-chaos': 'on' }],
     }),
   ),
   baggage: Type.Optional(
-    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+    mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
-        'Matches W3C baggage by key, in `_meta.baggage` or else in the header `baggage`. Values are percent-decoded.',
+        'Matches W3C baggage by key, in `_meta.baggage` or else in the `baggage` header. Values are percent-decoded.',
       examples: [{ tenant: 'canary' }],
     }),
   ),
   args: Type.Optional(
-    Type.Record(Type.String(), ref<ValueMatch>('value'), {
+    mapOf(ref<ValueMatch>('value'), {
       ...record,
       description: 'Matches call arguments by JSON Pointer.',
       examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
@@ -236,7 +237,7 @@ const matchKeys = {
     ),
   ),
   podLabels: Type.Optional(
-    Type.Record(Type.String(), text('Matches this exact label value.'), {
+    mapOf(text('Matches this exact label value.'), {
       ...record,
       description:
         'Matches pod labels by exact value. Label changes take effect at once. Matches only in pods with an injected sidecar.',
@@ -263,10 +264,10 @@ const several = (description: string): TUnsafe<readonly Match[]> =>
 
 const match = section({
   ...matchKeys,
-  any: Type.Optional(several('Matches if at least one of these conditions matches.')),
-  all: Type.Optional(several('Matches if all of these conditions match.')),
+  any: Type.Optional(several('Matches calls that satisfy at least one of these matchers.')),
+  all: Type.Optional(several('Matches calls that satisfy all of these matchers.')),
   not: Type.Optional(
-    ref<Match>('match', { description: 'Matches calls that do not satisfy these conditions.' }),
+    ref<Match>('match', { description: 'Matches calls that do not satisfy this matcher.' }),
   ),
 })
 
@@ -297,6 +298,6 @@ export const matchDefinitions = {
 
 /** The place of the match in a rule. */
 export const matchRef: TUnsafe<Match> = ref<Match>('match', {
-  description: 'Selects the calls that satisfy all of these keys. Default: every `tools/call`.',
+  description: 'Selects calls that satisfy all keys. Default: every `tools/call`.',
   examples: [{ tool: 'search_*' }],
 })

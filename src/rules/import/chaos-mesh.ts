@@ -16,7 +16,7 @@ const LABELS_ONLY = limit('rules select pods by exact labels')
 const CHAOS = shape('`HTTPChaos`', { ...MANIFEST_FIELDS, spec: to('a rule') })
 const SPEC = shape('`spec`', {
   selector: to('`match.podLabels`'),
-  mode: to('no key for `all`; `pods` for `fixed-percent`; any other mode disables the rule'),
+  mode: to('nothing for `all`; `pods` for `fixed-percent`; for other modes, the rule is disabled'),
   value: to('`pods`'),
   target: to('`at: request` or `at: response`'),
   port: leftOut('rules do not compare the port'),
@@ -46,8 +46,8 @@ const SELECTOR = shape('`selector`', {
 })
 const REPLACE = shape('`replace`', {
   code: to('`abort.status` with `at: response`'),
-  body: to('`abort.body`, beside `code`'),
-  headers: to('`abort.headers`, beside `code`'),
+  body: to('`abort.body`, together with `code`'),
+  headers: to('`abort.headers`, together with `code`'),
   path: REQUESTS_STAY,
   method: REQUESTS_STAY,
   queries: REQUESTS_STAY,
@@ -58,7 +58,7 @@ type SpecEntry = Entry<keyof typeof SPEC.fields>
 export const CHAOS_MESH: Converter = {
   source: 'an HTTPChaos of Chaos Mesh',
   about:
-    'Each object becomes one rule, with faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt unless their path is named. Other Chaos Mesh objects in the file are left out.',
+    'Each object becomes a rule, with the faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt unless their path is named. Squall leaves out other Chaos Mesh objects.',
   shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -21,13 +21,13 @@ const BOTH = 'camelCase or snake_case'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 const SCENARIO = shape('the scenario', {
-  name: to('prefix of the rule names'),
+  name: to('prefix of rule names'),
   description: to('a comment'),
   faults: to('`rules`, in the same order'),
   expectedBehavior: NO_ASSERTIONS,
   assertions: NO_ASSERTIONS,
 })
-const FAULT = shape('each entry of `faults`, or the body of `/chaos/inject`', {
+const FAULT = shape('each of its faults, or the body of `/chaos/inject`', {
   target: to('`match.tool`, with `then: stop`: only the first sampled fault of a target acts'),
   config: to('`faults`'),
   durationMs: to('`for`'),
@@ -66,7 +66,7 @@ const KINDS: Kinds<Faults> = {
   malformed: kind(
     shape('`malformed`', {
       type: to('`abort` with status 200 and a body that is not JSON'),
-      corruptResponse: to('no rule, if `false`'),
+      corruptResponse: to('no rule if `false`'),
       ...COMMON,
     }),
     (config) => {
@@ -133,7 +133,7 @@ const KINDS: Kinds<Faults> = {
 export const CHAOS_MONKEY: Converter = {
   source: 'a scenario of mcp-chaos-monkey, or the body of its `/chaos/inject`',
   about:
-    'Fields are read in camelCase and snake_case. A target is the name of a client in the code; the rule matches the tool with this name.',
+    'Fields can be in camelCase or snake_case. A target is the name of a client in the code. The rule matches the tool with this name.',
   isRules: true,
   shapes: [SCENARIO, FAULT, ...shapesOf(KINDS)],
   recognizes: (value) => hasList(value, 'faults', ['target', 'config']) || isFault(value),

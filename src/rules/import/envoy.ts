@@ -19,17 +19,17 @@ const TYPE = /\.filter(?:s)?\.http\.fault\.v[23]\.HTTPFault$/
 const NODE_HEADER = 'x-envoy-downstream-service-node'
 const BY_HEADER = leftOut('callers request faults by headers with `squall run --header-faults`')
 const RUNTIME = leftOut('no runtime layer: the rules file reloads live')
-const PERCENTAGE = to('`percent`; 0 without it')
+const PERCENTAGE = to('`percent`; 0 if not set')
 
 const FAULT = shape('`HTTPFault`', {
-  '@type': aside('identifies the type'),
+  '@type': aside('names the type'),
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   response_rate_limit: to('a rule with `throttle`'),
   headers: to('`match.headers`, `:method` as `match.http.method`, `mcp-name` as `match.tool`'),
   downstream_nodes: to(`\`match.headers\`: \`${NODE_HEADER}\``),
   upstream_cluster: limit('Squall has no clusters'),
-  max_active_faults: to('`maxActive` of the file, or of each rule with several filters'),
+  max_active_faults: to('`maxActive` of the file or, with several filters, of each rule'),
   delay_percent_runtime: RUNTIME,
   abort_percent_runtime: RUNTIME,
   delay_duration_runtime: RUNTIME,
@@ -37,7 +37,7 @@ const FAULT = shape('`HTTPFault`', {
   max_active_faults_runtime: RUNTIME,
   response_rate_limit_percent_runtime: RUNTIME,
   abort_grpc_status_runtime: RUNTIME,
-  disable_downstream_cluster_stats: aside('concerns statistics only'),
+  disable_downstream_cluster_stats: aside('concerns statistics'),
 })
 const DELAY = shape('`delay`', {
   fixed_delay: to('`fixed`'),
@@ -70,22 +70,22 @@ const STRING_FIELDS = {
   ignore_case: to('a `regex` with `(?i)`'),
 }
 const STRING = shape('`string_match`', STRING_FIELDS)
-const HEADER = shape('each entry of `headers`', {
-  name: to('the name in `match.headers`; `:authority` becomes `host`'),
+const HEADER = shape('each of `headers`', {
+  name: to('the name in `match.headers`; `:authority` is `host`'),
   exact_match: to('`exact`'),
   prefix_match: to('`prefix`'),
   suffix_match: to('`suffix`'),
   contains_match: to('`contains`'),
   safe_regex_match: to('`regex`'),
-  string_match: to('its comparison'),
+  string_match: to('the comparison'),
   present_match: to('`present` or `absent`'),
   range_match: limit('headers are not compared as numbers'),
   invert_match: to('`not`, with `present: true`'),
-  treat_missing_header_as_empty: limit('a missing header has no value to compare'),
+  treat_missing_header_as_empty: limit('a missing header has no value'),
 })
 const REGEX = shape('`safe_regex`', {
   regex: to('`regex`, for the whole value'),
-  google_re2: aside('identifies the regex engine'),
+  google_re2: aside('names the engine'),
 })
 
 type FaultEntry = Entry<keyof typeof FAULT.fields>
@@ -94,7 +94,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter may be anywhere in the configuration: in a listener, in a filter chain or alone, in camelCase or snake_case. Other parts are ignored. A filter below `typed_per_filter_config` applies to one route, so its rules are disabled, as are those of an Istio `EnvoyFilter` for outgoing requests or gateways. Rules match all HTTP exchanges, MCP or not, as Envoy does; health checks and OAuth are exempt.',
+    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. Two kinds of filters become disabled rules: filters below `typed_per_filter_config`, because they apply to a single route, and filters of an Istio `EnvoyFilter` for outgoing requests or gateways. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {

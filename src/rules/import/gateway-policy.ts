@@ -9,26 +9,26 @@ import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
 
 const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {
-  targetRefs: to('`match`; several entries become `any`'),
+  targetRefs: to('`match`; several entries in `any`'),
   targetSelectors: limit('a sidecar cannot see route labels'),
   faultInjection: to('`rules`'),
 })
-const REF = shape('each entry of `targetRefs`', {
-  group: aside('identifies the kind'),
-  kind: to('all exchanges for `Gateway`; the matches of an `HTTPRoute` of the same file'),
-  name: to('the `HTTPRoute` to read; without it in the file, rules are disabled'),
-  namespace: aside('concerns namespaces only'),
+const REF = shape('each of `targetRefs`', {
+  group: aside('names the kind'),
+  kind: to('`Gateway`: all exchanges; `HTTPRoute`: the matches of the route in the same file'),
+  name: to('the `HTTPRoute` to read; if it is not in the file, the rules are disabled'),
+  namespace: aside('concerns namespaces'),
   sectionName: limit('a sidecar cannot see listeners; rules of a route are read together'),
 })
-const MATCH = shape('each entry of `matches` of an `HTTPRoute`', {
+const MATCH = shape('each of `matches` of an `HTTPRoute`', {
   path: to('`http.path`'),
   method: to('`http.method`'),
   headers: to('`headers`, and `tool` for `mcp-name`'),
   queryParams: limit('rules compare the path without its query'),
 })
-const TEST = shape('`path`, and each entry of `headers`', {
+const TEST = shape('`path`, and each of `headers`', {
   name: to('the name of a header'),
-  type: to('how to compare'),
+  type: to('the kind of comparison'),
   value: to('the text'),
 })
 const FAULT = shape('`faultInjection`', {
@@ -36,7 +36,7 @@ const FAULT = shape('`faultInjection`', {
   abort: to('a rule with `abort`'),
   responseRateLimit: to('a rule with `throttle`'),
   maxActiveFaults: to('`maxActive` of each rule, unless it is 0'),
-  disable: limit('the policy disables the faults of other policies'),
+  disable: limit('the policy disables the faults of others'),
 })
 const DELAY = shape('`delay`', { fixedDelay: to('`fixed`'), percentage: PERCENTAGE })
 const ABORT = shape('`abort`', {
@@ -55,7 +55,7 @@ function policies(kind: string, group: string, source: string): Converter {
   return {
     source,
     about:
-      'Targets and faults of the policy are read, and the matches of an `HTTPRoute` in the same file, without the precedence of other routes. Faults are sampled independently. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt.',
+      'Squall reads the targets and faults of the policy, and the matches of an `HTTPRoute` in the same file, but ignores the precedence of other routes. Faults are sampled independently. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
     shapes: [SPEC, REF, MATCH, TEST, FAULT, DELAY, ABORT, RATE],
     recognizes: (value) => found(value).length > 0,
     convert: (report, value) => {

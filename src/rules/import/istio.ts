@@ -17,7 +17,7 @@ import type { Report } from './report.ts'
 import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'VirtualService'
-const ROUTING = aside('concerns routing only')
+const ROUTING = aside('concerns routing')
 const ABOUT_CALLER = 'a sidecar cannot see the workload of its caller'
 
 const SERVICE = shape('`VirtualService`', {
@@ -27,15 +27,15 @@ const SERVICE = shape('`VirtualService`', {
 const SPEC = shape('`spec`', {
   hosts: leftOut('apply the rules to the pods of these hosts'),
   http: to('`rules`, in the same order; the first route that matches wins'),
-  gateways: to('no key if the list contains `mesh`; otherwise, the rules are disabled'),
+  gateways: to('nothing if the list contains `mesh`; otherwise, the rules are disabled'),
   tls: leftOut('rules match HTTP only'),
   tcp: leftOut('rules match HTTP only'),
-  exportTo: aside('concerns namespaces only'),
+  exportTo: aside('concerns namespaces'),
 })
-const ROUTE = shape('each entry of `http`', {
-  name: to('part of the rule names'),
-  match: to('`match`; several entries become `any`'),
-  fault: to('a rule with `delay`, and a rule with `abort`'),
+const ROUTE = shape('each of `http`', {
+  name: to('part of rule names'),
+  match: to('`match`; several entries in `any`'),
+  fault: to('a rule with `delay` and a rule with `abort`'),
   route: ROUTING,
   redirect: ROUTING,
   delegate: ROUTING,
@@ -49,12 +49,12 @@ const ROUTE = shape('each entry of `http`', {
   headers: ROUTING,
   rateLimit: leftOut('not a fault; rules have `rateLimit` with `limit`'),
 })
-const MATCH = shape('each entry of `match`', {
+const MATCH = shape('each of `match`', {
   name: aside('names the match'),
   uri: to('`http.path`'),
   method: to('`http.method`'),
   authority: to('`headers.host`'),
-  headers: to('`headers`, and `tool` for `mcp-name`; an empty comparison is `present`'),
+  headers: to('`headers`, and `tool` for `mcp-name`; an empty comparison becomes `present`'),
   withoutHeaders: to('`not` with `headers`'),
   ignoreUriCase: to('a `regex` with `(?i)`'),
   scheme: limit('rules do not compare the scheme'),
@@ -75,7 +75,7 @@ const FAULT = shape('`fault`', {
 })
 const SHARE = {
   percentage: to('`percent`'),
-  percent: to('`percent`, if there is no `percentage`; 0 without both'),
+  percent: to('`percent` if `percentage` is not set; 0 if neither is set'),
 }
 const DELAY = shape('`fault.delay`', {
   fixedDelay: to('`fixed`'),
@@ -88,7 +88,7 @@ const ABORT = shape('`fault.abort`', {
   http2Error: leftOut('HTTP/2 is not supported'),
   ...SHARE,
 })
-const PERCENT = shape('`percentage`', { value: to('`percent`; 0 without it') })
+const PERCENT = shape('`percentage`', { value: to('`percent`; 0 if not set') })
 
 type RouteEntry = Entry<keyof typeof ROUTE.fields>
 type MatchEntry = Entry<keyof typeof MATCH.fields>
@@ -97,7 +97,7 @@ type TextKey = 'uri' | 'method' | 'authority'
 export const ISTIO: Converter = {
   source: 'an Istio VirtualService',
   about:
-    'Fields are read in camelCase and snake_case. Delay and abort of a route are sampled independently. Rules match all HTTP exchanges, MCP or not, as Istio does; health checks and OAuth are exempt.',
+    'Fields can be in camelCase or snake_case. The delay and the abort of a route are sampled independently. As in Istio, rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
   shapes: [SERVICE, SPEC, ROUTE, MATCH, TEXT, FAULT, DELAY, ABORT, PERCENT],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -9,12 +9,12 @@ import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'MeshFaultInjection'
 const PERCENTAGE = to('`percent`')
-const REFERENCE = to('no key for `kind: Mesh`; for other kinds, the rules are disabled')
+const REFERENCE = to('nothing for `kind: Mesh`; for other kinds, the rules are disabled')
 
 const POLICY = shape('`MeshFaultInjection`', {
   ...MANIFEST_FIELDS,
-  type: aside('identifies the kind, in the universal format'),
-  name: to('prefix of the rule names, in the universal format'),
+  type: aside('names the kind, in the universal format'),
+  name: to('prefix of rule names, in the universal format'),
   mesh: leftOut('apply the rules to pods of this mesh'),
   labels: aside('unrelated to faults'),
   spec: to('`rules`'),
@@ -25,13 +25,13 @@ const SPEC = shape('`spec`', {
   to: leftOut('faults of outgoing requests; rules have `match.outbound`'),
   rules: to('`rules`, in the same order'),
 })
-const FROM = shape('each entry of `from`', { targetRef: REFERENCE, default: to('`rules`') })
-const INBOUND = shape('each entry of `rules`', {
+const FROM = shape('each of `from`', { targetRef: REFERENCE, default: to('`rules`') })
+const INBOUND = shape('each of `rules`', {
   matches: limit('a sidecar cannot see the identity of its caller'),
   default: to('`rules`'),
 })
 const CONF = shape('`default`', { http: to('`rules`, in the same order') })
-const FAULT = shape('each entry of `http`', {
+const FAULT = shape('each of `http`', {
   delay: to('a rule with `delay`'),
   abort: to('a rule with `abort`'),
   responseBandwidth: to('a rule with `throttle`'),
@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_0
 export const KUMA: Converter = {
   source: 'a MeshFaultInjection of Kuma',
   about:
-    'Both the Kubernetes format and the universal format are supported. The faults of a list are sampled one after the other, as in Kuma. Rules match all HTTP exchanges, MCP or not; health checks and OAuth are exempt.',
+    'The file can be in the Kubernetes format or the universal format. As in Kuma, the faults of a list are sampled one after the other. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
   shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {

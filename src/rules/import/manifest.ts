@@ -9,7 +9,7 @@ const NOT_ABOUT_FAULTS = aside('unrelated to faults')
 export const MANIFEST_FIELDS = {
   apiVersion: NOT_ABOUT_FAULTS,
   kind: NOT_ABOUT_FAULTS,
-  metadata: to('prefix of the rule names'),
+  metadata: to('prefix of rule names'),
   status: NOT_ABOUT_FAULTS,
 } satisfies Readonly<Record<string, Field>>
 

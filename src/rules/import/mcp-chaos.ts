@@ -19,16 +19,16 @@ const FAILURE = to('`abort` with `rpcError`, code -32000 and the same message, `
 const SHARE = { min: 0, max: 1 }
 
 const PLAN = shape('the plan', {
-  seed: to('`seed`, which samples different calls than in mcp-chaos'),
+  seed: to('`seed`; the sampled calls differ from those in mcp-chaos'),
   faults: to('`rules`, in the same order'),
 })
 const LATENCY = shape('`latency`', {
   type: to('`delay` with `at: response`'),
-  added_ms: to('`fixed`, or with `jitter_ms`, `min` of `uniform`'),
+  added_ms: to('`fixed`; with `jitter_ms`, the `min` of `uniform`'),
   jitter_ms: to('`max` of `uniform`, above `added_ms`'),
   probability: PROBABILITY,
 })
-const BY_NAME = { type: FAILURE, tools: to('`match.tool`, with one rule for each tool') }
+const BY_NAME = { type: FAILURE, tools: to('`match.tool`, one rule for each tool') }
 const MARKED = { tools: TOOLS, probability: PROBABILITY }
 
 const KINDS: Kinds = {
@@ -84,7 +84,7 @@ const KINDS: Kinds = {
   server_degradation: kind(
     shape('`server_degradation`', {
       type: FAILURE,
-      tools: to('`match.tool` of a single rule, so that all tools fail together'),
+      tools: to('`match.tool`, one rule for all tools, so they fail together'),
       episode_rate: to('`episode.of`: `episode_len` divided by the rate'),
       episode_len: to('`episode.tasks`, with `stickyBy: trace`'),
     }),
@@ -95,7 +95,7 @@ const KINDS: Kinds = {
 export const MCP_CHAOS: Converter = {
   source: 'a fault plan of mcp-chaos',
   about:
-    'Squall injects latency, schema drift and partial results, which mcp-chaos only records. All faults of a plan act on a call, in order. If two errors apply to one call, mcp-chaos sends the last one, Squall the first.',
+    'Squall injects latency, schema drift and partial results, which mcp-chaos only records. All faults of a plan act on a call, in order. If two errors apply to a call, Squall sends the first error, while mcp-chaos sends the last error.',
   isRules: true,
   shapes: [PLAN, ...shapesOf(KINDS)],
   recognizes: (value) =>

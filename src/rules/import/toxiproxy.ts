@@ -12,10 +12,10 @@ const MOST_PIECES = 1000
 const LONGEST = 3_600_000
 
 const PROXY = shape('the proxy', {
-  name: to('prefix of the rule names'),
-  listen: aside('`squall run --listen`'),
-  upstream: aside('`squall run --upstream`'),
-  enabled: to('a rule with `reset`, if `false`'),
+  name: to('prefix of rule names'),
+  listen: aside('use `squall run --listen`'),
+  upstream: aside('use `squall run --upstream`'),
+  enabled: to('a rule with `reset` if `false`'),
   toxics: to('`rules`, in the same order'),
   Logger: aside('unrelated to faults'),
 })
@@ -23,7 +23,7 @@ const TOXIC = shape('each toxic', {
   name: to('part of the rule name'),
   type: to('the fault'),
   stream: to('the direction of the fault: `downstream` is the response, `upstream` the request'),
-  toxicity: to('`probability`, of requests instead of connections'),
+  toxicity: to('`probability` of requests instead of connections'),
   attributes: to('the parameters of the fault'),
 })
 
@@ -55,7 +55,7 @@ const KINDS: Kinds<Faults> = {
   ),
   timeout: kind(
     shape('`timeout`', {
-      timeout: to('`hang.for`, then `reset` with `how: fin`; 0 is `hang`, or a `delay` of 1h'),
+      timeout: to('`hang.for`, then `reset` with `how: fin`; for 0, `hang` or a `delay` of 1h'),
     }),
     (toxic) => {
       const ms = toxic.number('timeout', 0, NOT_NEGATIVE)
@@ -78,7 +78,7 @@ const KINDS: Kinds<Faults> = {
     shape('`slicer`', {
       average_size: to('`throttle.chunk`'),
       size_variation: leftOut('all pieces have the same size'),
-      delay: to('`throttle.rate`: one piece in this time; larger pieces below 1 ms'),
+      delay: to('`throttle.rate`: one piece per delay; larger pieces if the delay is below 1 ms'),
     }),
     (toxic) => {
       const chunk = Math.max(1, Math.trunc(toxic.number('average_size', 0, NOT_NEGATIVE)))
@@ -106,7 +106,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'The input is the response to `GET /proxies`, a list of proxies, or one proxy. toxiproxy samples connections and acts on bytes; the imported rules sample HTTP exchanges and act on their bodies, MCP or not. For a database, write a rule with `connection`. Health checks and OAuth are exempt. If several proxies have toxics, all rules are disabled: enable the rules of the proxy in front of your MCP server.',
+    'The input is the response to `GET /proxies`, a list of proxies, or a single proxy. toxiproxy samples connections and acts on bytes. Imported rules sample HTTP exchanges, not only MCP, and act on their bodies. Health checks and OAuth are exempt. For a database, write a rule with `connection`. If several proxies have toxics, all rules are disabled: enable the rules for the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)

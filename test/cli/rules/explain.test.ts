@@ -117,7 +117,7 @@ describe('squall explain', () => {
           (batch in JSON: does not act (nothing_to_act_on))
 
       responded_elsewhere: the response to the call is sent on another connection
-      shared_exchange: it would also affect the other calls of the batch
+      shared_exchange: the fault would also affect the other calls of the batch
       nothing_to_act_on: nothing for the fault to act on
       In brackets: response types that do not apply to this call.
       "

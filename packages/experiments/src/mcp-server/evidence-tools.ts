@@ -4,6 +4,7 @@ import * as Type from 'typebox'
 import { API, type ErrorKind, type History } from '#admin-api'
 import { matchesGlob, oneLine, plain, shownUrl } from '#base'
 import { MonitorError } from '#protocol'
+import { mapOf } from '#rules'
 import { BaselinesError } from '../next/baselines.ts'
 import { whatNext } from '../next/what-next.ts'
 import { BASELINES, plannedRanks } from '../operations/next.ts'
@@ -157,10 +158,14 @@ export const SUGGEST_SLO = defineTool({
     ),
     over: duration('How far back to query Prometheus. Default: 1d.'),
     labels: Type.Optional(
-      Type.Record(Type.String({ pattern: LABEL_NAME }), Type.String({ maxLength: 253 }), {
-        maxProperties: 8,
-        description: 'Labels of the series, such as namespace or workload.',
-      }),
+      mapOf(
+        Type.String({ maxLength: 253 }),
+        {
+          maxProperties: 8,
+          description: 'Labels of the series, such as namespace or workload.',
+        },
+        LABEL_NAME,
+      ),
     ),
     window: duration('The window of the objectives. Default: 30d.'),
   }),

@@ -1,5 +1,5 @@
 import * as Type from 'typebox'
-import { explainText, FAULTS, idleFaults, problemLines } from '#rules'
+import { explainText, FAULTS, idleFaults, mapOf, problemLines } from '#rules'
 import { checkRulesText, explainCall, readFlags } from '#cli'
 import { boundsOf, LIMIT_FLAGS } from '#sidecar'
 import { type ControlTool, defineTool, READ_ONLY } from './control-tool.ts'
@@ -95,12 +95,8 @@ export const REFERENCE_TOOLS: readonly ControlTool[] = [
       rules,
       tool: maybeText('The called tool.', 256),
       method: maybeText('The method. Default: tools/call.', 256),
-      args: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: 'The arguments of the call.' }),
-      ),
-      headers: Type.Optional(
-        Type.Record(Type.String(), Type.String(), { description: 'Headers of the request.' }),
-      ),
+      args: Type.Optional(mapOf(Type.Unknown(), { description: 'The arguments of the call.' })),
+      headers: Type.Optional(mapOf(Type.String(), { description: 'Headers of the request.' })),
       session: maybeText('The session of the call.', 256),
     }),
     output: Type.Object({

@@ -1,5 +1,6 @@
 import * as Type from 'typebox'
 import { quoted } from '#base'
+import { mapOf } from '#rules'
 import type { Baseline } from './baseline.ts'
 import { CALLS, ERRORS, selector } from './series.ts'
 import { shareInterval } from './share-interval.ts'
@@ -14,7 +15,7 @@ export const SLO = Type.Object({
   unit: Type.String(),
   window: Type.String(),
   promql: Type.String({ description: 'The value of the indicator over the window.' }),
-  gate: Type.Record(Type.String(), Type.String(), {
+  gate: mapOf(Type.String(), {
     description:
       'The limit for `slo` in a plan. Plans measure client latency, so add the delay of the faults.',
   }),

@@ -1,6 +1,6 @@
 import type { Static, TUnsafe } from 'typebox'
 import { parsePointer } from '../../../base/json/json-pointer.ts'
-import { oneOf, section, type NodeOptions } from '../config-schema.ts'
+import { mapOf, oneOf, section, type NodeOptions } from '../config-schema.ts'
 import type { ParameterProblem } from '../../fault.ts'
 import { names } from '../names.ts'
 import { JSON_TYPES } from './retype.ts'
@@ -31,36 +31,36 @@ const bound = { maxProperties: MAX_POINTERS } as const
 
 const parameters = {
   rename: Type.Optional(
-    Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
+    mapOf(Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
       ...bound,
       description:
-        'Renames members: maps a pointer to the new key, or to the same pointer with the new key. An existing member with the new key is removed.',
+        'Renames members: maps a JSON Pointer to the new key, or to the same pointer with the new key. Removes an existing member with the new key.',
       examples: [{ '/temperature': 'temp_c' }, { '/items/*/price': '/items/*/cost' }],
     }),
   ),
   remove: Type.Optional(
     pointers({
-      description: 'Removes these members and items.',
+      description: 'Removes the members and items at these JSON Pointers.',
       examples: ['/humidity', ['/a', '/items/0']],
     }),
   ),
   set: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    mapOf(Type.Unknown(), {
       ...bound,
-      description: 'Replaces existing values: maps a pointer to the new value.',
+      description: 'Replaces existing values: maps a JSON Pointer to the new value.',
       examples: [{ '/status': 'unknown' }],
     }),
   ),
   add: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
+    mapOf(Type.Unknown(), {
       ...bound,
       description:
-        'Adds missing members: maps a pointer to the value; `-` as the last part appends to an array.',
+        'Adds missing members: maps a JSON Pointer to the value. If the pointer ends with `-`, appends the value to an array.',
       examples: [{ '/deprecated': true }, { '/items/-': {} }],
     }),
   ),
   retype: Type.Optional(
-    Type.Record(Type.String(), oneOf(JSON_TYPES, {}), {
+    mapOf(oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
         'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length. `boolean`: whether the value has content. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
@@ -68,12 +68,15 @@ const parameters = {
     }),
   ),
   nullify: Type.Optional(
-    pointers({ description: 'Sets these values to null.', examples: ['/items/*/price'] }),
+    pointers({
+      description: 'Sets the values at these JSON Pointers to null.',
+      examples: ['/items/*/price'],
+    }),
   ),
   wrap: Type.Optional(
-    Type.Record(Type.String(), keyName, {
+    mapOf(keyName, {
       ...bound,
-      description: 'Wraps values in an object: maps a pointer to the key in that object.',
+      description: 'Wraps values in an object: maps a JSON Pointer to the key in that object.',
       examples: [{ '/items': 'data' }],
     }),
   ),
@@ -82,7 +85,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Adds this many random changes after the listed ones, identical across array items and reproducible for a seed and response. Default without other parameters: 1.',
+        'Makes this many random changes after the listed changes, identical across array items and reproducible for a seed and a response. Default without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
@@ -91,16 +94,17 @@ const parameters = {
         prepend: Type.Optional(addition('Adds this text before each text.')),
         append: Type.Optional(addition('Adds this text after each text.')),
         replace: Type.Optional(
-          Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
+          mapOf(Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
-            description: 'Replaces every occurrence of a text: maps the text to its replacement.',
+            description:
+              'Replaces every occurrence of a string: maps the string to its replacement.',
           }),
         ),
       },
       {
         minProperties: 1,
         description:
-          'Changes each text of the result (content, prompts, resources, also text with JSON) after the other changes. Texts that would grow the result by more than 1 MiB are unchanged.',
+          'Changes all texts of a result, prompt or resource, even JSON texts, after the other changes. Skips texts that would grow the result by more than 1 MiB.',
         examples: [{ replace: { sunny: 'rainy' } }, { append: ' (cached)' }],
       },
     ),
@@ -113,19 +117,19 @@ const parameters = {
   headers: oneOf(['follow', 'keep'], {
     default: 'follow',
     description:
-      'With `in: arguments` or `message`. `follow`: updates `Mcp-Param-*` and `Mcp-Name` headers to match. `keep`: leaves them unchanged, so that servers reject the mismatch (-32020).',
+      'Sets how `in: arguments` or `message` treats `Mcp-Param-*` and `Mcp-Name` headers. `follow`: updates them to match. `keep`: leaves them unchanged, so servers reject the mismatch (-32020).',
   }),
   tools: Type.Optional(
     names({
       description:
-        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools with these names or globs.',
+        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools whose names match these strings or globs.',
       examples: ['search_*', ['query_db', 'list_*']],
     }),
   ),
   consistent: Type.Boolean({
     default: true,
     description:
-      'With `in: result`. `true`: changes structured content and JSON in texts alike. `false`: changes structured content only, so that the two differ.',
+      'Sets which parts `in: result` changes. `true`: structured content and JSON in texts alike. `false`: only structured content, so the two differ.',
   }),
 }
 
