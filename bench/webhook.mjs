@@ -128,7 +128,7 @@ function ask() {
 async function started() {
   for await (const line of createInterface({ input: child.stdout })) {
     const entry = JSON.parse(line)
-    if (entry.msg !== 'taking reviews') continue
+    if (entry.msg !== 'serving admission requests') continue
     child.stdout.resume()
     return { port: Number(entry.address.split(':').at(-1)), admin: entry.admin }
   }

@@ -20,7 +20,7 @@ export const agents = [
   series({
     title: 'Verdicts after faults',
     description:
-      'Agent verdicts per second after calls with an injected fault: retries, switches to another tool, giving up and others.',
+      'Rate of agent verdicts after calls with an injected fault, such as retries, switches to another tool, or giving up.',
     unit: 'ops',
     stack: true,
     queries: [
@@ -60,7 +60,7 @@ export const agents = [
   }),
   series({
     title: 'Tasks by result',
-    description: 'Completed agent tasks per second, by result, and number of open tasks.',
+    description: 'Rate of completed agent tasks by result, and number of open tasks.',
     unit: 'short',
     queries: [
       ...RESULTS,

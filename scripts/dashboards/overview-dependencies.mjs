@@ -44,7 +44,7 @@ export const dependencies = [
   }),
   series({
     title: 'Time to connect by dependency (p95)',
-    description: '95th percentile of the TCP connect time, by dependency.',
+    description: '95th percentile of the TCP connection time, by dependency.',
     unit: 's',
     queries: [
       {

@@ -112,7 +112,7 @@ const errors = [
   series({
     title: 'Errors by tool: injected and real',
     description:
-      'Rate of failed calls by tool and origin, with a different shade for injected and real errors.',
+      'Rate of failed calls, by tool and origin. Injected and real errors have different shades.',
     unit: 'reqps',
     stack: true,
     queries: [

@@ -17,7 +17,7 @@ const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'pl
 /** The panels of the activity of rules over time. */
 export const activity = [
   series({
-    title: 'Matched, sampled, injected',
+    title: 'Matched, sampled and injected calls',
     description: 'Rate of matched, sampled and injected calls of the selected rules.',
     unit: 'ops',
     queries: [
@@ -124,7 +124,7 @@ export const reloads = [
   series({
     title: 'Rules timed from pod start',
     description:
-      'Active rules with for, ramp, stages or --max-duration but without appliedAt, by sidecar. Each new pod restarts their timing; squall apply sets appliedAt.',
+      'Active rules with for, ramp, stages or --max-duration but no appliedAt, by sidecar. Their timing restarts in each new pod; squall apply sets appliedAt.',
     unit: 'short',
     decimals: 0,
     queries: [
@@ -138,7 +138,7 @@ export const reloads = [
   series({
     title: 'Reloads and guard trips',
     description:
-      'Reloads of the rules by result, and how often the guard or --rollback-on disarmed all rules.',
+      'Rules reloads by result, and the number of times that the guard or --rollback-on disarmed all rules.',
     unit: 'short',
     bars: true,
     queries: [

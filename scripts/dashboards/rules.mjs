@@ -36,7 +36,7 @@ const OUTDATED = `max by (cluster, namespace, pod, instance) (squall_rules_info{
 const now = [
   stat({
     title: 'Active rules',
-    description: 'Distinct rules that are active in the selected pods.',
+    description: 'Number of distinct rules that are active in the selected pods.',
     unit: 'short',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -74,9 +74,9 @@ const now = [
     instant: true,
   }),
   stat({
-    title: 'Active versions',
+    title: 'Active rules versions',
     description:
-      'Distinct rules files that are active in the selected pods. More than one in a workload means that replicas differ, as in the first minute after an edit.',
+      'Number of distinct rules files that are active in the selected pods. More than one in a workload means that replicas differ, as they do in the first minute after an edit.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(2, 4),
@@ -88,7 +88,7 @@ const now = [
   stat({
     title: 'Outdated sidecars',
     description:
-      'Sidecars with a different rules digest than the sidecar of the workload that loaded the ConfigMap last.',
+      'Sidecars whose rules digest differs from that of the sidecar that loaded the ConfigMap of the workload last.',
     unit: 'short',
     thresholds: NONE_IS_GOOD,
     queries: [{ expr: orZero(`count(${OUTDATED})`), legend: 'outdated' }],
@@ -185,7 +185,7 @@ const rules = [
   series({
     title: 'Skipped calls by reason',
     description:
-      'Rate of matched calls without an injected fault, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. docs/concepts/rules.md#results explains the reasons.',
+      'Rate of matched calls without an injected fault, by rule and reason. Grey: not sampled. Blue: inactive rule. Orange: sampled, but no fault injected. docs/concepts/rules.md#results explains the reasons.',
     unit: 'ops',
     stack: true,
     size: [12, 7],

@@ -9,7 +9,7 @@ const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 export const traffic = [
   series({
     title: 'Connections',
-    description: 'Open connections: clients, upstream, and tunnels after an upgrade.',
+    description: 'Open connections by kind: client, upstream, or tunnel after an upgrade.',
     unit: 'short',
     queries: [
       { expr: `sum(squall_connections{${POD}, kind="client"})`, legend: 'client', role: 'client' },
@@ -83,9 +83,9 @@ export const traffic = [
 /** Lists what they reject or forget. */
 export const bounds = [
   series({
-    title: 'Rejected by Squall',
+    title: 'Requests rejected by Squall',
     description:
-      'Rate of requests that Squall rejected or responded to itself, by reason. They count as real errors, except rejections by the admin port (admin): reads with a foreign host name or without the token, and changes.',
+      'Rate of requests that Squall rejected or responded to itself, by reason. They count as real errors, except for requests that the admin port rejected (admin).',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -104,7 +104,7 @@ export const bounds = [
     ],
   }),
   series({
-    title: 'Passed without parsing',
+    title: 'Requests forwarded unparsed',
     description:
       'Rate of requests that looked like MCP but were forwarded unparsed, by reason. Rules for calls do not match them. server: lines of a stdio server that violate the protocol, counted by squall stdio --fail-on-violation.',
     unit: 'reqps',
@@ -125,9 +125,9 @@ export const bounds = [
     ],
   }),
   series({
-    title: 'Dropped entries',
+    title: 'Dropped and evicted entries',
     description:
-      'Rate of evicted table entries, calls with the tool "other", dropped call log lines, tape messages and spans, and actions to stay below the memory limit. A rate above zero means that a limit is too low for this traffic, or that a collector is too slow for the spans.',
+      'Rate of evicted table entries, calls counted under the tool "other", dropped call log lines, tape messages and spans, and actions that kept memory below its limit. Above zero, a limit is too low for this traffic, or the span collector is too slow.',
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -158,7 +158,7 @@ export const bounds = [
     ],
   }),
   table({
-    title: 'Versions',
+    title: 'Squall versions',
     description: 'Version and start time of each sidecar.',
     unit: 's',
     size: [12, 8],

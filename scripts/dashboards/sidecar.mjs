@@ -41,7 +41,7 @@ const now = [
   }),
   stat({
     title: 'Memory (highest)',
-    description: 'Highest resident memory of a sidecar.',
+    description: 'Highest resident memory of any sidecar.',
     unit: 'bytes',
     thresholds: lessIsBetter(256 * 1024 * 1024, 512 * 1024 * 1024),
     queries: [
@@ -66,7 +66,7 @@ const now = [
   }),
   stat({
     title: 'Calls in progress',
-    description: 'Calls that are in flight now.',
+    description: 'Number of calls in flight now.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1000, 5000),

@@ -65,13 +65,13 @@ export const VARIABLES = {
     'cluster',
     'Cluster',
     'squall_build_info',
-    'Clusters with sidecars, if Prometheus scrapes several clusters.',
+    'Clusters with sidecars, if Prometheus scrapes more than one cluster.',
   ),
   job: oneOf(
     'job',
     'Job',
     'squall_build_info{cluster=~"$cluster"}',
-    'Scrape job of the metrics. Only one job is shown, because a sidecar scraped by two jobs would count twice.',
+    'Scrape job of the metrics. Select one job: a sidecar that two jobs scrape would count twice.',
   ),
   namespace: values(
     'namespace',
@@ -96,6 +96,6 @@ export const VARIABLES = {
     'rule',
     'Rule',
     `squall_rule_matches_total{${POD}}`,
-    'Rules, including removed rules.',
+    'Rules, including rules that were removed.',
   ),
 }

@@ -34,7 +34,7 @@ export const webhook = [
   stat({
     title: 'Webhook certificate expiry',
     description:
-      'Time until the earliest expiry of the serving certificates in use; no value while the newest certificate is unusable.',
+      'Time until the first serving certificate in use expires. No value means that the newest certificate is unusable.',
     unit: 's',
     size: [4, 8],
     thresholds: [
@@ -52,7 +52,7 @@ export const webhook = [
     instant: true,
   }),
   series({
-    title: 'Reviews by result',
+    title: 'Pod admission requests by result',
     description:
       'Rate of pod admission requests by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
     unit: 'reqps',
@@ -68,7 +68,7 @@ export const webhook = [
   }),
   series({
     title: 'Certificates',
-    description: 'Serving certificates per second that replicas loaded, or rejected as unusable.',
+    description: 'Rate of serving certificates that replicas loaded, or rejected as unusable.',
     unit: 'ops',
     size: [8, 8],
     queries: [
@@ -92,7 +92,7 @@ export const webhook = [
     ],
   }),
   series({
-    title: 'Validations by result',
+    title: 'Rules and workload admission requests by result',
     description:
       'Rate of admission requests for ConfigMaps with rules (`anchor` sets the start time, `rules` validates) and for workloads, by result and reason, if enabled.',
     unit: 'reqps',

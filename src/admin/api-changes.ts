@@ -21,7 +21,7 @@ export interface ChangeRequest {
 }
 
 const fits = makeCheck(() => ({}))
-const WRONG_BODY = 'the only key of the body is `reason`, a string of 1 to 200 characters'
+const WRONG_BODY = 'the body may have only the key `reason`, a string of 1 to 200 characters'
 const NO_REASON = 'disarmed by an operator'
 /** The reasons that an operator may lift. */
 const LIFTED = ['operator', 'guard', 'rollback-on'] as const satisfies readonly DisarmedBy[]
@@ -50,7 +50,7 @@ export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeReques
   const kept = showArming(rules).reasons.filter(({ by }) => !LIFTED.some((each) => each === by))
   if (kept.length > 0) {
     return rejection(409, {
-      error: 'still disarmed for reasons that the admin port cannot remove; nothing was changed',
+      error: 'still disarmed for reasons that the admin port cannot clear; nothing was changed',
       reasons: kept,
     })
   }

@@ -12,7 +12,8 @@ export interface FaultParts extends ChangeParts {
   readonly temporary: TemporaryFaults
 }
 
-const WHICH = 'the body must be {"name": …}, or {"all": true} for every temporary fault'
+const WHICH =
+  'the body must be {"name": …} to remove one fault, or {"all": true} to remove all temporary faults'
 
 /** Makes the route of the temporary faults. */
 export function faultsRoute(parts: FaultParts): Routes[number] {
@@ -47,7 +48,7 @@ export function logAdded(
 }
 
 const REASONS = {
-  invalid: 'the rule has errors',
+  invalid: 'the rule is invalid',
   conflict: 'the fault cannot be added',
   disarmed: 'rules are disarmed',
 } as const

@@ -53,7 +53,7 @@ async function handle(
   const url = new URL(request.url ?? '/', 'http://control')
   const wait = Number(url.searchParams.get('wait') ?? '0')
   if (request.method !== 'POST' || url.pathname !== PRE_STOP_PATH) {
-    return end(response, 404, 'not found, use POST /pre-stop')
+    return end(response, 404, 'not found; use POST /pre-stop')
   }
   if (!Number.isInteger(wait) || wait < 0 || wait > MAX_WAIT_MS) {
     return end(response, 400, `wait must be a number of milliseconds up to ${MAX_WAIT_MS}`)
@@ -63,11 +63,11 @@ async function handle(
   const until = performance.now() + wait
   while (await controlled.upstreamAccepts()) {
     if (closing.aborted || performance.now() >= until) {
-      return end(response, 200, 'disarmed; the upstream still runs')
+      return end(response, 200, 'disarmed; the upstream is still running')
     }
     await sleep(POLL_MS)
   }
-  end(response, 200, 'disarmed; the upstream has ended')
+  end(response, 200, 'disarmed; the upstream has exited')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

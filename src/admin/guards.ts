@@ -17,9 +17,9 @@ export interface ReadAccess {
 const NO_TOKEN = 'changes require an admin token: set SQUALL_ADMIN_TOKEN or --admin-token-file'
 const FOREIGN = 'requests from pages of another origin are rejected'
 const INVALID_HOST =
-  'this host name is not allowed: use the address, or add the name to --admin-hosts (SQUALL_ADMIN_HOSTS)'
+  'this host name is not allowed: use the IP address, or add the name to --admin-hosts (SQUALL_ADMIN_HOSTS)'
 const NO_READ_TOKEN =
-  'the read token is required: authorization: Bearer …, or as the password of any user'
+  'the read token is required: send it as "authorization: Bearer …", or as the password of any user'
 const CHANGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="squall admin"' }
 const READ_CHALLENGE = { 'www-authenticate': 'Basic realm="squall admin", charset="UTF-8"' }
 
@@ -32,7 +32,7 @@ export function changeGuard(token: string | undefined): Guard {
     if (holdsToken(bearerToken(headers.authorization))) return undefined
     const error =
       headers.authorization === undefined
-        ? 'the admin token is required: authorization: Bearer …'
+        ? 'the admin token is required: send it as "authorization: Bearer …"'
         : 'wrong admin token'
     return rejection(401, { error }, CHANGE_CHALLENGE)
   }

@@ -161,18 +161,20 @@ async function readBody(
     return rejection(415, { error: 'the body must be application/json' })
   }
   if (headers['content-encoding'] !== undefined)
-    return rejection(415, { error: 'content encodings are not supported' })
+    return rejection(415, {
+      error: 'content encodings are not supported; send the body uncompressed',
+    })
   if (Number(headers['content-length'] ?? 0) > MAX_BYTES) return tooLarge()
   if (/^100-continue$/i.test(headers.expect ?? '')) response.writeContinue()
   const bytes = await collect(request, timeoutMs)
-  if (bytes === 'late') return rejection(408, { error: 'the body took too long' })
+  if (bytes === 'late') return rejection(408, { error: 'the body did not arrive in time' })
   if (bytes === 'large') return tooLarge()
   if (bytes === 'cut') return rejection(400, { error: 'the body is incomplete' })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return { value: JSON.parse(text) as unknown }
   } catch {
-    return rejection(400, { error: 'the body is not JSON' })
+    return rejection(400, { error: 'the body is not valid JSON' })
   }
 }
 

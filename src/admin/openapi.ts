@@ -4,8 +4,11 @@ import { SCHEMAS } from './contract/api-schemas.ts'
 
 const BEARER = { type: 'http', scheme: 'bearer' }
 const TOKENS = {
-  adminToken: { ...BEARER, description: 'The token of `--admin-token-file`.' },
-  readToken: { ...BEARER, description: 'The token of `--admin-read-token-file`, if it is set.' },
+  adminToken: { ...BEARER, description: 'The admin token, from `--admin-token-file`.' },
+  readToken: {
+    ...BEARER,
+    description: 'The read token, from `--admin-read-token-file`, if one is set.',
+  },
 }
 /** Returns the description of the admin API by OpenAPI 3.1, from its contract. */
 export function openApi(version: string): object {
@@ -51,12 +54,12 @@ function operation(name: string, { path, method, summary, open, ...endpoint }: E
       200: {
         description:
           stream === true
-            ? 'Server-sent events, each with this JSON'
+            ? 'Server-sent events, each with a JSON document of this schema'
             : 'The response as JSON or text',
         content: stream === true ? events : response === undefined ? text : json(response),
       },
       default: {
-        description: 'An error, with the reason',
+        description: 'An error, with its reason',
         content: json(path === API.readyz.path ? API.readyz.response : SCHEMAS.failure),
       },
     },

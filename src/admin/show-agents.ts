@@ -10,7 +10,7 @@ import { agentsQuery, MAX_FINDINGS } from './contract/task-schemas.ts'
 import type { AgentSource } from './show-tasks.ts'
 
 export const WITHOUT_TASKS =
-  'agents are not watched: start squall run or squall stdio without --tasks=false, in a pod without the annotation squall.dev/tasks: "false"'
+  'agents are not watched: start squall run or squall stdio without --tasks=false or, in a pod, remove the annotation squall.dev/tasks: "false"'
 
 const SHOWN = 20
 const MAX_NAME = 128

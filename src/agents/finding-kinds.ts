@@ -37,18 +37,19 @@ const WRITE = {
 export const FINDING_KINDS = {
   used_false_value: {
     severity: 'high',
-    says: 'In {share} tasks the agent used a wrong value that {tool} had returned; in {again} it looked it up again first.',
-    advice: 'Look it up by id before you pay; compare two sources; ask a person above an amount.',
+    says: 'In {share} tasks, the agent used a wrong value that {tool} had returned; in {again}, it looked the value up again first.',
+    advice:
+      'Look the value up by ID before you pay, compare two sources, and ask a person above a set amount.',
     least: 1,
   },
   double_write: {
     ...WRITE,
-    says: '{tool} was called again {times} after its response was lost; the server had executed it: {calls} twice.',
+    says: '{tool} was called again {times} after its response was lost, so the server executed {calls} twice.',
     least: 1,
   },
   possible_double_write: {
     ...WRITE,
-    says: '{tool} was called again after {share} calls that got no response; the server may have executed both.',
+    says: '{tool} was called again after {share} calls that got no response; the server may have executed both calls.',
   },
   session_loop: {
     severity: 'high',
@@ -63,14 +64,14 @@ export const FINDING_KINDS = {
   },
   runaway: {
     severity: 'high',
-    says: '{tool} was called again and again: {share} errors were followed by more than {most} retries without a success.',
-    advice: 'Limit the attempts of a call, and then report the error.',
+    says: '{tool} was retried without end: {share} errors were followed by more than {most} retries without success.',
+    advice: 'Limit the attempts of a call, then report the error.',
     cure: 'back-off',
   },
   ignored_retry_after: {
     severity: 'medium',
-    says: 'Retry-After of {tool} was ignored in {share} cases; the first retry came after {waited} instead of {asked}.',
-    advice: 'Honour Retry-After: wait for that time before any retry.',
+    says: 'Retry-After of {tool} was ignored in {share} cases: the first retry came after {waited} instead of {asked}.',
+    advice: 'Honour Retry-After: wait that long before any retry.',
     cure: 'retry-after',
   },
   no_back_off: {
@@ -82,31 +83,32 @@ export const FINDING_KINDS = {
   },
   no_time_limit: {
     severity: 'medium',
-    says: 'The client waited without a timeout in {share} cases in which {tool} hung, up to {waited}.',
+    says: 'In {share} cases in which {tool} hung, the client waited up to {waited} without a timeout.',
     advice: 'Set a timeout for each call.',
     cure: 'time-limit',
   },
   used_changed_result: {
     severity: 'medium',
     says: 'The agent continued with {share} results of {tool} that a fault had changed.',
-    advice: 'Check results against the output schema of the tool and for plausible values.',
+    advice:
+      'Validate results against the output schema of the tool, and check that their values are plausible.',
   },
   gave_up: {
     severity: 'medium',
-    says: 'The agent gave up at once after {share} errors of {tool} that a retry may fix.',
-    advice: 'Retry a few times after 429, 5xx and lost connections, with a pause.',
+    says: 'The agent gave up at once after {share} retryable errors of {tool}.',
+    advice: 'Retry 429, 5xx and lost connections a few times, with back-off.',
     cure: 'back-off',
   },
   switched_tool: {
     severity: 'low',
-    says: 'The agent switched to another tool after {share} errors of {tool} that a retry may fix.',
+    says: 'The agent switched to another tool after {share} retryable errors of {tool}.',
     advice: 'Retry the same tool before you choose another.',
     cure: 'back-off',
   },
   changed_arguments: {
     severity: 'low',
-    says: '{tool} was called again with other arguments after {share} errors that a retry may fix.',
-    advice: 'Repeat the call as it was: its arguments were not the cause.',
+    says: '{tool} was called again with other arguments after {share} retryable errors.',
+    advice: 'Repeat the call unchanged: its arguments did not cause the error.',
     cure: 'back-off',
   },
 } as const satisfies Readonly<Record<string, KindOfFinding>>

@@ -2,7 +2,7 @@ import { quoted } from './text/foreign-text.ts'
 
 /** The reasons of the operating system, in words. */
 const REASONS: ReadonlyMap<string | undefined, string> = new Map([
-  ['EACCES', 'no permission'],
+  ['EACCES', 'permission denied'],
   ['EADDRINUSE', 'the address is already in use'],
   ['EADDRNOTAVAIL', 'the address is not assigned to this machine'],
   ['EEXIST', 'the file already exists'],
@@ -13,7 +13,7 @@ const REASONS: ReadonlyMap<string | undefined, string> = new Map([
   ['ENOSPC', 'the disk is full'],
   ['ENOTDIR', 'a part of its path is not a directory'],
   ['ENXIO', 'the pipe has no reader'],
-  ['EPERM', 'no permission'],
+  ['EPERM', 'permission denied'],
   ['EROFS', 'the file system is read-only'],
   ['ERR_ENCODING_INVALID_ENCODED_DATA', 'invalid UTF-8'],
 ])

@@ -26,7 +26,7 @@ export function askLocal(
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
     })
     asked.on('error', (error) =>
-      reject(signal.aborted ? new Error(`no response in ${timeoutMs} ms`) : error),
+      reject(signal.aborted ? new Error(`no response within ${timeoutMs} ms`) : error),
     )
     asked.end()
   })

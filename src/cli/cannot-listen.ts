@@ -15,7 +15,7 @@ export async function cannotListen(
   const pid = isTaken ? await pidAt(admin) : undefined
   if (!isTaken || pid === undefined) return new UsageError('CANNOT_LISTEN', problem, remedy)
   const found = `${problem}: Squall (pid ${pid}) uses the admin port ${endpointText(admin)}`
-  const fix = `if it uses this address too, run kill ${pid}, or choose another address`
+  const fix = `if that process also uses this address, stop it with kill ${pid}, or choose another address`
   return new UsageError('CANNOT_LISTEN', found, fix)
 }
 

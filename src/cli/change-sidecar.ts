@@ -25,7 +25,7 @@ export async function changeSidecar(
     const state = armed ? 'armed' : 'disarmed'
     // Something else may keep the rules disarmed: production or a stop.
     const ok = armed === (what === 'arm')
-    const still = ok ? '' : asInvoked('; see the reasons with squall top')
+    const still = ok ? '' : asInvoked('; squall top shows the reasons')
     const text = `${state}${isChanged ? '' : ' already'}${still}`
     return { address, ok, armed, changed: isChanged, text }
   } catch (error) {

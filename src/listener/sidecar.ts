@@ -142,7 +142,7 @@ export class Sidecar {
     if (gone !== undefined) {
       return { ready: false, reason: `${gone.name} ${gone.trouble}`, listening }
     }
-    return { ready: true, reason: 'listening, upstream accepts', listening }
+    return { ready: true, reason: 'listening, and the upstream accepts connections', listening }
   }
 
   /** Returns true when the upstream of at least one listener accepts connections. */

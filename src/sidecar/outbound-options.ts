@@ -32,7 +32,7 @@ export const OUTBOUND_FLAGS = group('Outbound:', {
   ),
   outboundCa: one(
     'file',
-    'CA certificates for https:// dependencies, as PEM, instead of the public CAs',
+    'PEM file with the CA certificates for https:// dependencies, instead of the public CAs',
     asGiven<FlagInput>,
   ),
 })

@@ -10,9 +10,9 @@ import type { Logger } from '../telemetry/log.ts'
 
 /** Limits the problems in one log entry. */
 const UNANCHORED =
-  'rules without appliedAt: their times start now, and again in every new pod; squall apply sets appliedAt'
+  'rules without appliedAt: their timing starts now, and restarts in every new pod; squall apply sets appliedAt'
 const AHEAD =
-  'appliedAt of rules is in the future; up to an hour counts as now; check the clock of the node'
+  'appliedAt of rules is in the future: up to an hour ahead counts as now; check the clock of the node'
 const MAX_PROBLEMS = 20
 
 /** Logs each change of the rules once; the level error is for failures inside Squall. */
@@ -77,7 +77,7 @@ export class RulesLog {
     if (fields.length === 0) return
     this.#logger.warn(
       { count: fields.length, fields: fields.slice(0, MAX_PROBLEMS) },
-      'rules of another tool; these fields differ',
+      'the rules come from another tool; these fields differ in Squall',
     )
   }
 

@@ -76,10 +76,13 @@ export const LIMIT_FLAGS = {
       'maximum percentage of matching calls that a rule may sample, such as 20%',
       PERCENT,
     ),
-    maxDuration: duration('maximum active time of a rule, from appliedAt or its first load', {
-      min: 1,
-      max: MAX_DURATION_MS,
-    }),
+    maxDuration: duration(
+      'maximum duration of a rule, counted from appliedAt or from its first load',
+      {
+        min: 1,
+        max: MAX_DURATION_MS,
+      },
+    ),
     allowFaults: many(
       'faults',
       'faults that rules may use, such as delay,abort; rules with other faults never act',
@@ -87,15 +90,15 @@ export const LIMIT_FLAGS = {
     ),
     denyTools: many(
       'tools',
-      'tools whose calls no rule affects, by name or glob, such as pay_*,delete_*',
+      'tools that no rule may affect, by name or glob, such as pay_*,delete_*',
       parseTools,
     ),
     excludePaths: many(
       'paths',
-      'request paths on which no rule acts, as exact paths or globs, such as /admin/*',
+      'request paths that no rule may affect, as exact paths or globs, such as /admin/*',
       parsePaths,
     ),
-    dryRun: toggle('match, sample and count, but inject nothing'),
+    dryRun: toggle('match, sample and count calls, but inject nothing'),
   }),
 }
 
@@ -120,7 +123,7 @@ export const RULES_FLAGS = {
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('maximum concurrent faults across all rules', COUNT),
+    maxActive: count('maximum number of concurrent faults across all rules', COUNT),
     guardErrorRate: one(
       'percent',
       'real error rate above which all rules are disarmed; off disables the guard',
@@ -128,7 +131,11 @@ export const RULES_FLAGS = {
       { default: '50%' },
     ),
     guardWindow: duration('time window of the error rate', { min: 1000, max: 3_600_000 }, '30s'),
-    guardMinCalls: count('minimum number of calls in the window for disarming', COUNT, '10'),
+    guardMinCalls: count(
+      'minimum number of calls in the window before the guard disarms the rules',
+      COUNT,
+      '10',
+    ),
     rollbackOn: many(
       'conditions',
       'disarm all rules until squall resume when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',

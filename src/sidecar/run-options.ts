@@ -30,7 +30,9 @@ const TIME = { min: 1, max: 24 * 3_600_000 }
 const OWN_FLAGS = {
   ...group('Behaviour:', {
     readyWithoutUpstream: toggle('report ready even while the upstream is unreachable'),
-    strict: toggle('respond with 500 if Squall itself fails, and exit on an uncaught error'),
+    strict: toggle(
+      'respond with status 500 when Squall itself fails, and exit on an uncaught error',
+    ),
     trustMarkers: toggle(
       'trust the markers of another Squall in front of the upstream: its injected errors do not count as real; use only if the upstream cannot set markers itself',
     ),
@@ -42,7 +44,7 @@ const OWN_FLAGS = {
     ),
     upstreamReuse: one(
       'when',
-      'always reuses upstream connections; never opens one for each request, so that a stray response cannot reach another request',
+      'always reuses upstream connections; never opens a new connection for each request, which keeps a stray response from reaching another request',
       (given) => oneOf(['always', 'never'])(given) === 'always',
       { default: 'always' },
     ),
@@ -50,7 +52,7 @@ const OWN_FLAGS = {
   ...group('Limits:', {
     maxHeaderSize: size('maximum size of a header block', { min: KIB, max: MIB }, '64KiB'),
     maxBody: size(
-      'maximum body size to parse; larger bodies pass unread',
+      'maximum body size to parse; larger bodies pass through unparsed',
       { min: KIB, max: 256 * MIB },
       '4MiB',
     ),
@@ -58,10 +60,10 @@ const OWN_FLAGS = {
       "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
-    maxConnections: count('maximum client connections', COUNT, '10000'),
-    maxUpstreamConnections: count('maximum upstream connections', COUNT, '10000'),
-    maxInFlight: count('maximum tracked in-flight calls', COUNT, '20000'),
-    maxSessions: count('maximum tracked sessions', COUNT, '10000'),
+    maxConnections: count('maximum number of client connections', COUNT, '10000'),
+    maxUpstreamConnections: count('maximum number of upstream connections', COUNT, '10000'),
+    maxInFlight: count('maximum number of in-flight calls to track', COUNT, '20000'),
+    maxSessions: count('maximum number of sessions to track', COUNT, '10000'),
   }),
   ...group('Timeouts:', {
     headerTimeout: duration('timeout for request headers', TIME, '60s'),
@@ -71,7 +73,7 @@ const OWN_FLAGS = {
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('how long a call without a response is tracked', TIME, '10m'),
+    inFlightTtl: duration('how long to track a call without a response', TIME, '10m'),
     connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
       'idle timeout of upstream connections; keep it below the keep-alive timeout of the upstream',
@@ -80,7 +82,7 @@ const OWN_FLAGS = {
     ),
     clientKeepalive: duration('idle timeout of client connections', TIME, '10m'),
     drainTimeout: duration(
-      'drain timeout for in-flight exchanges after SIGTERM; 0s for no wait',
+      'drain timeout for in-flight exchanges after SIGTERM; 0s does not wait',
       { ...TIME, min: 0 },
       '30s',
     ),

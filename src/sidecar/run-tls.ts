@@ -14,17 +14,17 @@ const file = (help: string) => one('file', help, asGiven<FlagInput>)
 
 /** Declares the options of `squall run` about TLS. */
 export const TLS_FLAGS = group('TLS:', {
-  tlsCert: file('certificate of the listeners, as PEM'),
-  tlsKey: file('private key of that certificate, as PEM'),
-  upstreamCa: file('CA certificates for the upstream, as PEM, instead of the public CAs'),
-  upstreamCert: file('client certificate for the upstream, as PEM'),
-  upstreamKey: file('private key of that certificate, as PEM'),
+  tlsCert: file('PEM file with the certificate of the listeners'),
+  tlsKey: file('PEM file with the private key of that certificate'),
+  upstreamCa: file('PEM file with the CA certificates for the upstream, instead of the public CAs'),
+  upstreamCert: file('PEM file with the client certificate for the upstream'),
+  upstreamKey: file('PEM file with the private key of that certificate'),
   upstreamServername: one(
     'name',
     'name in the upstream certificate, if it differs from the host of --upstream',
     asGiven<FlagInput>,
   ),
-  upstreamInsecure: toggle('accept any upstream certificate'),
+  upstreamInsecure: toggle('accept any upstream certificate, without verification'),
 })
 
 type TlsValues = Values<typeof TLS_FLAGS>

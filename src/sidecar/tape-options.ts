@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 export const TAPE_FLAGS = group('Tape:', {
   tape: one(
     'file',
-    'file to record all messages in, with arguments and results in clear text, for squall tape',
+    'file in which to record all messages for squall tape, with arguments and results in clear text',
     pathTo('name a file'),
   ),
   tapeForce: toggle('replace an existing tape'),
@@ -37,7 +37,7 @@ export function tapeOf(flags: Values<typeof TAPE_FLAGS>): TapeOptions | undefine
   const { tape: path, tapeForce: force, tapeSize: maxBytes, tapeKeepSecrets: keepSecrets } = flags
   if (path !== undefined) return { path, force, maxBytes, keepSecrets, redact: flags.tapeRedact }
   if (!force && !keepSecrets && flags.tapeRedact.length === 0) return undefined
-  throw invalidCombination('options of --tape without --tape', 'add --tape, or remove them')
+  throw invalidCombination('these options require --tape', 'add --tape, or remove them')
 }
 
 /** Opens the tape. Throws a `UsageError`. */

@@ -25,10 +25,10 @@ export const TASK_FLAGS = group('Agent tasks:', {
   taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
   taskMeta: one('key', 'key in _meta that contains the task key', metaOf),
   taskWindow: duration(
-    'time for an agent to react, and time without a call after which a task ends (default: 30s)',
+    'time that an agent has to react, and time without calls after which a task ends (default: 30s)',
     { min: 100, max: 3_600_000 },
   ),
-  taskRetries: count('maximum retries before an agent is reported as runaway (default: 3)', {
+  taskRetries: count('number of retries above which an agent is reported as runaway (default: 3)', {
     min: 1,
     max: 1000,
   }),

@@ -3,20 +3,21 @@ import type { LabelName } from './metric-table.ts'
 /** Describes the values of each label, and their bound. */
 export const LABELS: Readonly<Record<LabelName, string>> = {
   method: 'JSON-RPC method; `other` for methods that MCP does not have.',
-  tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` after the first 200 names.',
+  tool: 'Tool name of a `tools/call`, cut to 128 characters. Empty for other methods. `other` after the first 200 names.',
   outcome:
     '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`. For connections to dependencies `ok`, `refused`, `timeout`, `unreachable`, `dns`, `reset`, `cut`, `blackhole`, `overload`, `error`.',
   origin:
     'Cause of the outcome: `real` (your MCP server), `injected` (a fault), `squall` (Squall itself), `injected_elsewhere` (a fault of another Squall, with `--trust-markers`).',
   destination:
     'The dependency as configured, such as `db:5432`; `other` for addresses without a target.',
-  direction: '`sent` to the dependency, `received` from it.',
+  direction: '`sent` to the dependency, or `received` from the dependency.',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
-  code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
-  reason: 'The cause, as one word.',
+  code: 'HTTP status. `none` without a response, `other` outside 100 to 599.',
+  reason: 'The cause, as a single word.',
   kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams; the outcome for errors.',
   rule: 'Name of the rule; `other` after the first 2,000 names since the process started.',
-  fault: 'Name of the fault; for verdicts about an error that no fault caused, its origin.',
+  fault:
+    'Name of the fault. For verdicts about an error that no fault caused: the origin of the error.',
   result:
     'For reloads `applied`, `rejected`, `absent`. For the call log `written`, `dropped`. For tasks `ok`, `recovered`, `failed`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
   verdict:
@@ -25,8 +26,8 @@ export const LABELS: Readonly<Record<LabelName, string>> = {
   by: '`header`, `trace`, `meta`, `session`, `client`.',
   idempotent: '`declared` if the tool has `idempotentHint` or `readOnlyHint`, else `not_declared`.',
   digest: 'Digest of the rules file.',
-  generation: 'Number of versions of the rules that became active.',
-  seed: 'Seed of the sampling, from the rules or generated at the start.',
+  generation: 'Number of rules versions that have become active.',
+  seed: 'Sampling seed, from the rules or generated at start.',
   table: '`sessions`, `in_flight_calls`, `endpoints`, `redirects`, `tasks`.',
   version: "Squall's version.",
   node: "Node's version.",

@@ -107,7 +107,7 @@ const TABLE = {
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines for --call-log, by result: written, or dropped because the file remained unwritable for too long.',
+    'Lines for --call-log, by result: written, or dropped because the file could not be written for too long.',
   ),
   squall_tape_messages_total: counter(
     ['result'],
@@ -115,11 +115,11 @@ const TABLE = {
   ),
   squall_spans_dropped_total: counter(
     [],
-    'Spans that were not exported: the collector was too slow, unreachable, or rejected them.',
+    'Spans that were not exported, because the collector was too slow or unreachable, or rejected them.',
   ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
-    'Injected faults, counted once per fault, rule and call. The log has a line for each, and for each later request in a session that a fault ended.',
+    'Injected faults, counted once per fault, rule and call. Each is logged, as is each later request in a session that a fault ended.',
   ),
   squall_injected_delay_seconds: histogram(
     ['rule'],
@@ -128,7 +128,7 @@ const TABLE = {
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Client messages that contain the canary of a poisoned result: an agent obeyed the injected instruction.',
+    'Client messages that contain the canary of a poisoned result, which means that an agent obeyed the injected instruction.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],
@@ -157,7 +157,7 @@ const TABLE = {
   ),
   squall_falsified_total: counter(
     ['rule', 'tool', 'verdict'],
-    'Falsified results, by what the agent did with the false value: used, used_blocked, used_after_verification, verified, not_seen if the task ended without any of these, or untracked if the value cannot be recognized.',
+    'Falsified results, by what the agent did with the false value. not_seen: the task ended without use or verification. untracked: the value cannot be recognized.',
   ),
   squall_falsified_used_total: counter(
     ['tool', 'hint'],
@@ -165,7 +165,7 @@ const TABLE = {
   ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
-    'Closed TCP connections to dependencies, by outcome and origin: injected if a fault ended or held the connection.',
+    'Closed TCP connections to dependencies, by outcome and origin. injected: a fault closed or blocked the connection.',
   ),
   squall_outbound_open_connections: gauge(['destination'], 'Open TCP connections to dependencies.'),
   squall_outbound_bytes_total: counter(
@@ -253,7 +253,7 @@ const TABLE = {
   ),
   squall_tool_names_dropped_total: counter(
     [],
-    'Calls counted under the tool "other", because the limit of tool names is reached.',
+    'Calls counted under the tool "other", because the limit on tool names was reached.',
   ),
   squall_clock_seconds: gauge(
     [],

@@ -124,7 +124,7 @@ describe('the body of a change', () => {
     )
     const response = await raw(port, head)
     expect(response).toMatch(/^HTTP\/1\.1 408 /)
-    expect(response).toContain('the body took too long')
+    expect(response).toContain('the body did not arrive in time')
     expect(arming.reasons).toEqual([])
   })
 

@@ -50,6 +50,6 @@ it('takes the response to the second request', async () => {
     }),
   )
   const asked = askAdmin({ url: new URL(server.url) }, API.rules, { client: 'test' })
-  await expect(asked).rejects.toThrow('responded 503')
+  await expect(asked).rejects.toThrow('responded with status 503')
   expect(requests).toBe(2)
 })

@@ -126,5 +126,5 @@ test('an upstream that speaks something else, or nothing, fails', async () => {
   expect((await stage.probe('app/readyz'))[0]).toBe(502)
   await server.close()
   expect(await stage.probe('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
-  expect(await ask(() => undefined, 1)).toEqual([502, 'no response in 1000 ms'])
+  expect(await ask(() => undefined, 1)).toEqual([502, 'no response within 1000 ms'])
 })

@@ -357,7 +357,7 @@ it('bounds and checks what a program that is no sidecar sends', async () => {
   expect(read.rules).toHaveLength(2_010)
   expect(read.rules[0]).toMatchObject({ name: '\\u{1b}[2J' })
   expect(read.rules[0]!.counts).toEqual({ matched: 1 })
-  const doubt = '; check that both run the same version of Squall'
+  const doubt = '; check that this command and the sidecar run the same version of Squall'
   expect(bad).toEqual([
     `/api/rules cannot be read: rules[].phase does not match the schema${doubt}`,
     `/api/rules cannot be read: rules[].sampled does not match the schema${doubt}`,
@@ -366,8 +366,8 @@ it('bounds and checks what a program that is no sidecar sends', async () => {
     '/api/rules: the response is not valid JSON',
     'the response is too large',
     expect.any(String),
-    '/api/rules responded 418: \\u{7} Bearer …',
-    '/api/rules responded 500',
+    '/api/rules responded with status 418: \\u{7} Bearer …',
+    '/api/rules responded with status 500',
     'no response within 0.2 s',
   ])
 })

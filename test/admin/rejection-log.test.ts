@@ -57,11 +57,11 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
     [
       ['/api/disarm', 'wrong admin token'],
       ['/api/arm', 'requests from pages of another origin are rejected'],
-      ['/api/disarm', 'the body is not JSON'],
-      ['/api/disarm', 'the only key of the body is `reason`, a string of 1 to 200 characters'],
+      ['/api/disarm', 'the body is not valid JSON'],
+      ['/api/disarm', 'the body may have only the key `reason`, a string of 1 to 200 characters'],
       [
         '/api/arm',
-        'still disarmed for reasons that the admin port cannot remove; nothing was changed',
+        'still disarmed for reasons that the admin port cannot clear; nothing was changed',
       ],
     ].map(([what, why]) => ({ level: 'warn', what, why, from: '127.0.0.1' })),
   )

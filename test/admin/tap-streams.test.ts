@@ -144,7 +144,7 @@ it.each([
   ['outcome=bad', 'unknown outcome "bad"; use ok, tool_error'],
   ['origin=app', 'unknown origin "app"; use real, injected, squall'],
   ['errors=yes', 'errors must be true or false; got "yes"'],
-  ['slowerThan=fast', 'slowerThan must be like 250ms or 2s; got "fast"'],
+  ['slowerThan=fast', 'slowerThan must be a duration such as 250ms or 2s; got "fast"'],
   [`tool=${'x'.repeat(600)}`, 'tool may have at most 512 characters'],
   ['tool=x&'.repeat(101), 'at most 100 filters'],
 ])('rejects "%s"', async (query, error) => {

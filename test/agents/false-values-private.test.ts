@@ -87,9 +87,9 @@ it('shows what agents did with false values, and nothing of arguments and result
   }
   const found = findings.find(({ kind }) => kind === 'used_false_value')
   expect(found?.sentence).toBe(
-    'In 2 of 3 tasks the agent used a wrong value that get_quote had returned; in 1 it looked it up again first.',
+    'In 2 of 3 tasks, the agent used a wrong value that get_quote had returned; in 1, it looked the value up again first.',
   )
-  expect(found?.advice).toMatch(/^Look it up by id before you pay;/)
+  expect(found?.advice).toMatch(/^Look the value up by ID before you pay,/)
   const all = [...shown, JSON.stringify(squall.logs)].join('\n')
   for (const secret of ['4187.23', '3788.45', '3987.84', 'Schneider', 'Q-1'])
     expect(all).not.toContain(secret)

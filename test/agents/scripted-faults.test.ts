@@ -58,7 +58,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: (agent, tool) => repeat(2, () => call(agent, tool)),
     kind: 'ignored_retry_after',
     sentence:
-      /^Retry-After of busy deaf was ignored in 3 of 3 cases; the first retry came after 0(\.\d)? s instead of 2 s\.$/,
+      /^Retry-After of busy deaf was ignored in 3 of 3 cases: the first retry came after 0(\.\d)? s instead of 2 s\.$/,
   },
   'doubles a write': {
     tool: 'lost write',
@@ -66,14 +66,13 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: (agent, tool) => repeat(2, () => call(agent, tool)),
     kind: 'double_write',
     sentence:
-      /^lost write was called again once after its response was lost; the server had executed it: 1 call twice\.$/,
+      /^lost write was called again once after its response was lost, so the server executed 1 call twice\.$/,
   },
   'gives up at once': {
     tool: 'failed timid',
     does: call,
     kind: 'gave_up',
-    sentence:
-      /^The agent gave up at once after 3 of 3 errors of failed timid that a retry may fix\.$/,
+    sentence: /^The agent gave up at once after 3 of 3 retryable errors of failed timid\.$/,
   },
   loops: {
     tool: 'failed loop',
@@ -81,7 +80,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: (agent, tool) => repeat(12, () => call(agent, tool)),
     kind: 'runaway',
     sentence:
-      /^failed loop was called again and again: \d of 12 errors were followed by more than 3 retries/,
+      /^failed loop was retried without end: \d of 12 errors were followed by more than 3 retries/,
   },
   'switches the tool': {
     tool: 'failed switch',
@@ -90,7 +89,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
       await call(agent, 'other')
     },
     kind: 'switched_tool',
-    sentence: /^The agent switched to another tool after 3 of 3 errors of failed switch/,
+    sentence: /^The agent switched to another tool after 3 of 3 retryable errors of failed switch/,
   },
   'changes the arguments': {
     tool: 'failed change',
@@ -99,7 +98,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
       await call(agent, tool, 2)
     },
     kind: 'changed_arguments',
-    sentence: /^failed change was called again with other arguments after 3 of 3 errors/,
+    sentence: /^failed change was called again with other arguments after 3 of 3 retryable errors/,
   },
   'uses a changed value': {
     tool: 'changed value',
@@ -121,7 +120,7 @@ const PLANTED: Readonly<Record<string, Planted>> = {
     does: call,
     kind: 'no_time_limit',
     sentence:
-      /^The client waited without a timeout in 3 of 3 cases in which hung wait hung, up to \d(\.\d)? s\.$/,
+      /^In 3 of 3 cases in which hung wait hung, the client waited up to \d(\.\d)? s without a timeout\.$/,
   },
   'begins sessions for ever': {
     tool: 'initialize',

@@ -118,7 +118,9 @@ it('names the option that a sidecar without rules and without a token lacks', as
     const args = ['fault', 'add', '--fault', 'hang', '--for', '1m', ...to, join(directory, 'token')]
     const { code, stdout } = await startProgram(args, {}, { here: true })
     expect(code).toBe(1)
-    expect(stdout).toContain('takes no temporary faults: start the sidecar with --admin-token-file')
+    expect(stdout).toContain(
+      'does not accept temporary faults: start the sidecar with --admin-token-file',
+    )
   } finally {
     await closed.close()
   }

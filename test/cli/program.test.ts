@@ -180,7 +180,7 @@ test.each([
   const flags = ['--admin', `127.0.0.1:${admin}`, flag, `127.0.0.1:${taken}`]
   const { code, stderr } = await startProgram([command, ...flags, ...rest]).finished()
   expect(stderr).toContain(
-    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: Squall (pid ${another.child.pid}) uses the admin port 127.0.0.1:${admin}; if it uses this address too, run kill ${another.child.pid}, or choose another address\n`,
+    `squall: cannot listen on 127.0.0.1:${taken}: it is in use: Squall (pid ${another.child.pid}) uses the admin port 127.0.0.1:${admin}; if that process also uses this address, stop it with kill ${another.child.pid}, or choose another address\n`,
   )
   expect(code).toBe(2)
 })

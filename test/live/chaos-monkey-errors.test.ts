@@ -65,7 +65,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'of two ends',
     { target: 'a', config: { type: 'connection-drop', afterBytes: 1, afterMs: 1 } },
-    /^config\.afterMs: `afterBytes` decides/,
+    /^config\.afterMs: not needed, because `afterBytes` decides/,
   ],
   ['that is no object', [], /^must be an object; got a list/],
   [

@@ -19,7 +19,9 @@ it('a plan and a scenario act, reload, and are rejected with their line', async 
   const pod = opened(await startSquall({ rules: PLAN }))
   expect((await pod.ask('probe')).text).toContain("tool 'probe' unavailable")
   expect(await pod.text('other')).toBe('fine')
-  const { fields } = await pod.squall.logged('rules of another tool; these fields differ')
+  const { fields } = await pod.squall.logged(
+    'the rules come from another tool; these fields differ in Squall',
+  )
   expect(fields).toEqual([expect.stringMatching(/rules\.yaml:1:1: changed: seed: /)])
 
   await pod.mounted.swap(SCENARIO)
@@ -61,7 +63,7 @@ it('files of one directory are merged, and those of a tool are not applied to a 
   await writeFile(join(directory, 'other.yaml'), 'seed: 8\nrules: []\n')
   const merged = await startProgram(['validate', '--together', directory], {}, { here: true })
   expect(merged).toMatchObject({ code: 1 })
-  expect(merged.stdout).toContain('rules.yaml:1:1: seed: "other.yaml" sets it as well')
+  expect(merged.stdout).toContain('rules.yaml:1:1: seed: "other.yaml" also sets it')
   const { problems } = await readCheckedRules(file)
   expect(problems).toMatchObject([{ problems: [{ hint: 'convert it with squall import' }] }])
 })

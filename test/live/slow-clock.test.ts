@@ -12,7 +12,7 @@ it('rules that were applied up to an hour ahead of this clock act now, with a wa
   expect(await pod.text()).toBe('broken')
   expect(pod.squall.logs).toContainEqual(
     expect.objectContaining({
-      msg: 'appliedAt of rules is in the future; up to an hour counts as now; check the clock of the node',
+      msg: 'appliedAt of rules is in the future: up to an hour ahead counts as now; check the clock of the node',
       rules: ['broken'],
     }),
   )

@@ -104,7 +104,7 @@ describe('what is no rules file', () => {
     await chmod(bench.path, 0)
     await bench.told('rejected')
     expect(bench.last).toMatchObject({
-      problems: [{ problems: [{ message: 'cannot be read: no permission' }] }],
+      problems: [{ problems: [{ message: 'cannot be read: permission denied' }] }],
     })
     await chmod(bench.path, 0o600)
     await bench.told('one')

@@ -104,7 +104,7 @@ it.each([
   ],
   [
     'stickyBy: trace\n    burst: { rate: 5%, length: 10 }\n    episode: { tasks: 1, of: 5 }',
-    'only one of `burst`, `episode` is allowed',
+    'only one of `burst` and `episode` is allowed',
   ],
 ])('%s is rejected', (keys, message) => {
   const [problem] = rejected(ruleText(keys))

@@ -16,7 +16,7 @@ describe('the admin page in a browser', () => {
     await open()
     await page.reads('#armed', /^Armed$/)
     await page.reads('#reload-result', /^Active$/)
-    await page.reads('#tools-rows', /No call has ended yet/)
+    await page.reads('#tools-rows', /No completed calls yet/)
     busy.startCalls()
     await page.reads(
       '#rules-rows tr:nth-child(1)',
@@ -142,7 +142,7 @@ describe('the admin page in a browser', () => {
     await page.reads('#errors-rows', /no such row/)
     await page.reads('#rules-rows', /match: /)
     await page.click('#rules-rows tr:nth-child(2) a')
-    await page.reads('#errors-filter', /^Of the rule flaky-db\. Show all$/)
+    await page.reads('#errors-filter', /^Filtered by rule flaky-db\. Show all$/)
     await page.reads('#errors-rows', /^(?![^]*no such row)[^]*connection to db-7 lost/)
     await page.reads('#faults-rows', /^(?![^]*slow-search)[^]*flaky-db/)
     expect(await page.evaluate<string>('document.activeElement.id')).toBe('errors-title')
@@ -275,7 +275,7 @@ describe('the admin page in a browser', () => {
       await page.reads('#feed', /Live/)
       await page.reads('#rules-rows', /after-the-restart/)
       // The page must not show counts of the previous process as those of this one.
-      await page.reads('#tools-rows', /No call has ended yet/)
+      await page.reads('#tools-rows', /No completed calls yet/)
       await next.ask('send_mail')
       await page.reads('#tools-rows', /send_mail\s+1/)
       await next.ask('send_mail')

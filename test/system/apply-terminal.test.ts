@@ -21,9 +21,9 @@ test('squall apply asks before rules without an end replace rules that have one'
   const terminal = opened(await startTerminal(120, 30))
   const command = `${process.execPath} ${MAIN} apply --kubeconfig ${shop.kubeconfig} -f ${file}`
   for (const [answer, shown, code] of [
-    ['n', /limit them with --for 15m/, 2],
-    ['C-c', /no further action is taken/, 1],
-    ['C-d', /limit them with --for 15m/, 2],
+    ['n', /limit the rules with --for 15m/, 2],
+    ['C-c', /squall takes no further action/, 1],
+    ['C-d', /limit the rules with --for 15m/, 2],
     ['y', /no pod in shop reads/, 0],
   ] as const) {
     await terminal.enter('clear')

@@ -193,7 +193,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     await upgrade('--set', 'certificates.generated.renewal=again')
     await stage.kubectl('-n', NAMESPACE, 'annotate', 'pods', '-l', WEBHOOKS, 'looked=now')
     const swaps = async (): Promise<number> =>
-      (await logs()).split('certificate swapped').length - 1
+      (await logs()).split('certificate replaced').length - 1
     await expect.poll(swaps, POLL).toBe(2)
     note(`renewed after ${since(begun)}`)
     await scale(0)

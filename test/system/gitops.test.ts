@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)('with a GitOps tool that reverts changes'
     const { code, stdout, stderr } = await run('stop', '--timeout', '5s')
     expect(code).toBe(1)
     expect(stdout).toContain(
-      'configmap squall-rules in shop: reverted by another program; new pods follow that change, and running pods may\n',
+      'configmap squall-rules in shop: reverted by another program; new pods apply that change, and running pods may apply it too\n',
     )
     expect(stderr).toMatch(
       /warning: after this command, squall-stop of the ConfigMap squall-rules in shop was removed; if a GitOps tool reverts changes, write squall-stop into Git/,

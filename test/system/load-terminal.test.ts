@@ -35,7 +35,7 @@ const called = (): readonly string[] => [...new Set(server.calls.map(({ tool }) 
 test('tools without a hint are named in the terminal, and called after a yes', async () => {
   await start()
   await terminal.shows(
-    /do not declare whether they are read-only:\n {2}bare\nCall them too\? \[y\/N\]/,
+    /do not declare whether they are read-only:\n {2}bare\nAlso call these tools\? \[y\/N\]/,
   )
   expect(server.calls).toEqual([])
   await terminal.enter('y')
@@ -45,7 +45,7 @@ test('tools without a hint are named in the terminal, and called after a yes', a
 
 test.each(['', 'n', 'yesterday'])('%j is no yes: only the others are called', async (response) => {
   await start()
-  await terminal.shows(/Call them too\?/)
+  await terminal.shows(/Also call these tools\?/)
   await terminal.enter(response)
   await terminal.shows(/^ended: 0$/m)
   expect(called()).toEqual(['look'])
@@ -53,7 +53,7 @@ test.each(['', 'n', 'yesterday'])('%j is no yes: only the others are called', as
 
 test('Ctrl-C at the question ends the load before a call', async () => {
   await start()
-  await terminal.shows(/Call them too\?/)
+  await terminal.shows(/Also call these tools\?/)
   await terminal.press('C-c')
   await terminal.shows(/^\$ *$|^ended: (?!0$)/m)
   expect(server.calls).toEqual([])
@@ -63,7 +63,7 @@ test('asks for no confirmation without a terminal: nothing is called', async () 
   await start('</dev/null')
   await terminal.shows(/^ended: 2$/m)
   const screen = await terminal.screen()
-  expect(screen).not.toContain('Call them too?')
+  expect(screen).not.toContain('Also call these tools?')
   expect(screen).toContain('add --yes')
   expect(server.calls).toEqual([])
 })

@@ -139,7 +139,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     expect(await asked(container(pod, APP).lifecycle!.preStop!)).toBe(200)
     expect(isOver).toBe(false)
     expect(await stage.stop(APP, 30)).toBe(0)
-    expect(await stopping).toEqual({ code: 0, output: 'disarmed; the upstream has ended' })
+    expect(await stopping).toEqual({ code: 0, output: 'disarmed; the upstream has exited' })
     expect(await stage.stop('squall', 30)).toBe(0)
     expect(await stage.logs('squall')).toContain('"msg":"stopped"')
   })

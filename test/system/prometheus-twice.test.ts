@@ -166,7 +166,7 @@ describe('a webhook that two jobs scrape', () => {
   it('is counted once', async () => {
     expect(await value('Webhook replicas', '.*')).toBe(1)
     const window = Math.ceil(loaded - before) + 5
-    const perSecond = await value('Reviews by result', '.*')
+    const perSecond = await value('Pod admission requests by result', '.*')
     expect(perSecond * window).toBeGreaterThan(8.9)
     expect(perSecond * window).toBeLessThan(9 * 1.3)
   })

@@ -30,7 +30,9 @@ test('CAs and serving certificates of seconds rotate in two replicas, and no rev
   const cluster = opened(await startCluster('api', 'chaos'))
   cluster.api.put(CONFIGURATION, { webhooks: [{ name: 'inject.squall.dev', clientConfig: {} }] })
   const replicas = [start(cluster.kubeconfig), start(cluster.kubeconfig)]
-  const lines = await Promise.all(replicas.map((program) => program.logged('taking reviews')))
+  const lines = await Promise.all(
+    replicas.map((program) => program.logged('serving admission requests')),
+  )
   const ports = lines.map(portOf)
 
   const bundles: { at: number; pem: string }[] = []

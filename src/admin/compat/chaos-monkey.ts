@@ -141,5 +141,5 @@ function idIn(spelling: Spelling, id: string): object {
 }
 
 function invalid(error: string): AdminResponse {
-  return rejection(400, { error }, {}, 'the request has errors')
+  return rejection(400, { error }, {}, 'the request is invalid')
 }

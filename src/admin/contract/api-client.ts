@@ -44,7 +44,7 @@ export const MAX_BYTES = 4 * 1024 * 1024
 const MAX_FAILURE_BYTES = 16 * 1024
 /** A busy sidecar may take seconds to respond, and a packet may be lost. */
 export const PATIENCE_MS = 10_000
-const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+const NO_READ = 'requires the read token: set --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -155,7 +155,7 @@ export function checkResponse<E extends Endpoint>(
     if (!(error instanceof ShapeError)) throw error
     const { message } = error
     throw new AdminError(
-      `${path} cannot be read: ${message}; check that both run the same version of Squall`,
+      `${path} cannot be read: ${message}; check that this command and the sidecar run the same version of Squall`,
     )
   }
 }
@@ -170,9 +170,11 @@ export async function failureOf(
     // A sidecar never sends a token back; another server may.
     const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
     const { error } = readShape(SCHEMAS.failure, JSON.parse(shown), plain)
-    return error === '' ? `responded ${status}` : `responded ${status}: ${error}`
+    return error === ''
+      ? `responded with status ${status}`
+      : `responded with status ${status}: ${error}`
   } catch {
-    return `responded ${status}`
+    return `responded with status ${status}`
   }
 }
 

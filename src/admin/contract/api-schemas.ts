@@ -21,16 +21,19 @@ import * as Type from 'typebox'
 /** The connections to the dependencies, as the live events have them. */
 const destinationsSchema = list(
   Type.Object({
-    destination: text(300, 'The dependency as configured; `other` for all further addresses.'),
+    destination: text(
+      300,
+      'The dependency as configured, or `other` for addresses that match none.',
+    ),
     open: count('Number of open connections.'),
     ok: count('Connections that closed without an error.'),
-    real: count('Connections that failed without a fault.'),
-    injected: count('Connections that a fault closed, or blocked until they closed.'),
+    real: count('Connections that failed for a real reason, without a fault.'),
+    injected: count('Connections that a fault closed, or blocked until they were closed.'),
     sent: count('Bytes sent to the dependency.'),
     received: count('Bytes received from the dependency.'),
   }),
   130,
-  'Connections to dependencies; missing without `--outbound` and `--captured`.',
+  'Connections to dependencies. Present only with `--outbound` or `--captured`.',
 )
 
 // The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added
@@ -43,7 +46,7 @@ const reason = Type.Object({
     40,
     'What disarmed the rules: `environment`, `operator`, `guard`, `rollback-on` (a condition of that flag), `stopped` (`squall stop`), `draining`, or `file` for `enabled: false` in the rules file.',
   ),
-  reason: text(500, 'The reason, as readable text.'),
+  reason: text(500, 'A human-readable reason.'),
   at: time('When the rules were disarmed.'),
 })
 
@@ -56,51 +59,54 @@ const problem = Type.Object({
   file: text(NAME, 'The rules file.'),
   line: count('Line number, starting at 1.'),
   column: count('Column number, starting at 1.'),
-  code: text(40, 'Stable code of the error.'),
-  path: text(NAME, 'The key, such as `rules[0].percnt`; empty for the whole file.'),
-  message: text(1000, 'The error message, as readable text.'),
+  code: text(40, 'A stable error code.'),
+  path: text(
+    NAME,
+    'The path of the invalid key, such as `rules[0].percnt`. Empty if the error concerns the whole file.',
+  ),
+  message: text(1000, 'A human-readable error message.'),
 })
 
 const reload = {
   result: word(['applied', 'rejected', 'absent'], 'The outcome of the reload.'),
-  digest: text(DIGEST, 'SHA-256 of the version.'),
-  at: time('When the version was found.'),
-  reason: maybe(text(NAME, 'Why the file is missing; only when `absent`.')),
-  problemCount: maybe(count('The number of errors; only when `rejected`.')),
-  problems: maybe(list(problem, 50, 'The first 50 errors; only when `rejected`.')),
+  digest: text(DIGEST, 'SHA-256 digest of this version of the rules.'),
+  at: time('When this version was found.'),
+  reason: maybe(text(NAME, 'Why no rules were found. Present only for `absent`.')),
+  problemCount: maybe(count('The number of errors. Present only for `rejected`.')),
+  problems: maybe(list(problem, 50, 'The first 50 errors. Present only for `rejected`.')),
 }
 
 const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
   namespace: maybe(text(253, 'The namespace of the pod, if known.')),
-  pod: maybe(text(253, 'The name of the pod, or else of the machine, if known.')),
+  pod: maybe(text(253, 'The name of the pod, or the host name outside of Kubernetes, if known.')),
   workload: maybe(text(253, 'The workload of the pod, if known.')),
   listeners: maybe(
     list(
       Type.Object({
-        listen: text(NAME, 'The address for clients.'),
+        listen: text(NAME, 'The address that clients connect to.'),
         upstream: text(NAME, 'The address of the upstream.'),
       }),
       64,
-      'Each listener with its upstream.',
+      'The listeners, each with its upstream.',
     ),
   ),
   startedAt: time('When the process started.'),
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since `startedAt`.' }),
-  canChange: flag('Whether an admin token is set, so that changes are possible.'),
+  canChange: flag('Whether an admin token is set, which allows changes.'),
   ...arming,
   dryRun: flag('Whether `--dry-run` is set: rules match and count, but do not inject.'),
-  activeFaults: count('The number of concurrent faults.'),
+  activeFaults: count('The number of faults in progress.'),
   maxActiveFaults: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
-    description: 'Limit of concurrent faults; `null` without a limit.',
+    description: 'The maximum number of faults in progress; `null` if unlimited.',
   }),
   rules: Type.Object(
     {
       count: count('The number of rules.'),
       generation: count('The number of rules versions that have become active.'),
-      digest: nullableText(DIGEST, 'SHA-256 of the active version.'),
+      digest: nullableText(DIGEST, 'SHA-256 digest of the active version.'),
       seed: maybe(count('The sampling seed, configured or random.')),
       since: time('When the version became active.'),
       temporary: maybe(count('The number of temporary faults, which `count` excludes.')),
@@ -110,18 +116,18 @@ const process = {
   foreignMarkers: maybe(
     word(
       ['ignored', 'trusted'],
-      "Set if upstream responses have another Squall's markers. `ignored`: those errors count as real. `trusted`: as injected elsewhere (`--trust-markers`).",
+      'Present once a response carries the marker of another Squall. `ignored`: such errors count as real. `trusted`: such errors count as injected elsewhere (`--trust-markers`).',
     ),
   ),
   unanchored: list(
     text(NAME, ''),
     20,
-    'Rules without `appliedAt`, whose times count from their first load by this process.',
+    'Rules without `appliedAt`. Their timing starts when this process first loads them.',
   ),
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),
     type: ['object', 'null'],
-    description: 'The version that was loaded last; `null` before the first load.',
+    description: 'The most recent reload; `null` before the first.',
   }),
 }
 
@@ -137,7 +143,7 @@ const rule = Type.Object({
   text: maybe(
     text(
       NAME,
-      'The rule as written, on one line, without name and secrets, truncated to 400 characters. `/api/events` omits it.',
+      'The rule as written, on one line of at most 400 characters, without its name and without secrets. Omitted from `/api/events`.',
     ),
   ),
   about: word(['http', 'calls', 'connections'], 'What the rule matches.'),
@@ -146,25 +152,25 @@ const rule = Type.Object({
   ),
   builtIn: maybe(flag('Whether the rule represents faults that clients request with headers.')),
   dryRun: maybe(flag('Whether the rule matches and counts calls without injecting faults.')),
-  since: time('When the times and counts of the rule started.'),
+  since: time('When the timing and the counts of the rule started.'),
   appliedAt: time('The `appliedAt` of the rule.'),
   from: time('When the rule starts to act.'),
   until: time('When the rule stops acting.'),
   phase: word(
     ['on', 'not_yet', 'expired', 'other_pod', 'disabled'],
-    'Whether the rule is active. `other_pod`: for other replicas only. `disabled`: disabled by the file.',
+    'Whether the rule is active. `other_pod`: active only on other replicas. `disabled`: disabled in the rules file.',
   ),
   percent: nullableNumber(
-    'Current percentage of calls to sample, which `ramp` and `stages` change; `null` for `builtIn`.',
+    'The percentage of calls that the rule samples now, as set by `percent`, `ramp` or `stages`; `null` for `builtIn`.',
   ),
   sampled: count('Calls that were sampled.'),
-  active: count('Concurrent faults of the rule.'),
+  active: count('Faults of the rule in progress.'),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
     type: 'object',
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },
     maxProperties: 40,
     description:
-      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` omits zeros.',
+      'Calls by result: the results of `squall_rule_evaluations_total`, plus `matched`, `sampled` and `value_too_long`. `/api/events` omits results that are zero.',
   }),
 })
 
@@ -202,13 +208,13 @@ const fault = Type.Object({
     }),
   ),
   session: maybe(text(40, 'Prefix of a session hash.')),
-  effect: maybe(text(NAME, 'Details of the effect that the fault name does not express.')),
+  effect: maybe(text(NAME, 'Details of the effect, beyond the name of the fault.')),
   delayMs: maybe(Type.Number({ description: 'The delay, in milliseconds.' })),
 })
 
 const faults = {
-  total: count('Number of faults since the start.'),
-  faults: list(fault, 200, 'The newest faults, newest first.'),
+  total: count('Number of faults since the process started.'),
+  faults: list(fault, 200, 'The most recent faults, newest first.'),
 }
 
 const byOrigin = (description: string): TUnsafe<Readonly<Record<Origin, number>>> =>
@@ -240,8 +246,8 @@ const latency = {
 
 const tool = Type.Object({
   tool: text(130, 'The tool, as in metrics; empty for other methods.'),
-  calls: byOrigin('Calls since the start.'),
-  errors: byOrigin('Errors since the start.'),
+  calls: byOrigin('Calls since the process started.'),
+  errors: byOrigin('Errors since the process started.'),
   client: maybe(latency.client),
   upstream: maybe(latency.upstream),
 })
@@ -264,10 +270,10 @@ const event = Type.Object({
     }),
   ),
   destinations: maybe(destinationsSchema),
-  tasks: maybe(count('Open agent tasks; absent with `--tasks=false`.')),
+  tasks: maybe(count('Open agent tasks. Absent with `--tasks=false`.')),
   faults: Type.Object(
     {
-      whole: flag('Whether the list contains all stored faults, not only the new faults.'),
+      whole: flag('Whether the list contains all stored faults, instead of only the new ones.'),
       ...faults,
     },
     { description: 'The faults since the previous event.' },
@@ -290,8 +296,8 @@ const changed = Type.Object({ ...arming, changed: flag('Whether the request chan
 
 /** The body of every unsuccessful response. */
 const failure = Type.Object({
-  error: text(NAME, 'The error message, as readable text.'),
-  reasons: maybe(list(reason, 10, 'Why rules stay disarmed (409).')),
+  error: text(NAME, 'A human-readable error message.'),
+  reasons: maybe(list(reason, 10, 'Why the rules are still disarmed (409).')),
   paths: maybe(list(text(100, ''), 50, 'The paths that exist (404).')),
   allow: maybe(list(text(10, ''), 10, 'The methods that the path supports (405).')),
 })

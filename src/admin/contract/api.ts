@@ -38,7 +38,7 @@ export const API = {
     method: 'GET',
     path: '/api/state',
     summary:
-      'whether the rules are armed, the reasons if not, and the result of the last reload, as JSON',
+      'whether the rules are armed, the reasons if they are not, and the result of the last reload, as JSON',
     response: SCHEMAS.state,
   },
   rules: {
@@ -141,7 +141,7 @@ export const API = {
 /** The paths that send text, pages or what an upstream responded. */
 export const OTHER_PATHS = {
   index: { method: 'GET', path: '/', summary: 'this list' },
-  livez: { method: 'GET', path: '/livez', summary: 'whether the process runs', open: true },
+  livez: { method: 'GET', path: '/livez', summary: 'whether the process is running', open: true },
   metrics: {
     method: 'GET',
     path: '/metrics',

@@ -96,7 +96,9 @@ function slower(query: URLSearchParams): CallFilter | undefined {
   if (given === null) return undefined
   const ms = readDuration(given)
   if (ms === undefined) {
-    throw new CallFilterError(`slowerThan must be like 250ms or 2s; got ${quoted(given)}`)
+    throw new CallFilterError(
+      `slowerThan must be a duration such as 250ms or 2s; got ${quoted(given)}`,
+    )
   }
   return ({ durationMs = 0 }) => durationMs > ms
 }

@@ -16,9 +16,9 @@ import {
 
 // The JSON of single calls: /api/tap, /api/errors and the call log.
 
-const outcome = word(OUTCOMES, 'Outcome of the call for its client.')
+const outcome = word(OUTCOMES, 'Outcome of the call, as seen by the client.')
 const origin = word(ORIGINS, 'Origin of the outcome; `real` if no fault caused it.')
-const status = maybe(count('The HTTP status code, if the error is an HTTP status.'))
+const status = maybe(count('The HTTP status code, if the call failed with an HTTP error.'))
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
 )
@@ -54,13 +54,15 @@ export const callSchema = Type.Object({
   code,
   durationMs: maybe(
     milliseconds(
-      'Time from the last byte of the request to the last byte of the response; missing for calls that are meant to stay open.',
+      'Milliseconds from the last byte of the request to the last byte of the response. Absent for calls that are meant to stay open.',
     ),
   ),
   upstreamMs: maybe(
-    milliseconds('Upstream latency; missing when the call did not reach the upstream.'),
+    milliseconds(
+      'Upstream latency in milliseconds. Absent if the call did not reach the upstream.',
+    ),
   ),
-  requestBytes: maybe(count('The size of the request in bytes; missing for a call in a batch.')),
+  requestBytes: maybe(count('The size of the request in bytes. Absent for a call in a batch.')),
   resultBytes: maybe(count('The size in bytes of the message with the tool result, if known.')),
   changed: maybe(flag('Whether a fault changed the request or response of a successful call.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
@@ -89,8 +91,8 @@ const kind = Type.Object({
 
 /** Errors of recent calls, alike ones together. */
 export const errors = {
-  total: count('Number of errors since the start.'),
-  dropped: count('Errors whose kind is no longer stored.'),
+  total: count('Number of errors since the process started.'),
+  dropped: count('Number of errors of kinds that are no longer stored.'),
   errors: list(
     kind,
     200,
@@ -113,7 +115,7 @@ const recentTool = Type.Object({
 
 /** The last minutes: point by point, and tool by tool. */
 export const historySchema = Type.Object({
-  stepSeconds: count('The seconds between two points.'),
+  stepSeconds: count('The interval between two points, in seconds.'),
   at: list(
     Type.Unsafe<number>({ type: 'number', description: '' }),
     180,
@@ -121,7 +123,7 @@ export const historySchema = Type.Object({
   ),
   series: list(
     Type.Object({
-      tool: maybe(text(NAME, 'The tool, as in `/api/events`; missing for all calls together.')),
+      tool: maybe(text(NAME, 'The tool, as in `/api/events`. Absent in the series for all calls.')),
       calls: column('Calls per second; `null` where unknown.'),
       real: column('Real errors per second.'),
       injected: column('Injected errors per second.'),

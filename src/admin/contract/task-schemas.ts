@@ -30,11 +30,13 @@ export const verdictSchema = Type.Object({
     200,
     'The faults that took effect, and the origin of an error that no fault caused.',
   ),
-  outcome: word(OUTCOMES, 'Outcome of the call for its client.'),
+  outcome: word(OUTCOMES, 'Outcome of the call, as seen by the client.'),
   origin: word(ORIGINS, 'Origin of the outcome.'),
   verdict: word(VERDICT_NAMES, 'What the agent did next.'),
-  retries: count('Number of times that the agent called the tool again before the verdict.'),
-  idempotent: maybe(flag('For `duplicate_execution`: the tool declares that it is idempotent.')),
+  retries: count('How many times the agent called the tool again before the verdict.'),
+  idempotent: maybe(
+    flag('For `duplicate_execution`: whether the tool declares itself idempotent.'),
+  ),
   trace: maybe(text(40, 'The trace ID from `traceparent`.')),
   traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 })
@@ -56,7 +58,7 @@ export const tasksSchema = Type.Object({
   }),
   calls: count('Calls of tasks, without retries.'),
   retries: count('Calls that repeated a failed call with the same arguments.'),
-  wasted: count('Retries that failed again, and calls that were executed twice.'),
+  wasted: count('Wasted calls: retries that failed again, and calls that were executed twice.'),
   silent: count('Results that a fault changed and the agent used.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
@@ -82,7 +84,7 @@ export const tasksSchema = Type.Object({
   duplicates: list(
     Type.Object({
       tool: text(NAME, 'The tool; empty for other methods.'),
-      idempotent: flag('The tool declares that it is idempotent.'),
+      idempotent: flag('Whether the tool declares itself idempotent.'),
       count: count('Number of calls that were executed twice.'),
     }),
     MAX_SERIES,
@@ -125,7 +127,7 @@ export const tasksSchema = Type.Object({
       result: word(['ok', 'recovered', 'failed'], 'The result so far, based on the last call.'),
       calls: count('Calls without retries.'),
       retries: count('Number of retries.'),
-      wasted: count('Retries that failed again, and calls that were executed twice.'),
+      wasted: count('Wasted calls: retries that failed again, and calls that were executed twice.'),
       events: count('Calls that failed, or on which a fault took effect.'),
       waiting: count('Events without a verdict.'),
       verdicts: list(verdictSchema, 10, 'The last verdicts, oldest first.'),
@@ -170,12 +172,12 @@ export const agentsSchema = Type.Object({
         ['agent', 'load'],
         'The source of the calls: `agent`, or `load` for `squall load`.',
       ),
-      sentence: text(1000, 'The finding, as readable text.'),
+      sentence: text(1000, 'A human-readable sentence about the finding.'),
       advice: text(NAME, 'What to change in the agent.'),
       cure: maybe(
         Type.Object({
           name: text(40, 'The name of the fix.'),
-          page: text(NAME, 'The section of the docs with code.'),
+          page: text(NAME, 'The section of the docs with example code.'),
         }),
       ),
       calls: list(

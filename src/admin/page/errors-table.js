@@ -36,7 +36,7 @@ export function createErrorsTable(filter) {
     ],
     key: (kind) => keyOf(kind),
     create: createRow,
-    empty: 'No error has happened yet.',
+    empty: 'No errors yet.',
     sorted: show,
   })
   return {
@@ -65,7 +65,8 @@ export function createErrorsTable(filter) {
 function about(kinds, { total, dropped }) {
   if (total === 0) return ''
   const shown = kinds.length > SHOWN ? ` ${SHOWN} of ${kinds.length} kinds are shown.` : ''
-  const gone = dropped > 0 ? ` ${count(dropped)} errors are of kinds no longer listed.` : ''
+  const gone =
+    dropped > 0 ? ` ${count(dropped)} errors are of kinds that are no longer listed.` : ''
   return `${many(total, 'error')} since the start; equal errors share a row.${shown}${gone}`
 }
 

@@ -27,7 +27,7 @@ export function createFaultsTable(filter) {
     ],
     key: ({ number }) => number,
     create: createRow,
-    empty: 'No fault has taken effect yet.',
+    empty: 'No injected faults yet.',
     sorted: show,
   })
   return {

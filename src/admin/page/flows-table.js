@@ -27,7 +27,7 @@ export function createFlowsTable() {
     ],
     key: ({ from, to }) => JSON.stringify([from, to]),
     name: ({ from }) => foreign(from),
-    empty: 'No tool has used a value from another tool.',
+    empty: 'No tool has used a value from another tool yet.',
     sorted: show,
   })
   return {

@@ -37,7 +37,7 @@ export function createReloadCard() {
  * @param {import('../contract/api.ts').State['rules']} rules
  */
 function about(reload, { generation, since }) {
-  if (reload === null) return 'No rules were found yet.'
+  if (reload === null) return 'No rules have been loaded yet.'
   const when = moment(reload.at)
   if (reload.result === 'applied') return `Active since ${when}.`
   if (reload.result === 'absent') return `Since ${when}: ${foreign(reload.reason, 300)}`

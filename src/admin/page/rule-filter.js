@@ -40,7 +40,7 @@ export class RuleFilter {
         ...(rule === undefined
           ? []
           : [
-              'Of the rule ',
+              'Filtered by rule ',
               make('b', { class: 'name' }, foreign(rule)),
               '. ',
               make('a', { href: '#' }, 'Show all'),

@@ -37,7 +37,7 @@ export function createTasksCard() {
     ],
     key: ({ by, task, beganAt }) => JSON.stringify([by, task, beganAt]),
     create: createRow,
-    empty: 'No task has had a fault or error yet.',
+    empty: 'No tasks with faults or errors yet.',
     sorted: show,
   })
   return {

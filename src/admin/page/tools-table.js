@@ -40,7 +40,7 @@ export function createToolsTable() {
       elsewhere: errors.injected_elsewhere > 0,
       own: errors.squall > 0,
     }),
-    empty: 'No call has ended yet.',
+    empty: 'No completed calls yet.',
     sorted: show,
   })
   return {

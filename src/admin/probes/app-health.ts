@@ -51,7 +51,7 @@ async function runProbe(
     signal: AbortSignal.any([left.signal, timeout]),
     userAgent: response.req.headers['user-agent'] ?? NO_NAME,
   }).catch((error: unknown): Finding => {
-    if (timeout.aborted) return { ok: false, why: `no response in ${probe.timeoutMs} ms` }
+    if (timeout.aborted) return { ok: false, why: `no response within ${probe.timeoutMs} ms` }
     return { ok: false, why: reasonOf(error) }
   })
   const { ok, status, why } = finding

@@ -17,7 +17,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>): 
       'completion fish > ~/.config/fish/completions/squall.fish',
     ],
     page: 'docs/reference/commands.md',
-    description: 'print a shell completion script for bash, zsh or fish',
+    description: 'print a completion script for bash, zsh or fish',
     note: `
 Also completes npx mcp-squall. In a clone, load the script with source <(npx mcp-squall completion bash) or zsh,
 or with npx mcp-squall completion fish | source`,

@@ -42,18 +42,22 @@ const FLAGS = {
     ),
     method: one(
       'method',
-      'JSON-RPC method (default: tools/call, or as for --prompt or --resource)',
+      'JSON-RPC method (default: tools/call, or the method that --prompt or --resource implies)',
       asText,
     ),
-    tool: one('name', "tool name; with --direction server, the tool of the message's call", asText),
+    tool: one(
+      'name',
+      'tool name; with --direction server, the tool of the call that the message belongs to',
+      asText,
+    ),
     prompt: one('name', 'prompt name', asText),
     resource: one('uri', 'resource URI', asText),
     args: one('json', 'arguments of the call, as a JSON object', parseArgs),
   }),
-  ...group('The request, with or without a call:', {
+  ...group('The HTTP request, with or without a call:', {
     request: one(
       'file',
-      'recorded request, instead of a description: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
+      'file with a recorded request, instead of the options above: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
       asText,
     ),
     httpMethod: one(
@@ -69,20 +73,29 @@ const FLAGS = {
     header: many('name=value', 'HTTP header; repeatable', (given) => given.flatMap(headerOf)),
     outbound: one(
       'host:port',
-      'dependency that receives the call, by an --outbound route; also explains connection rules',
+      'dependency, as host:port, that receives the call through an --outbound route; also explains connection rules',
       toDependency,
     ),
-    session: one('id', 'session ID', asText),
-    client: one('name/version', 'name and version of the client', parseClient),
-    transport: one('transport', 'streamable-http, http+sse or stdio', oneOf(TRANSPORTS), {
-      default: 'streamable-http',
-    }),
-    protocolVersion: one('version', 'protocol version, such as 2025-11-25', parseProtocolVersion),
+    session: one('id', 'MCP session ID', asText),
+    client: one('name/version', 'client name and version, such as my-agent/1.0', parseClient),
+    transport: one(
+      'transport',
+      'MCP transport: streamable-http, http+sse or stdio',
+      oneOf(TRANSPORTS),
+      {
+        default: 'streamable-http',
+      },
+    ),
+    protocolVersion: one(
+      'version',
+      'MCP protocol version, such as 2025-11-25',
+      parseProtocolVersion,
+    ),
   }),
   ...group(LIMITS, {
     podLabel: many(
       'key=value',
-      'label of the pod, for rules with match.podLabels; repeatable',
+      'label of the pod, as key=value, for rules with match.podLabels; repeatable',
       pairs,
     ),
   }),

@@ -13,7 +13,7 @@ import { missing } from '../../base/flags/usage-error.ts'
 const PAGE = 'docs/guides/one-command-faults.md'
 const NOTE = `
 The target sidecar requires an admin token: pass --admin-token-file or set SQUALL_ADMIN_TOKEN.
-Exit code: 1 when a sidecar did not confirm.`
+Exit code: 1 if a sidecar did not confirm.`
 
 export const FAULT_ADD = operation({
   name: 'fault add',
@@ -51,7 +51,7 @@ export const FAULT_REMOVE = operation({
   name: 'fault remove',
   examples: ['fault remove added-1', 'fault remove slow-search --sidecar 127.0.0.1:15391'],
   page: PAGE,
-  description: 'remove a temporary fault',
+  description: 'remove one temporary fault by name',
   operands: { form: '[name]', most: 1 },
   flags: SIDECAR_FLAGS,
   fromEnvironment: false,

@@ -13,7 +13,7 @@ const OPERATION = operation({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod is terminating; it disarms at once, and serves until the upstream exits',
+    'notify squall run that its pod is terminating: it disarms the rules at once, and serves until the upstream exits',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {
@@ -22,15 +22,15 @@ const OPERATION = operation({
     }),
     ...group('Timeouts:', {
       stopWait: duration(
-        "timeout for the upstream to end; keep it below the pod's termination grace period; 0s for no wait",
+        "how long to wait for the upstream to exit; keep this below the pod's termination grace period; 0s does not wait",
         { min: 0, max: 3_600_000 },
         '20s',
       ),
     }),
   },
   note: `
-For the preStop hook of the sidecar container. It returns when the upstream has ended, or after the
-timeout; only then does Kubernetes stop the sidecar.`,
+Run this command in the preStop hook of the sidecar container. It returns once the upstream has exited,
+or after --stop-wait. Kubernetes then stops the sidecar.`,
   parse: ({ control: socketPath, stopWait: waitMs }) => ({ socketPath, waitMs }),
 })
 
@@ -48,13 +48,13 @@ export async function preStopCommand({
   try {
     const address = { kind: 'unix', path: socketPath } as const
     const { status, text } = await askLocal(address, 'POST', path, waitMs + GRACE_MS)
-    if (status !== 200) throw new Error(`it responded ${status}`)
+    if (status !== 200) throw new Error(`it responded with status ${status}`)
     process.stdout.write(text)
     return 0
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(
-      `no squall run at ${socketPath}: ${reason}; use the same --control (or SQUALL_CONTROL) for both`,
+      `no squall run at ${socketPath}: ${reason}; set the same --control (or SQUALL_CONTROL) for both commands`,
       { cause: error },
     )
   }

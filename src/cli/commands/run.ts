@@ -18,8 +18,8 @@ export const RUN = defineCommand({
     'run the sidecar: accept traffic on one address and forward it to your MCP server on another',
   flags: RUN_FLAGS,
   note: `
-Each option is also an environment variable: --max-header-size is SQUALL_MAX_HEADER_SIZE, switches are
-true or false, repeated options are separated by commas. The command line takes precedence.
+Environment variables can set each option: SQUALL_MAX_HEADER_SIZE sets --max-header-size. Set switches to
+true or false, and separate repeated values with commas. The command line takes precedence.
 Sizes: 1024, 64KiB, 4MiB. Durations: 300ms, 5s, 10m, 1h.`,
   parse: (flags, { env }) => runOptionsOf(flags, env),
   start: run,

@@ -37,7 +37,7 @@ const FLAGS = {
   maxBody: {
     ...RUN_FLAGS.maxBody,
     ...size(
-      'maximum length of a line to parse; longer lines pass unread',
+      'maximum length of a line to parse; longer lines pass through unparsed',
       { min: 1024, max: 256 * MIB },
       '16MiB',
     ),
@@ -46,7 +46,7 @@ const FLAGS = {
   maxInFlight: RUN_FLAGS.maxInFlight,
   inFlightTtl: RUN_FLAGS.inFlightTtl,
   drainTimeout: changed(RUN_FLAGS.drainTimeout, {
-    help: 'how long to wait for delayed messages after the client closes standard input; 0s for no wait',
+    help: 'how long to wait for delayed messages after the client closes standard input; 0s does not wait',
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {
@@ -78,8 +78,8 @@ export const STDIO = defineCommand({
   operands: { form: '[command...]', most: Infinity },
   flags: FLAGS,
   note: `
-Put the server command after --. Standard output carries only MCP messages; logs go to standard
-error, like the server's. The exit code is the server's.`,
+Put the server command after --. Standard output carries only MCP messages. Logs go to standard error,
+as do the server's. Squall exits with the exit code of the server.`,
   parse: (flags, { env, operands }) => stdioOptionsOf(flags, env, operands),
   start: stdio,
 })

@@ -20,16 +20,16 @@ const OPERATION = operation({
       }),
     }),
     ...group('Timeouts:', {
-      readyWait: duration('timeout', { min: 0, max: 3_600_000 }, '30s'),
+      readyWait: duration('how long to wait', { min: 0, max: 3_600_000 }, '30s'),
     }),
     ...group('Behaviour:', {
       readyWithApp: toggle(
-        'also wait until the upstream accepts connections; not for an upstream that starts after this command',
+        'also wait until the upstream accepts connections; do not use with an upstream that starts after this command',
       ),
     }),
   },
   note: `
-For the postStart hook of the sidecar container, and for image health checks.`,
+Run this command in the postStart hook of the sidecar container, or as an image health check.`,
   parse: ({ admin, readyWait: waitMs, readyWithApp: withApp }) => ({ admin, waitMs, withApp }),
 })
 

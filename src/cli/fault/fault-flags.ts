@@ -21,7 +21,7 @@ export const FAULT_FLAGS = {
     tool: many('name', 'tool to match, as a name or glob; repeatable (default: every call)', texts),
     method: many('method', 'method to match, such as tools/list; repeatable', texts),
     header: many('name=value', 'header that the request must have; repeatable', pairs),
-    percent: percent('percentage of matching calls to sample', { min: 0, max: 100 }),
+    percent: percent('percentage of matching calls to inject the fault into', { min: 0, max: 100 }),
     times: count('maximum number of calls to inject the fault into', {
       min: 1,
       max: 1_000_000_000,
@@ -34,12 +34,12 @@ export const FAULT_FLAGS = {
     rpcError: one('code', 'respond with a JSON-RPC error that has this code', parseCode),
     fault: many(
       'fault',
-      'any fault as in a rules file: its name, or "name: { parameters }"; repeatable',
+      'any fault, written as in a rules file: name, or "name: { parameters }"; repeatable',
       (given) => given,
     ),
     rule: one(
       'yaml',
-      'whole rule as in a rules file; --tool, --percent and other options replace its keys, and faults are added before its own',
+      'complete rule as in a rules file; --tool, --percent and other options override its keys, and their faults come before its own',
       asGiven<FlagInput>,
     ),
   }),

@@ -8,7 +8,7 @@ import { faultRule } from './fault-rule.ts'
 import { printOutcomes } from '../sidecar-outcomes.ts'
 
 const NO_FAULTS =
-  'takes no temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
+  'does not accept temporary faults: start the sidecar with --admin-token-file or SQUALL_ADMIN_TOKEN'
 
 /** Adds a fault to each sidecar; returns the exit code. */
 export async function addFault(request: RequestOf<typeof FAULT_ADD>): Promise<number> {

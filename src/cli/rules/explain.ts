@@ -62,7 +62,7 @@ export async function explainCommand(
   )
   const written = version.kind === 'rules' ? version.file.seed : 0
   if (isSampled && (written ?? asked.seed) === undefined) {
-    write('The rules have no seed, so each start generates one; these samples use seed 0.\n')
+    write('The rules set no seed, so each start generates one; these samples use seed 0.\n')
   }
   if (hasConnectionRules && asked.outbound === undefined) {
     write('Connection rules are not shown; use --outbound host:port to explain them.\n')

@@ -74,7 +74,7 @@ async function filesBelow(
       }
     }
     for (const each of below.sort()) {
-      if (depth === MAX_DEPTH) skipped.push({ file: each, reason: 'too deep' })
+      if (depth === MAX_DEPTH) skipped.push({ file: each, reason: 'nested too deeply' })
       else await visit(each, depth + 1).catch((error: unknown) => skip(each, error))
     }
   }
@@ -114,7 +114,7 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
     const isRules = value.some((each) => isRecord(each) && Object.hasOwn(each, 'faults'))
     return isRules ? undefined : 'not a rules file: it is a list'
   }
-  if (!isRecord(value)) return 'not a rules file: it is a text'
+  if (!isRecord(value)) return 'not a rules file: it is plain text'
   const has = (key: string): boolean => Object.hasOwn(value, key)
   if (has('apiVersion') && has('kind')) return 'not a rules file: it is a Kubernetes manifest'
   if (PLAN_KEYS.some(has)) return 'a plan: check it with squall experiment validate'

@@ -84,7 +84,7 @@ function writeSource(
 async function setNote(path: string): Promise<string> {
   if (isValid(await readRulesSource(path))) return ''
   const why = asInvoked('squall run --rules; --together shows why')
-  return `${plain(path)}: each file is valid, but the files are not valid as one set for ${why}\n`
+  return `${plain(path)}: each file is valid, but together the files are not a valid set for ${why}\n`
 }
 
 function isValid({ version }: RulesSource): boolean {

@@ -14,7 +14,8 @@ import { TargetNames } from './target-names.ts'
 import { isDialled } from '../../upstream/dialled.ts'
 
 /** Connections of this process are captured, which would go on for ever. */
-const OWN = 'own connection captured: run Squall in the group of squall redirect --exempt-gid'
+const OWN =
+  'a connection of Squall itself was captured: run Squall with the GID of squall redirect --exempt-gid'
 /** The label of destinations that no target names. */
 const OTHER = 'other'
 /** On a drain, a connection without traffic for this many milliseconds is idle. */

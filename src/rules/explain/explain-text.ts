@@ -52,7 +52,7 @@ const RESULT: Readonly<Partial<Record<NonNullable<RuleOutlook['result']>, string
   quota_used: 'but its `times` limit is reached',
   expired: 'but it has expired',
   not_yet: 'but it has not started yet, or is paused',
-  other_pod: 'but this pod is not in its share of pods',
+  other_pod: 'but this pod is outside its share of pods',
   disarmed: 'but faults are disarmed',
   disabled: 'but is disabled in the file',
 }

@@ -101,9 +101,14 @@ interface Constraints {
   readonly goesWith?: Readonly<Record<string, string>>
 }
 
+/** Returns the summary of a fault as a sentence, such as `Delays a call.` */
+export function faultSentence(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
+}
+
 function snippets(): readonly object[] {
   return FAULTS.map(({ name, summary, example }) => {
     const [rule] = parse(example) as readonly [{ readonly faults: readonly unknown[] }]
-    return { label: name, description: `The fault that ${summary}.`, body: rule.faults[0] }
+    return { label: name, description: faultSentence(summary), body: rule.faults[0] }
   })
 }

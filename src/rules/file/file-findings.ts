@@ -120,13 +120,13 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
     findings.push({ code, message, path: [...path, key], atKey: true })
   }
   if (has('percent') && has('probability')) {
-    say('probability', 'only one of `percent`, `probability` is allowed')
+    say('probability', 'only one of `percent` and `probability` is allowed')
   }
-  if (has('ramp') && has('stages')) say('stages', 'only one of `ramp`, `stages` is allowed')
+  if (has('ramp') && has('stages')) say('stages', 'only one of `ramp` and `stages` is allowed')
   for (const key of ['percent', 'probability']) {
-    if (has(key) && has('stages')) say(key, `\`stages\` set the share; remove \`${key}\``)
+    if (has(key) && has('stages')) say(key, `\`stages\` sets the share; remove \`${key}\``)
   }
-  if (has('stages') && !has('each')) say('stages', '`stages` require `each`, such as `each: 5m`')
+  if (has('stages') && !has('each')) say('stages', '`stages` requires `each`, such as `each: 5m`')
   if (has('each') && !has('stages')) say('each', '`each` requires `stages`')
   const { from, until, ramp, burst, episode, stickyBy, repeat } = rule
   if (has('repeat') && !has('for')) say('repeat', '`repeat` requires `for`, such as `for: 30s`')
@@ -136,7 +136,7 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
   if (has('episode') && (stickyBy === undefined || stickyBy === 'ordinal')) {
     say('episode', '`episode` counts tasks: name their common key, as in `stickyBy: trace`')
   }
-  if (has('episode') && has('burst')) say('episode', 'only one of `burst`, `episode` is allowed')
+  if (has('episode') && has('burst')) say('episode', 'only one of `burst` and `episode` is allowed')
   if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {
     const message = '`tasks` must be below `of`; otherwise every task has the fault'
     findings.push(conflict([...path, 'episode', 'tasks'], message))
@@ -203,7 +203,7 @@ function outboundFindings(rule: Fields, path: Path): readonly Finding[] {
   }
   for (const key of isRecord(match) ? Object.keys(match) : []) {
     if (OF_POD.includes(key)) continue
-    const message = `\`${key}\` does not match connections, on which \`connection\` acts`
+    const message = `\`${key}\` cannot match the connections that \`connection\` acts on`
     findings.push(conflict([...path, 'match', key], message, { hint: 'remove it' }))
   }
   return findings

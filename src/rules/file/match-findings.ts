@@ -173,7 +173,15 @@ function misspelt(method: string, path: Path): readonly Finding[] {
   const near = nearestName(method, [...ALL_METHODS])
   if (near === undefined || editDistance(near, method) > 2) return []
   const hint = `did you mean \`${near}\`? To match a method of your own with a similar name, use \`regex\``
-  return [{ code: 'invalid_value', message: `MCP has no \`${method}\``, path, found: method, hint }]
+  return [
+    {
+      code: 'invalid_value',
+      message: `MCP has no method \`${method}\``,
+      path,
+      found: method,
+      hint,
+    },
+  ]
 }
 
 /** Returns the texts of a match that has only exact texts. */
@@ -241,7 +249,7 @@ function httpFindings(match: Fields, path: Path): readonly Finding[] {
     if (method === method.toUpperCase()) continue
     findings.push({
       code: 'invalid_value',
-      message: `an HTTP method must be in capitals; got \`${method}\``,
+      message: `an HTTP method must be in upper case; got \`${method}\``,
       path: [...path, 'http', 'method'],
       found: method,
       hint: `did you mean \`${method.toUpperCase()}\`?`,

@@ -10,7 +10,7 @@ import * as Type from 'typebox'
 const outboundKeys = section(
   {
     host: Type.Optional(
-      texts('Matches the destination host, as in `--outbound` or `--captured`.', 'db'),
+      texts('Matches the destination host, as written in `--outbound` or `--captured`.', 'db'),
     ),
     port: Type.Optional(
       Type.Integer({
@@ -62,7 +62,7 @@ const textOperators = {
   type: 'object',
   properties: {
     regex: regex('Matches this regular expression anywhere in values of up to 32,768 characters.'),
-    not: { $ref: '#/definitions/text', description: 'Matches all other values.' },
+    not: { $ref: '#/definitions/text', description: 'Matches all values except these.' },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -72,12 +72,12 @@ const textOperators = {
 const operators = {
   prefix: Type.Optional(text('Matches values with this prefix.')),
   suffix: Type.Optional(text('Matches values with this suffix.')),
-  contains: Type.Optional(text('Matches values with this substring.')),
+  contains: Type.Optional(text('Matches values that contain this substring.')),
   regex: Type.Optional(
     regex('Matches this regular expression anywhere in values of up to 32,768 characters.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: 'Matches if a value is present.' })),
-  absent: Type.Optional(Type.Boolean({ description: 'Matches if the value is absent.' })),
+  present: Type.Optional(Type.Boolean({ description: '`true` matches any present value.' })),
+  absent: Type.Optional(Type.Boolean({ description: '`true` matches an absent value.' })),
 }
 
 const headerOperators = section(
@@ -223,7 +223,7 @@ const matchKeys = {
     oneOrMore<string>(
       { type: 'string', format: PROTOCOL_VERSION_FORMAT, maxLength: 100 },
       {
-        description: 'Matches the protocol version or a range.',
+        description: 'Matches a protocol version, or a range of versions.',
         examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
       },
     ),
@@ -237,10 +237,10 @@ const matchKeys = {
     ),
   ),
   podLabels: Type.Optional(
-    mapOf(text('Matches the value of the label.'), {
+    mapOf(text('Matches this exact label value.'), {
       ...record,
       description:
-        'Matches pod labels by exact value. Label changes apply at once. Matches only in pods with an injected sidecar.',
+        'Matches pod labels by exact value. Label changes take effect at once. Matches only in pods with an injected sidecar.',
       examples: [{ app: 'shop' }],
     }),
   ),

@@ -53,7 +53,7 @@ function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesF
       }
       problems[index]!.problems.push({
         code: 'conflict',
-        message: `${quoted(basename(before))} sets it as well; only one file of a directory may set it`,
+        message: `${quoted(basename(before))} also sets it; only one file of a directory may set this key`,
         path: key,
         ...document.position([key], true),
       })

@@ -3,7 +3,7 @@ import { duration, percentage, section, type NodeOptions } from '../../filters/l
 import { parameterProblems } from '../../filters/lib/exclusive.ts'
 import { FAULTS, type FaultUse } from '../../filters/index.ts'
 import { SIGNED_PERCENT_PATTERN } from '../../base/units.ts'
-import { editorSchema } from './editor-schema.ts'
+import { editorSchema, faultSentence } from './editor-schema.ts'
 import { schemaText } from './schema-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'
@@ -51,7 +51,7 @@ const faultObject = {
   properties: Object.fromEntries(
     FAULTS.map((fault) => [
       fault.name,
-      { ...(fault.schema as object), description: `The fault that ${fault.summary}.` },
+      { ...(fault.schema as object), description: faultSentence(fault.summary) },
     ]),
   ),
   additionalProperties: false,
@@ -71,13 +71,13 @@ const stickyBy = Type.Unsafe<StickyBy>({
       header: Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'Request header whose value is the key.',
+        description: 'Name of the request header whose value is the key.',
       }),
     }),
   ],
   default: 'ordinal',
   description:
-    'Makes calls with the same key share one sampling result, on all replicas. `session`, `args`, `trace` or `{header: name}`: sets the key. `ordinal`: samples each call by its number on the replica.',
+    'Gives calls with the same key the same sampling result on all replicas. Keys: `session`, `args`, `trace` or `{header: name}`. `ordinal` samples each call by its number on the replica.',
 })
 
 const rule = section({
@@ -104,20 +104,25 @@ const rule = section({
   burst: Type.Optional(
     section(
       {
-        rate: fraction({ description: 'Sets the average share of calls that are in a burst.' }),
+        rate: fraction({
+          description: 'Sets the average share of calls that are part of a burst.',
+        }),
         length: Type.Number({
           minimum: 1,
           maximum: 1_000_000,
           description: 'Sets the mean length of a burst, in calls.',
         }),
       },
-      { description: 'Samples calls in bursts.', examples: [{ rate: '5%', length: 10 }] },
+      {
+        description: 'Samples calls in bursts of consecutive calls.',
+        examples: [{ rate: '5%', length: 10 }],
+      },
     ),
   ),
   episode: Type.Optional(
     section(
       {
-        tasks: count(1, 'Acts on this number of consecutive tasks.'),
+        tasks: count(1, 'Sets the number of consecutive tasks in an episode.'),
         of: count(
           2,
           'Sets the number of tasks from the start of one episode to the start of the next.',
@@ -141,7 +146,7 @@ const rule = section({
   for: Type.Optional(
     duration({
       description:
-        'Ends the rule this long after `appliedAt`, or else after the sidecar first loaded the rule. Reloads do not restart the time of an unchanged rule.',
+        'Ends the rule after this duration, counted from `appliedAt` or from the first load of the rule. Reloads do not restart the time of an unchanged rule.',
     }),
   ),
   repeat: Type.Optional(
@@ -153,18 +158,19 @@ const rule = section({
   ),
   appliedAt: Type.Optional(
     instant({
-      description: "Overrides the file's `appliedAt` for this rule. `squall apply` writes it.",
+      description:
+        "Overrides the file's `appliedAt` for this rule. `squall apply` writes this key.",
     }),
   ),
   ramp: Type.Optional(
     section(
       {
-        to: percentage({ description: 'Sets the share at the end of the ramp.' }),
+        to: percentage({ description: 'Sets the percentage of calls at the end of the ramp.' }),
         over: duration({ description: 'Sets the duration of the ramp.' }),
       },
       {
         description:
-          'Increases the share linearly from `percent`, or from 0 if `percent` is not set.',
+          'Increases the percentage of sampled calls linearly from `percent`, or from 0 if `percent` is not set.',
       },
     ),
   ),
@@ -173,14 +179,14 @@ const rule = section({
       minItems: 1,
       maxItems: 100,
       description:
-        'Samples these shares of calls in sequence, each for the duration `each`, and keeps the last.',
+        'Samples these percentages of calls in sequence, each for the duration `each`, and then keeps the last.',
       examples: [['10%', '25%', '50%']],
     }),
   ),
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
     percentage({
-      description: 'Acts only on this share of replicas. The selection of replicas is stable.',
+      description: 'Acts only on this percentage of replicas. The selection of replicas is stable.',
     }),
   ),
   maxActive: Type.Optional(count(1, "Limits the rule's concurrent faults.")),
@@ -190,7 +196,7 @@ const rule = section({
     Type.Unsafe<'stop'>({
       type: 'string',
       enum: ['stop'],
-      description: 'Skips later rules for a call that this rule sampled.',
+      description: '`stop`: skips later rules for calls that this rule sampled.',
     }),
   ),
   enabled: Type.Boolean({
@@ -204,7 +210,7 @@ const rule = section({
   marker: Type.Boolean({
     default: true,
     description:
-      'Names the rule and fault in each affected response, as a header or an SSE comment. Logs and metrics always record the fault.',
+      'Adds a marker with rule and fault to each affected response, as a header or an SSE comment. Logs and metrics always record the fault.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
@@ -242,12 +248,12 @@ const file = section({
     maximum: 1_000_000,
     default: 100,
     description:
-      'Limits concurrent faults across all rules. Further calls pass unchanged and are counted.',
+      'Limits concurrent faults across all rules. Calls over the limit pass unchanged and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({
       description:
-        'Sets the start of `for`, `ramp`, `stages` and `--max-duration` in all pods. `squall apply` writes it.',
+        'Sets the time from which `for`, `ramp`, `stages` and `--max-duration` count in all pods. `squall apply` writes this key.',
     }),
   ),
   until: Type.Optional(instant({ description: 'Ends all rules of the file at this time.' })),
@@ -256,7 +262,7 @@ const file = section({
     items: { $ref: '#/definitions/rule' },
     maxItems: MAX_ITEMS,
     default: [],
-    description: 'Lists the rules, in order.',
+    description: 'Lists the rules, in the order in which they are evaluated.',
   }),
 })
 

@@ -77,7 +77,7 @@ const KINDS: Kinds<Faults> = {
   'connection-refused': kind(
     shape('`connection-refused`', { type: to('`reset`'), ...COMMON }),
     (config) => {
-      config.changed('type', 'TCP cannot refuse a single call; its connection is reset')
+      config.changed('type', 'TCP cannot refuse a single call, so its connection is reset')
       return [{ reset: {} }]
     },
   ),
@@ -90,7 +90,8 @@ const KINDS: Kinds<Faults> = {
     }),
     (config) => {
       if (config.has('afterBytes')) {
-        if (config.has('afterMs')) config.leftOut('afterMs', '`afterBytes` decides')
+        if (config.has('afterMs'))
+          config.leftOut('afterMs', 'not needed, because `afterBytes` decides')
         const bytes = Math.trunc(config.number('afterBytes', 0, { min: 0 }))
         return [{ reset: { at: 'stream', after: { bytes } } }]
       }

@@ -147,7 +147,7 @@ function conditionsOf(around: Readonly<Record<string, unknown>>, path: Path): Co
       ? [
           [
             [...path, 'match', 'context'],
-            'the filter acts on other requests than a pod gets',
+            'the filter acts on requests other than those that a pod receives',
           ] as const,
         ]
       : []),

@@ -72,7 +72,7 @@ export function importRead({ parsed, document }: ReadRules, given?: Format): Imp
   if (format !== undefined) return convert(format, document)
   const message = parsed.ok
     ? 'is already a rules file, or empty'
-    : 'has an unknown format; name it with --from'
+    : 'has an unknown format; set the format with --from'
   return { ok: false, problems: [problemAt(document, [], message)] }
 }
 

@@ -106,7 +106,7 @@ export const MCP_CHAOS: Converter = {
     if (plan.has('seed')) {
       const seed = plan.number('seed', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
       report.file.seed = Math.trunc(seed)
-      plan.changed('seed', 'the same seed samples other calls than in mcp-chaos')
+      plan.changed('seed', 'the same seed samples different calls than in mcp-chaos')
     }
     for (const item of plan.items('faults')) convertKind(KINDS, typeOf(item.value), plan, item)
   },
@@ -143,7 +143,7 @@ function byName(fault: Entry<'tools'>, name: string, message: (tool: string) => 
 }
 
 function namesNoTool({ report, path }: Entry<'tools'>): void {
-  report.note('left_out', 'names no tool, so that mcp-chaos does nothing', path)
+  report.note('left_out', 'names no tool, so mcp-chaos does nothing', path)
 }
 
 function burstError(fault: Entry<'rate' | 'burst_len' | 'tools'>): void {

@@ -77,7 +77,7 @@ const KINDS: Kinds<Faults> = {
   slicer: kind(
     shape('`slicer`', {
       average_size: to('`throttle.chunk`'),
-      size_variation: leftOut('all pieces have one size'),
+      size_variation: leftOut('all pieces have the same size'),
       delay: to('`throttle.rate`: one piece per delay; larger pieces if the delay is below 1 ms'),
     }),
     (toxic) => {

@@ -207,7 +207,7 @@ function combinations(
       dimension: 'all',
       wants: all.map((node) => `(${node.wants})`).join(' and '),
       test: (facts) => all.every((node) => holdAll(node.tests, facts)),
-      found: (facts) => `${held(all, facts).length} of ${all.length} hold`,
+      found: (facts) => `${held(all, facts).length} of ${all.length} match`,
     })
   }
   if (any !== undefined) {
@@ -215,7 +215,7 @@ function combinations(
       dimension: 'any',
       wants: any.map((node) => `(${node.wants})`).join(' or '),
       test: (facts) => any.some((node) => holdAll(node.tests, facts)),
-      found: (facts) => `${held(any, facts).length} of ${any.length} hold`,
+      found: (facts) => `${held(any, facts).length} of ${any.length} match`,
     })
   }
   if (not !== undefined) {
@@ -223,7 +223,7 @@ function combinations(
       dimension: 'not',
       wants: `not (${not.wants})`,
       test: (facts) => !holdAll(not.tests, facts),
-      found: (facts) => (holdAll(not.tests, facts) ? 'it holds' : 'it does not hold'),
+      found: (facts) => (holdAll(not.tests, facts) ? 'it matches' : 'it does not match'),
     })
   }
   return tests

@@ -26,10 +26,10 @@ const line = (description: string) => Type.String({ minLength: 1, maxLength: 512
 const sweptTask = section({
   name: Type.String({
     pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
-    description: 'Name by which agents select the task.',
+    description: 'Task name, by which agents select the task.',
   }),
-  tape: line('Tape of the task.'),
-  command: texts('Program and arguments, which run without a shell.'),
+  tape: line('Tape with the recorded calls of the task.'),
+  command: texts('Program and arguments of the task, run without a shell.'),
   check: Type.Optional(line('Shell command that checks a run; exit code 0 means success.')),
 })
 
@@ -55,8 +55,14 @@ const policy = section({
     default: REQUIRABLE,
     description: 'Sections that each plan must have, each with at least one limit.',
   }),
-  firstStage: percentage({ default: 10, description: 'Maximum share of the first stage.' }),
-  maxPercent: percentage({ default: 50, description: 'Maximum share of any stage.' }),
+  firstStage: percentage({
+    default: 10,
+    description: 'Maximum percentage of calls or replicas in the first stage.',
+  }),
+  maxPercent: percentage({
+    default: 50,
+    description: 'Maximum percentage of calls or replicas in any stage.',
+  }),
   maxDuration: duration({ default: '30m', description: 'Maximum total duration of the stages.' }),
   requireUntil: Type.Boolean({
     default: false,
@@ -64,7 +70,7 @@ const policy = section({
   }),
   maxRate: Type.Optional(
     rate(100_000, {
-      description: 'Maximum load `rate`, which each plan must then set.',
+      description: 'Maximum `rate` of the load. If set, each plan must also set `rate`.',
       examples: ['50/s'],
     }),
   ),
@@ -73,14 +79,14 @@ const policy = section({
     minimum: 1,
     maximum: 1000,
     default: 6,
-    description: 'Maximum experiments per target and hour.',
+    description: 'Maximum number of experiments per target and hour.',
   }),
   faults: Type.Optional(
     Type.Unsafe<readonly string[]>({
       type: 'array',
       items: { type: 'string', enum: FAULTS.map(({ name }) => name) },
       minItems: 1,
-      description: 'Faults that may be injected. Default: all.',
+      description: 'Faults that may be injected. Default: all faults.',
       examples: [['delay', 'abort']],
     }),
   ),

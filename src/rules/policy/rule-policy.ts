@@ -52,7 +52,7 @@ export function ruleViolations(
   if (neverTools === undefined) return found
   const tools = namedTools(rule)
   if (tools === undefined) {
-    const wrong = `the rule ${quoted(rule.name)} does not name its tools, and the policy has neverTools`
+    const wrong = `the rule ${quoted(rule.name)} does not name its tools, which the policy requires because of neverTools`
     found.push({ wrong, fix: 'write match: { tool: NAME } without wildcards' })
   }
   return [...found, ...(tools ?? []).flatMap((tool) => toolViolations(tool, neverTools))]

@@ -79,7 +79,10 @@ export class TemporaryFaults {
       return rejected('disarmed', `nothing was added: rules are disarmed: ${why}`)
     }
     if (temporary.length >= MAX_TEMPORARY) {
-      return rejected('conflict', `already ${MAX_TEMPORARY} temporary faults; remove some`)
+      return rejected(
+        'conflict',
+        `there are already ${MAX_TEMPORARY} temporary faults; remove some`,
+      )
     }
     if (this.#names().has(rule.name)) {
       const taken = `a rule ${quoted(rule.name)} already exists; remove it, or use another name`

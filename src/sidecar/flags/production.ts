@@ -20,7 +20,7 @@ export function productionNamesFlag(title: string) {
   return group(title, {
     productionNames: many(
       'patterns',
-      `globs for words in names that mean production; ! excludes, the last match wins (default: ${PRODUCTION_NAMES.join(',')})`,
+      `globs for words that mark a name as production; ! excludes, the last match wins (default: ${PRODUCTION_NAMES.join(',')})`,
       parseProductionNames,
     ),
   })
@@ -47,7 +47,7 @@ export function productionFlags(title: string) {
         'environment of the target, such as staging (default: ENVIRONMENT or NODE_ENV)',
         asGiven,
       ),
-      allowProduction: toggle('continue even if a name means production'),
+      allowProduction: toggle('continue even if a name indicates production'),
     }),
     ...productionNamesFlag(title),
   }

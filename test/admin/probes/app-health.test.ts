@@ -152,8 +152,8 @@ describe('HTTP probes', () => {
     })
     expect(await ask('app/livez')).toEqual([502, 'aborted'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
-    expect(await ask('app/startupz')).toEqual([502, 'no response in 1000 ms'])
-    const fields = { check: 'app/startupz', ok: false, why: 'no response in 1000 ms' }
+    expect(await ask('app/startupz')).toEqual([502, 'no response within 1000 ms'])
+    const fields = { check: 'app/startupz', ok: false, why: 'no response within 1000 ms' }
     expect(log).toContainEqual(
       expect.objectContaining({ level: 'debug', fields: expect.objectContaining(fields) }),
     )

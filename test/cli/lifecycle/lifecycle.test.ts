@@ -45,7 +45,7 @@ describe('pre-stop', () => {
   test('disarms at once, and traffic is served as before', async () => {
     const { ruled, socketPath } = await controlled()
     expect(await ruled.text()).toBe('broken')
-    expect(await preStop(socketPath, '0s')).toEqual([0, 'disarmed; the upstream still runs'])
+    expect(await preStop(socketPath, '0s')).toEqual([0, 'disarmed; the upstream is still running'])
     expect(await ruled.text()).toBe('fine')
     expect((await ruled.squall.readiness()).ready).toBe(true)
     const state = (await (await fetch(`${ruled.squall.admin}/api/state`)).json()) as object
@@ -60,7 +60,7 @@ describe('pre-stop', () => {
     expect(await ruled.text()).toBe('fine')
     expect(isOver).toBe(false)
     await ruled.app.close()
-    expect(await stopped).toEqual([0, 'disarmed; the upstream has ended'])
+    expect(await stopped).toEqual([0, 'disarmed; the upstream has exited'])
   })
 
   test('the socket is for its owner alone, and does nothing else', async () => {

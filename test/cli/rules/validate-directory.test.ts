@@ -31,7 +31,7 @@ async function validate(options: Partial<ValidateOptions> = {}, path = directory
 
 /** A sidecar rejects the directory, as it reads every file in it. */
 const NOT_ONE_SET =
-  '.: each file is valid, but the files are not valid as one set for npx mcp-squall run --rules; --together shows why\n'
+  '.: each file is valid, but together the files are not a valid set for npx mcp-squall run --rules; --together shows why\n'
 const rule = (name: string): string => `rules: [{ name: ${name}, faults: [hang] }]\n`
 
 it('the shipped examples are valid, and each of them is checked', async () => {
@@ -40,7 +40,7 @@ it('the shipped examples are valid, and each of them is checked', async () => {
   for (const name of await readdir(EXAMPLES)) {
     if (name.endsWith('.yaml') && name !== 'compose.yaml') expect(text).toContain(`${name}: ok\n`)
   }
-  expect(text).toContain('.: each file is valid, but the files are not valid as one set')
+  expect(text).toContain('.: each file is valid, but together the files are not a valid set')
 })
 
 it('files are checked each by itself, in directories below as well', async () => {
@@ -79,7 +79,7 @@ it('files that are no rules files are skipped with the reason', async () => {
     'plan.yaml': 'a plan: check it with squall experiment validate',
     'role.yaml': 'not a rules file: it is a Kubernetes manifest',
     'template.yaml': 'not a rules file: it cannot be read, and has no `rules`',
-    'text.yaml': 'not a rules file: it is a text',
+    'text.yaml': 'not a rules file: it is plain text',
     'values.yaml': 'not a rules file: it has no `rules`',
   }
   const skipped = Object.entries(reasons).map(([file, reason]) => ({ file, reason }))

@@ -33,7 +33,9 @@ test('the rules of a dead runner are restored by the next experiment', async () 
     if (event.kind === 'note') notes.push(event.text)
   }
   const result = await stage.run({}, { onEvent })
-  expect(notes).toEqual(['the experiment 20260101-000000-abcdef died: its ConfigMap is restored'])
+  expect(notes).toEqual([
+    'the experiment 20260101-000000-abcdef died; squall restores its ConfigMap',
+  ])
   expect(result.verdict).toBe('passed')
   expect(stage.configMap()).toEqual(before)
 })

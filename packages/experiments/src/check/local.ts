@@ -16,8 +16,8 @@ type LocalRequest = Omit<CheckRequest, 'cluster' | 'json'>
 /** The next step for each reason to be disarmed. */
 const NEXT: Readonly<Record<string, string>> = {
   operator: 'arm the sidecar again with squall resume',
-  guard: 'when the real errors stop, arm the sidecar again with squall resume',
-  'rollback-on': 'when the condition no longer holds, arm the sidecar again with squall resume',
+  guard: 'once the real errors have stopped, arm the sidecar again with squall resume',
+  'rollback-on': 'once the condition has cleared, arm the sidecar again with squall resume',
   stopped: 'end the stop with squall resume -n NAMESPACE',
   file: 'set enabled: true in the rules file',
   environment: 'no rule acts in production; check --environment, ENVIRONMENT and NODE_ENV',

@@ -57,7 +57,7 @@ function gatesOf({ slo, sidecars, shard }: LoadRequest): SloGate[] {
         throw invalidOption(given.source, needsVerdicts(gate), NAME_SIDECAR)
       }
       if (shard !== undefined) {
-        const wrong = `the gate ${gate.text} needs the tasks of all shards`
+        const wrong = `the gate ${gate.text} requires the tasks of all shards`
         throw invalidOption(given.source, wrong, 'remove --shard')
       }
     }

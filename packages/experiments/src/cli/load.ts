@@ -156,7 +156,7 @@ function ask(tools: readonly string[]): Promise<boolean> {
   // Without `terminal`, Ctrl-C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   return new Promise((resolve) => {
-    lines.question('Call them too? [y/N] ', (response) => {
+    lines.question('Also call these tools? [y/N] ', (response) => {
       resolve(/^y(es)?$/i.test(response.trim()))
       lines.close()
     })

@@ -82,7 +82,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'was created' : 'already exists and was kept'
   await print(
-    `${path} ${done}; ${to} contains the hook. Edit the targets and the environments, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
+    `${path} ${done}; ${to} contains the hook. Edit the targets and environments in the policy, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
   )
   return 0
 }

@@ -35,7 +35,7 @@ export const CHECK = operation({
       rules: one('path', 'rules file, or directory of rules files', asText),
       sidecar: one(
         'address',
-        'admin port of the sidecar, host:port (default: 127.0.0.1:15390, if one runs there)',
+        'admin port of the sidecar, as host:port (default: 127.0.0.1:15390, if a sidecar runs there)',
         ({ text }) => parseEndpoints([text])[0]!,
       ),
       listen: one(
@@ -51,9 +51,9 @@ export const CHECK = operation({
     ...group('Output:', { json: toggle('print one JSON document') }),
   },
   note: `
---namespace, --kubeconfig or --context checks the cluster: the API server, your permissions, the
-webhook with its certificate, and the namespace's sidecars and Services.
-No tool is called, and nothing is changed. Exit code: 1 if a check failed.`,
+With --namespace, --kubeconfig or --context, the command checks the cluster: the API server, your
+permissions, the webhook and its certificate, and the sidecars and Services of the namespace.
+The command calls no tool and changes nothing. Exit code: 1 if a check failed.`,
   parse: (flags, context) => ({
     url: flags.target,
     headers: flags.header,

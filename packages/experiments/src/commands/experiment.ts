@@ -85,7 +85,7 @@ const RUN_FLAGS = {
   }),
   ...JSON_OUT,
   ...group('Output:', {
-    progress: toggle('with --json: show the progress on standard error'),
+    progress: toggle('with --json: also show progress on standard error'),
     junit: one(
       'file',
       'write phases and verdict as JUnit XML, which CI systems show as tests',
@@ -202,7 +202,7 @@ export const EXPERIMENT_RESTORE = operation({
       configmap: one('name', 'ConfigMap that the experiment replaced', parseObjectName, {
         default: 'squall-rules',
       }),
-      force: toggle('restore even if the claim of the experiment has not expired'),
+      force: toggle('restore the ConfigMap even if the claim of the experiment has not expired'),
     }),
     ...JSON_OUT,
   },
@@ -215,7 +215,7 @@ export const EXPERIMENT_VALIDATE = operation({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
-  description: 'validate plans, and list all reasons for rejection',
+  description: 'validate plans, and list every reason for rejection',
   operands: { form: '[plans...]', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
   parse: ({ productionNames, policy, json }, { operands: paths }) => {

@@ -27,8 +27,8 @@ export const IMPORT = operation({
     }),
   },
   note: `
-Unknown fields and fields that rules cannot express are printed to standard error with their line. If
-such a field limits a fault, the rule is written with enabled: false.`,
+Fields that are unknown, or that rules cannot express, are printed to standard error with their lines.
+If such a field limits a fault, the rule is written with enabled: false.`,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
     if (file === undefined) throw missing('no file to import', 'see squall import --help')

@@ -31,14 +31,14 @@ export const INIT = defineCommand({
     ...targetFlag(SERVER),
     ...headerFlags(SERVER),
     ...group('Output:', {
-      out: one('file', 'rules file to write; - is standard output', asText, {
+      out: one('file', 'rules file to write; use - for standard output', asText, {
         default: 'rules.yaml',
       }),
       force: toggle('replace the file if it exists'),
     }),
   },
   note: `
-No tool is called. The first rule fails 10 % of the calls to a read-only tool.`,
+The command calls no tool. The first rule fails 10 % of the calls to a read-only tool.`,
   parse: (flags) => flags,
   start: async ({ target: url, header: headers, authTokenFile, out, force }) => {
     const { listTools } = await import('../cli/list-tools.ts')

@@ -42,12 +42,12 @@ const LOAD_FLAGS = {
       parseTools,
     ),
     yes: toggle(
-      'also call tools that do not declare whether they are read-only; tools that are declared as writing or destructive must be named',
+      'also call tools that do not declare whether they are read-only; tools declared as writing or destructive must be named with --tools',
     ),
     calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
     clientKind: one(
       'kind',
-      'lean for a high call rate; sdk-v1 or sdk-v2 for the behaviour of the official SDKs',
+      'client to use: lean for a high call rate, sdk-v1 or sdk-v2 for the behaviour of the official SDKs',
       oneOf(CLIENT_KINDS),
       { default: 'lean' },
     ),
@@ -68,16 +68,20 @@ const LOAD_FLAGS = {
     ),
     sidecar: many(
       'address',
-      'admin port of a sidecar, host:port, which reports the origin of errors without a marker (resets, hangs, rules with marker: false) and what agents did; repeatable',
+      'admin port of a sidecar, as host:port; the sidecar reports what agents did, and the origin of errors without a marker (resets, hangs, rules with marker: false); repeatable',
       parseSidecars,
     ),
   }),
   ...readTokenFlag(CHECKS),
   ...group(CHECKS, {
-    recordBaseline: one('file', 'record the structure of results, in a run without faults', asText),
+    recordBaseline: one(
+      'file',
+      'file in which to record the structure of results, in a run without faults',
+      asText,
+    ),
     baseline: one(
       'file',
-      'file written by --record-baseline; results that lack parts of the baseline count as unusable',
+      'baseline file from --record-baseline; results that lack parts of the baseline count as unusable',
       asText,
     ),
     slo: many(
@@ -88,12 +92,16 @@ const LOAD_FLAGS = {
   }),
   ...group('Output:', {
     json: toggle('print only the result, as JSON'),
-    out: one('file', 'write the result as JSON', asText),
-    report: one('file', 'write an HTML report', asText),
-    junit: one('file', 'write the gates as JUnit XML, which CI systems show as tests', asText),
+    out: one('file', 'file to write the result to, as JSON', asText),
+    report: one('file', 'file to write an HTML report to', asText),
+    junit: one(
+      'file',
+      'file to write the gates to, as JUnit XML, which CI systems show as tests',
+      asText,
+    ),
     metrics: one(
       'address',
-      'address at which Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
+      'address at which Prometheus can scrape metrics of the load while it runs, such as 127.0.0.1:9464',
       parseListen,
     ),
     metricsHosts: many(

@@ -60,7 +60,7 @@ const MCP_FLAGS = {
       'file with the client token (or set SQUALL_MCP_TOKEN); required for non-loopback addresses',
       asText,
     ),
-    audit: one('file', 'append each tool call to this file, as JSON lines', asText),
+    audit: one('file', 'file to append each tool call to, as JSON lines', asText),
   }),
   ...ACCESS_FLAGS,
 }

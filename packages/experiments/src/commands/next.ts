@@ -33,13 +33,13 @@ export const EXPERIMENT_NEXT = operation({
     ...group(EVIDENCE, {
       sidecar: one(
         'address',
-        'admin port of the sidecar, host:port',
+        'admin port of the sidecar, as host:port',
         ({ text }) => parseEndpoints([text])[0]!,
         { default: '127.0.0.1:15390' },
       ),
       prometheus: one(
         'url',
-        'Prometheus with the baseline (default: earlier runs of this command)',
+        'URL of the Prometheus server with the baseline (default: earlier runs of this command)',
         parseTarget,
       ),
       label: many(
@@ -60,7 +60,7 @@ export const EXPERIMENT_NEXT = operation({
     ...EXPERIMENTS,
     ...group(PLANS, {
       limit: count('number of tests to list', { min: 1, max: 1000 }, '5'),
-      plans: one('directory', 'write a plan for each test into this directory', asText),
+      plans: one('directory', 'directory to write a plan for each test to', asText),
       rules: one('file', 'rules file of the sidecar, for the plans', asText, {
         default: 'rules.yaml',
       }),

@@ -41,18 +41,18 @@ export const PACE_FLAGS = {
     taskCount: count('number of tasks to run', { min: 1, max: 1_000_000_000 }),
     ramp: duration('ramp-up time of the rate, or of the number of clients', DURATION_OR_NONE, '0s'),
     fanOut: count(
-      'number of calls in a task; a task fails if one of its calls fails',
+      'number of calls in a task; a task fails if any of its calls fails',
       { min: 1, max: 1000 },
       '1',
     ),
-    sequential: toggle('send the calls of a task sequentially, not in parallel'),
+    sequential: toggle('send the calls of a task one after the other, not in parallel'),
     maxInFlight: count(
-      'maximum in-flight calls with --rate; further arrivals are dropped and counted',
+      'maximum number of in-flight calls with --rate; further arrivals are dropped and counted',
       { min: 1, max: 100_000 },
       '10000',
     ),
     connections: count(
-      'maximum connections of the lean client; waiting for a connection counts as latency',
+      'maximum number of connections of the lean client; waiting for a connection counts as latency',
       { min: 1, max: 50_000 },
       '500',
     ),
@@ -74,8 +74,15 @@ export const PACE_FLAGS = {
   }),
   ...group('Resilience of the client (none by default):', {
     timeout: duration('timeout per attempt', { min: 1, max: 3_600_000 }, '60s'),
-    retries: count('maximum retries of a call after a retryable failure', { min: 0, max: 10 }, '0'),
-    retryBudget: percent('maximum retries per hundred calls', { min: 0, max: 100 }),
+    retries: count(
+      'maximum number of retries of a call after a retryable failure',
+      { min: 0, max: 10 },
+      '0',
+    ),
+    retryBudget: percent('retry budget: maximum number of retries per hundred calls', {
+      min: 0,
+      max: 100,
+    }),
     breaker: one(
       'share',
       "failure rate, such as 0.5, at which a tool's circuit breaker opens for a second",

@@ -5,7 +5,7 @@ export const STORAGE = 'Storage:'
 export const PAGE = 'docs/guides/experiments.md'
 
 export const EXPERIMENTS = group(STORAGE, {
-  experiments: one('directory', 'directory of history and reports', asText, {
+  experiments: one('directory', 'directory of the experiment history and reports', asText, {
     default: 'experiments',
   }),
 })
@@ -15,7 +15,7 @@ export const JSON_OUT = group('Output:', {
 })
 
 export const RUN_OPERAND = { form: '[run]', most: 1 }
-const RUN_FORM = 'last, or an id or id prefix from squall experiment list'
+const RUN_FORM = 'run to use: last, or an ID or ID prefix from squall experiment list'
 
 /** Returns the run that a command names. Throws a `UsageError`. */
 export function runOf([id]: readonly string[]): string {

@@ -25,12 +25,12 @@ export const SEARCH_FLAGS = {
   ...group(SEARCH, {
     vary: many(
       'range',
-      'magnitude and its range, from the mildest to the strongest: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; repeat for the boundary of two parameters',
+      'fault magnitude to vary, from the mildest to the strongest value: percent=1%..50%, delay=50ms..5s, throttle=1MiB..1KiB, rateLimit=100..1, or FAULT.PARAMETER=FROM..TO; repeat for the boundary of two parameters',
       asRanges,
     ),
     until: one(
       'condition',
-      'condition under which a magnitude fails: success<99%, errors>5% or p95>2s',
+      'condition that makes a magnitude fail: success<99%, errors>5% or p95>2s',
       asText,
     ),
     errorRates: one(
@@ -40,12 +40,12 @@ export const SEARCH_FLAGS = {
       { default: '5%,5%' },
     ),
     precision: percent(
-      'stop when the confidence interval is narrower than this share of the limit (default: 10%, or 25% for two parameters)',
+      'stop once the confidence interval is narrower than this share of the limit (default: 10%, or 25% for two parameters)',
       { min: 1, max: 100 },
     ),
     confidence: percent('confidence level of the interval', { min: 50, max: 99.9 }, '95%'),
     runsAtOne: count(
-      'maximum runs at one magnitude before it counts as undecided',
+      'maximum number of runs at one magnitude before the magnitude counts as undecided',
       { min: 1, max: 20 },
       '2',
     ),

@@ -20,7 +20,7 @@ import { isGood, VERDICT_NAMES } from '../sweep/judge.ts'
 import { PLAY_FLAGS } from './tape.ts'
 
 const TASK = 'The task:'
-const CELLS = 'The cells:'
+const CELLS = 'The cells (one fault in one call each):'
 const OUTPUT = 'Output:'
 const BAD = VERDICT_NAMES.filter((name) => !isGood(name))
 const FORM = 'add its command after --, as in -- node agent.js'
@@ -42,16 +42,22 @@ export const SWEEP_FLAGS = {
       `faults to inject, separated by commas: ${FAULT_NAMES.join(', ')} (default: all)`,
       (given) => listed(given, FAULT_NAMES, 'fault'),
     ),
-    cell: many('id', 'run only this cell, such as 3-timeout; repeatable', (given) =>
-      given.map(asText),
+    cell: many(
+      'id',
+      'run only this cell, by call number and fault, such as 3-timeout; repeatable',
+      (given) => given.map(asText),
     ),
-    repeat: count('number of runs of each cell', { min: 1, max: 1000 }, '1'),
+    repeat: count('number of runs per cell', { min: 1, max: 1000 }, '1'),
     parallel: count(
       'number of concurrent runs',
       { min: 1, max: 256 },
       String(availableParallelism()),
     ),
-    budget: duration('time limit for starting cells', { min: 1000, max: 86_400_000 }, '1h'),
+    budget: duration(
+      'time after which no further cell is started',
+      { min: 1000, max: 86_400_000 },
+      '1h',
+    ),
   }),
   ...group(OUTPUT, {
     results: one(
@@ -65,7 +71,7 @@ export const SWEEP_FLAGS = {
       `verdicts that do not fail the sweep, separated by commas: ${BAD.join(', ')}`,
       (given) => listed(given, BAD, 'verdict'),
     ),
-    junit: one('file', 'write the cells as JUnit XML', asText),
+    junit: one('file', 'file to write the cells to, as JUnit XML', asText),
     json: toggle('print the result as JSON'),
   }),
 }

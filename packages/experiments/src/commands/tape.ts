@@ -28,7 +28,7 @@ export const PLAY_FLAGS = group(PLAY, {
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
-  pace: one('how', 'respond at once (none), or at the recorded pace (real)', oneOf(PACES), {
+  pace: one('how', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
     default: 'none',
   }),
   session: one('id', 'ID prefix of the recorded session to play, or all', asText),
@@ -80,11 +80,11 @@ export const TAPE_SERVE = operation({
     'tape serve book-flight.tape --stdio',
   ],
   page: PAGE,
-  description: 'serve a tape as an MCP server, with a sidecar in front of it',
+  description: 'serve a tape as an MCP server, behind a sidecar',
   operands: OWN,
   flags: SERVE_FLAGS,
   note: `
-To inject faults into a tape over stdio, put squall stdio with --rules in front of it.`,
+To inject faults into a tape over stdio, start this command with squall stdio --rules FILE.`,
   parse: (flags, { operands, env, names }) => {
     const { match, pace, session, offTape, stdio, upstream: live, header, authTokenFile } = flags
     const sidecars = ['listen', 'admin', 'rules', 'header-faults', 'call-log']
@@ -123,7 +123,7 @@ export function fileOf([file]: readonly string[]): string {
 }
 
 const COMPARED = group('Comparison:', {
-  values: toggle('also compare values, not only shapes (members and types)'),
+  values: toggle('also compare values, in addition to shapes (members and types)'),
 })
 
 export const TAPE_SHOW = operation({

@@ -119,7 +119,7 @@ export function short(_key: string, value: unknown): unknown {
 
 async function play(stage: Stage, screen: DemoScreen): Promise<Played[]> {
   screen.line(screen.paint('strong', `squall ${stage.version} demo`))
-  screen.line('An MCP server, Squall in front of it, and clients, all on this machine.')
+  screen.line('An MCP server behind Squall, and clients, all on this machine.')
   const played: Played[] = []
   for (const [i, phase] of PHASES.entries()) {
     screen.line()
@@ -161,8 +161,8 @@ function demoReport(played: readonly Played[]): string {
     {
       title: 'Squall demo',
       notes: [
-        'Four loads of the same MCP server on one machine, with Squall in front of it. Server, sidecar and clients share one thread: the latencies are those of all three.',
-        `${passed} of ${checks.length} checks passed: client results, the counts of Squall and the script of the server were compared call by call.`,
+        'Four loads on the same MCP server, behind Squall, on one machine. Server, sidecar and clients share one thread, so the latencies include the work of all three.',
+        `${passed} of ${checks.length} checks passed: client results, Squall’s counts and the server script were compared call by call.`,
       ],
     },
   )

@@ -65,7 +65,7 @@ function alertText(alert: AlertResult): string {
   const { name, monitor, mttdMs, mttrMs, withinMs, startsAt } = alert
   const subject = `Alert ${quoted(name)} (${monitor})`
   if (mttdMs === null) {
-    return `${subject}: did not fire by the end; the limit is ${duration(withinMs)}.`
+    return `${subject}: did not fire before the end; the limit is ${duration(withinMs)}.`
   }
   const end = mttrMs === null ? 'not resolved by the end' : `resolved after ${duration(mttrMs)}`
   const since = startsAt === null ? '' : `, active since ${startsAt} according to its own clock`

@@ -56,7 +56,7 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
     if (holder !== undefined && (await isAlive(holder))) {
       throw rejectionError(
         'EXPERIMENT_RUNNING',
-        `the experiment ${holder.id} runs on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
+        `the experiment ${holder.id} is already running on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
         'wait until it has finished, or stop it with Ctrl-C',
       )
     }

@@ -35,7 +35,7 @@ const QUANTILES = ['p50', 'p90', 'p95', 'p99', 'p99.9']
 /** Explains each metric besides quantiles. */
 const MEASURED: Readonly<Record<string, string>> = {
   success: 'share of calls with a correct result in time',
-  tcsr: 'share of calls with a correct result in time, as `success`',
+  tcsr: 'share of calls with a correct result in time (same as `success`)',
   errors: 'share of failed calls',
   availability: 'share of calls with an error-free response',
   correctness: 'share of error-free responses that are correct',
@@ -101,12 +101,12 @@ const target = section(
         additionalProperties: false,
         maxProperties: 50,
         description:
-          'Headers to add to each request. Squall stores them with each run, so pass secrets with `--header` or `--auth-token-file`.',
+          'Headers to add to each request. Squall stores them with each run; pass secrets with `--header` or `--auth-token-file` instead.',
       }),
     ),
   },
   {
-    description: 'The MCP endpoint under test.',
+    description: 'The MCP endpoint under test, and its client.',
     examples: [{ url: 'http://localhost:15300/mcp', environment: 'staging' }],
   },
 )
@@ -115,7 +115,8 @@ const steadyState = section(
   {
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
-      description: 'Requests to measure: the load, or `tools/list` about five times a second.',
+      description:
+        'Requests to measure: the `load` of the plan, or `tools/list` about five times a second.',
     }),
     errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(
@@ -134,7 +135,7 @@ const steadyState = section(
     ...conditions(false, plainShare),
     for: duration({
       default: '20s',
-      description: 'How long all limits must pass, both before and after the stages.',
+      description: 'How long all limits must keep passing, both before and after the stages.',
     }),
     within: duration({
       default: '2m',
@@ -174,7 +175,7 @@ const load = section(
       default: 0,
       description: 'Number of event streams to keep open during the calls.',
     }),
-    timeout: duration({ default: '10s', description: 'Timeout of one attempt.' }),
+    timeout: duration({ default: '10s', description: 'Timeout of each attempt of a call.' }),
     retries: number(0, 20, {
       default: 0,
       description: 'Maximum number of retries for a failed call.',
@@ -182,7 +183,11 @@ const load = section(
     retryBudget: Type.Optional(
       percentage({ description: 'Maximum number of retries, as a percentage of calls.' }),
     ),
-    deadline: Type.Optional(duration({ description: 'Deadline of a task.' })),
+    deadline: Type.Optional(
+      duration({
+        description: 'Deadline for each task; calls that end later do not count as successful.',
+      }),
+    ),
     degrade: number(0, 1000, {
       default: 0,
       description: 'Number of optional calls at the end of each task.',
@@ -238,7 +243,7 @@ const abortOn = section(
   },
   {
     description:
-      'Rollback conditions, checked ten times a second. `for` sets how long a limit must fail.',
+      'Conditions for a rollback, checked ten times a second. `for` sets how long a limit must keep failing.',
     examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
 )
@@ -250,7 +255,7 @@ const plan = section({
     maxLength: 40,
     description: 'Name of the experiment in history and reports.',
   }),
-  description: Type.Optional(text('Question that the experiment answers.', 2000)),
+  description: Type.Optional(text('The question that the experiment answers.', 2000)),
   target,
   sidecar,
   steadyState,
@@ -274,10 +279,10 @@ const plan = section({
   exhaust: Type.Optional(exhaust),
   dependency: Type.Optional(dependency),
   stages: Type.Optional(
-    shares('Shares of calls that the rules may sample, one per stage, ascending.'),
+    shares('Percentages of calls that the rules may sample, one per stage, in ascending order.'),
   ),
   pods: Type.Optional(
-    shares('Shares of the replicas that may inject faults, instead of `stages`.'),
+    shares('Percentages of replicas that may inject faults, one per stage, instead of `stages`.'),
   ),
   hold: duration({ default: '60s', description: 'Duration of each stage.' }),
   load,

@@ -62,7 +62,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   if (dead !== undefined) {
     onEvent({
       kind: 'note',
-      text: `the experiment ${dead} died: its ${sidecars.rulesName} is restored`,
+      text: `the experiment ${dead} died; squall restores its ${sidecars.rulesName}`,
     })
   }
   const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)

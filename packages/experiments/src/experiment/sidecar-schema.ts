@@ -56,7 +56,7 @@ const kubernetes = section(
       description: 'Minimum percentage of ready pods whose sidecars respond.',
     }),
   },
-  { description: 'Pods with sidecars that read their rules from a ConfigMap.' },
+  { description: 'The pods to use, whose sidecars read their rules from a ConfigMap.' },
 )
 
 export const sidecar = section(
@@ -88,10 +88,10 @@ export const sidecar = section(
 
 export const kill = section(
   {
-    pidFile: Type.Optional(text('File with the process ID.')),
+    pidFile: Type.Optional(text('Path of the PID file of the process.')),
     command: Type.Optional(
       text(
-        'Substring that the command line of the process must contain, in case the PID was reused.',
+        'Text that the command line of the process must contain, in case the PID was reused.',
         256,
       ),
     ),
@@ -132,7 +132,7 @@ export const dependency = section(
     blocked: oneOf(['blackhole', 'refuse'] as const, {
       default: 'blackhole',
       description:
-        'How connections fail. `blackhole`: passes no bytes. `refuse`: refuses new connections and resets open ones.',
+        'How connections fail. `blackhole` passes no bytes. `refuse` refuses new connections and resets open ones.',
     }),
   },
   {
@@ -144,7 +144,8 @@ export const dependency = section(
 export const exhaust = section(
   {
     sessions: number(1, 1000, {
-      description: 'Number of sessions to keep open during each stage, each with a stream.',
+      description:
+        'Number of MCP sessions to keep open during each stage, each with an event stream.',
     }),
   },
   {

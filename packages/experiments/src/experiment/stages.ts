@@ -162,7 +162,7 @@ function stageProblem(
   const { load, share, matched, applied } = result
   if (stop.aborted) return undefined
   if (load === undefined || load.counts.calls === 0) {
-    return { code: 'NO_CALLS', why: 'no call ended' }
+    return { code: 'NO_CALLS', why: 'no call completed' }
   }
   // With too few calls for continuous checks, the whole stage is checked.
   const whole = measuredOf(load)

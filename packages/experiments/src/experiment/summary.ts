@@ -55,9 +55,10 @@ const ADVICE: Readonly<Partial<Record<EndCode, string>>> = {
   TARGET_LOST: 'Check that the target runs, and that target.url is its address.',
   NOT_RESTARTED: 'Check what restarts the process, and how long it takes to become ready.',
   NOT_RECOVERED:
-    'Look for what stays broken after the faults: exhausted pools, open circuit breakers, endless retries.',
+    'Find out what stays broken after the faults, such as exhausted pools, open circuit breakers or endless retries.',
   UNEXPECTED_ERROR: 'Handle these errors, or add them to expect.errors in the plan.',
-  UNNOTICED: 'Add or sharpen the alert: a real failure of this kind would go unnoticed.',
+  UNNOTICED:
+    'Add an alert, or make it more sensitive: a real failure of this kind would go unnoticed.',
   INTERRUPTED: 'Run the plan to its end.',
 }
 

@@ -89,7 +89,7 @@ export class SidecarFaults {
 }
 
 function withoutRules(found: string): LoadError {
-  const fix = 'start the sidecar with --rules, or leave out --sidecar'
+  const fix = 'start the sidecar with --rules, or remove --sidecar'
   return new LoadError('UNREACHABLE', `there is no sidecar with rules at ${found}`, fix)
 }
 

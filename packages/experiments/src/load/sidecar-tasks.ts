@@ -47,7 +47,7 @@ export interface VerdictWait {
 export const NAME_SIDECAR =
   'add --sidecar with the admin port of a sidecar, such as http://127.0.0.1:15390'
 export const START_WITH_TASKS =
-  'start it without --tasks=false, in a pod without the annotation squall.dev/tasks: "false"'
+  'start it without --tasks=false or, in a pod, remove the annotation squall.dev/tasks: "false"'
 
 /** Reads the counts by admin ports. */
 export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {

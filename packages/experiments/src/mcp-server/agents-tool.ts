@@ -35,7 +35,7 @@ export const WHAT_AGENTS_DID = defineTool({
     const lines = shown.map(({ source, sentence, advice }) =>
       plain(`${source === 'load' ? 'squall load: ' : ''}${sentence} ${advice}`),
     )
-    const text = [FOREIGN, ...(lines.length === 0 ? ['No finding yet.'] : lines)].join('\n')
+    const text = [FOREIGN, ...(lines.length === 0 ? ['No findings yet.'] : lines)].join('\n')
     return { text, data: { note: FOREIGN, findings: shown } }
   },
 })

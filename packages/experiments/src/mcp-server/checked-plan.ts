@@ -171,7 +171,7 @@ export function summaryOf(plan: Plan): readonly string[] {
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in total`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
     `Ends early when one of these limits fails: ${gates.join(', ')}; or with stop_experiment. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
-    `Worst case: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, including those of other clients, fail, are late or are changed`,
+    `Worst case: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, including calls of other clients, fail, are delayed or are changed`,
     `Digest: ${digest}`,
   ].map(plain)
 }

@@ -43,7 +43,7 @@ export const OBSERVE = defineTool({
     seconds: maybeInteger(
       5,
       MAX_SECONDS,
-      `Number of seconds to look back. Default: ${DEFAULT_SECONDS}.`,
+      `How many seconds to look back. Default: ${DEFAULT_SECONDS}.`,
     ),
   }),
   output: Type.Object({
@@ -152,7 +152,10 @@ export const SUGGEST_SLO = defineTool({
   input: closed({
     sidecar: SIDECAR,
     tool: maybeText('Suggests only for tools that match.', 256),
-    prometheus: maybeText('The URL of a Prometheus from --monitor, instead of a sidecar.', 500),
+    prometheus: maybeText(
+      'The URL of a Prometheus server from --monitor, instead of a sidecar.',
+      500,
+    ),
     over: duration('How far back to query Prometheus. Default: 1d.'),
     labels: Type.Optional(
       mapOf(

@@ -70,8 +70,8 @@ function addPrompts(server: McpServer, { access }: Control): void {
   server.registerPrompt(
     'design_experiments',
     {
-      description: 'Designs experiments for a target, from the smallest effect upward.',
-      argsSchema: argument('goal', 'What the experiments should find out.', false),
+      description: 'Designs experiments for a target, beginning with the smallest effect.',
+      argsSchema: argument('goal', 'The question that the experiments should answer.', false),
     },
     ({ goal = 'how the agents and services behave when the MCP server is slow or fails' }) =>
       message(

@@ -26,7 +26,7 @@ const DEFAULTS = readFlags(SEARCH_FLAGS, new Map(), {})
 const INPUT = closed({
   plan: maybeText('The plan as YAML or JSON, with inline rules.', MAX_PLAN),
   vary: maybeText(
-    'The magnitude and its range, the mildest first: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+    'The fault magnitude to vary, from the mildest to the strongest value: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
     200,
   ),
   second: maybeText(
@@ -34,14 +34,14 @@ const INPUT = closed({
     200,
   ),
   until: maybeText(
-    'The condition under which a magnitude fails: success<99%, errors>5% or p95>2s.',
+    'The condition that makes a magnitude fail: success<99%, errors>5% or p95>2s.',
     200,
   ),
   maxRuns: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 2 * MAX_RUNS,
-      description: `Maximum runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      description: `Maximum number of runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
   maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration in minutes. Default: ${MAX_MINUTES}.`),

@@ -67,7 +67,7 @@ export const EXPLAIN_CELL = defineTool({
   name: 'explain_cell',
   title: 'Explain a cell of a sweep',
   description:
-    'Explains a cell of the last sweep_task: its verdict, its runs with the last lines of command output, the rule, and the command to run it again.',
+    'Explains a cell of the last sweep_task: its verdict, its runs with the last lines of command output, the rule, and the command that repeats the cell.',
   annotations: READ_ONLY,
   input: closed({ task: TASK, cell: text('A cell, such as 3-timeout.', 40) }),
   output: Type.Object({ verdict: Type.String(), runs: Type.Array(Type.Object({})) }),

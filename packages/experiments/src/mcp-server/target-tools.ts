@@ -19,7 +19,7 @@ export const LIST_TARGETS = defineTool({
   name: 'list_targets',
   title: 'List targets',
   description:
-    'Lists what may be tested: the targets of the policy, the sidecars with their state and rules, and the tools of the servers with their hints.',
+    "Lists what may be tested: the targets in the policy, the sidecars with their state and rules, and the servers' tools with their hints.",
   annotations: READ_ONLY,
   input: closed({
     tools: maybeText('Lists only tools that match, such as read_*.', 256),

@@ -25,7 +25,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'slow',
     fault: 'delay',
-    asks: 'Do its callers wait when it is slow?',
+    asks: 'Do its callers tolerate slow responses?',
     symptom: 'latency',
     write: { delay: { uniform: { min: '1s', max: '3s' } } },
     fails: false,
@@ -51,7 +51,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'silent',
     fault: 'hang',
-    asks: 'Do its callers give up when it never responds?',
+    asks: 'Do its callers time out when no response arrives?',
     symptom: 'latency',
     write: { hang: {} },
     fails: true,
@@ -59,7 +59,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'limited',
     fault: 'rateLimit',
-    asks: 'Do its callers wait as long as Retry-After says?',
+    asks: 'Do its callers honour Retry-After?',
     symptom: 'errors',
     write: { rateLimit: { retryAfter: '1s' } },
     fails: true,
@@ -67,7 +67,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     id: 'truncated',
     fault: 'truncate',
-    asks: 'Do its callers notice a result that is cut?',
+    asks: 'Do its callers notice a truncated result?',
     symptom: 'size',
     write: { truncate: { content: { percent: 50 } } },
     fails: false,

@@ -102,7 +102,7 @@ function listText(shown: readonly Shown[], files: readonly string[], all: number
     return 'the policy forbids all faults that could be tested, or all tools\n'
   }
   if (shown.length === 0) {
-    return 'nothing to rank: no tool was called in the last 15 minutes; make calls through the sidecar first\n'
+    return 'nothing to rank: no tool was called in the last 15 minutes; call tools through the sidecar first\n'
   }
   const lines = shown.flatMap(({ tool, fault, score, asks, reasons }, i) => [
     `${i + 1}. ${plain(tool)}, ${fault} (${score.toFixed(2)}): ${asks}`,

@@ -201,7 +201,11 @@ export async function runSearch(
 
 /** The names of the budget on the command line, and in the input of a tool. */
 const FLAGS = { runs: '--max-runs', time: '--max-time', calls: '--max-calls' }
-const INPUTS: typeof FLAGS = { runs: 'maxRuns', time: 'maxMinutes', calls: 'the maximum of calls' }
+const INPUTS: typeof FLAGS = {
+  runs: 'maxRuns',
+  time: 'maxMinutes',
+  calls: 'the maximum number of calls',
+}
 
 /** Returns the budget that another run would exceed; undefined when one more fits. */
 function budgetEnd(

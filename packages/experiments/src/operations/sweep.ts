@@ -94,7 +94,7 @@ async function earlierSweep(directory: string, settings: SweepSettings): Promise
     throw new UsageError(
       'INVALID_VALUE',
       `${directory} has no results of a sweep`,
-      'leave out --resume',
+      'remove --resume',
     )
   }
   const { tape: _, ...own } = settings

@@ -191,13 +191,13 @@ export function togetherHtml(runs: readonly TitledRun[]): string {
   const about = runs.length === 1 ? '' : ', run by run'
   return `<section class="card" aria-label="Indicators">
 ${htmlTable(indicatorTable(runs), 'indicators', 2)}
-<p class="muted words">An error is <b class="injected">injected</b> when its response carries the marker of a fault, <b class="real">real</b> when a response carries no marker, and unattributed when no response that could carry a marker arrived, as after a broken connection or a timeout. “Responded” is a response without error; “correct” also conforms to the schema and is usable; “success” is correct and in time.</p>
+<p class="muted words">An error is <b class="injected">injected</b> if the response carries the marker of a fault, <b class="real">real</b> if the response carries no marker, and unattributed if no response that could carry a marker arrived, for example after a broken connection or a timeout. “Responded” means a response without an error; “correct” also requires a usable result that conforms to the schema; “success” also requires a response in time.</p>
 </section>
 <div class="pair">
 <section class="card">${htmlTable(speedTable(runs), 'speed', 2)}</section>
 <section class="card" aria-labelledby="curve-title">
 <h2 id="curve-title">Latency distribution${about}</h2>
-<p class="muted">Latency percentiles: the time within which 50 %, 90 %, 99 % of the calls ended, and so on.</p>
+<p class="muted">The time within which 50 %, 90 %, 99 % and other shares of the calls ended.</p>
 ${chartHtml('curve', `Latency by share of the calls${about}; the numbers are in the table of size and speed`, 'tall')}
 </section>
 </div>`

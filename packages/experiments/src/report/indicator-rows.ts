@@ -76,7 +76,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'blastRadiusPredicted',
     name: 'Blast radius, predicted',
-    about: 'The failed tasks to expect when each failed call fails its task.',
+    about: 'The expected share of failed tasks, if each failed call fails its task.',
     formula: '1 − (1 − e)^TCAF, where e = 1 − TCSR',
   },
   {

@@ -23,7 +23,7 @@ export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const { points } = timeline
   if (points.length === 0 || points.length > MAX_ROWS) return undefined
   const names = ['Calls', 'OK', 'Injected', 'Real', 'Unattributed', 'Squall’s own', 'Not sent']
-  const levels = ['Retries', 'Dropped', 'In flight at its end', 'p50', 'p99']
+  const levels = ['Retries', 'Dropped', 'In flight at the end', 'p50', 'p99']
   return withoutEmpty({
     title: 'Timeline',
     columns: [{ name: 'From' }, ...[...names, ...levels].map(number)],
@@ -44,7 +44,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
   const most = Math.max(1, ...tools.map(({ calls }) => calls))
   const table: ReportTable = {
     title: 'By tool',
-    about: 'The length of a bar is the number of calls; its colours show how the calls ended.',
+    about: 'The length of a bar shows the number of calls; the colours show how the calls ended.',
     columns: [
       { name: 'Tool' },
       { name: 'How its calls ended' },
@@ -81,7 +81,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'Faults',
     about:
-      'Counted per attempt, from the markers on responses. Includes calls that succeeded after a retry, which are not in the errors; excludes faults that cut the connection, which leave no marker.',
+      'Counted per attempt, from the markers on responses. Includes calls that succeeded after a retry, which are not errors. Excludes faults that cut the connection, because they leave no marker.',
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },
@@ -227,11 +227,11 @@ export function arrivalTable({ arrivals, held, tools }: LoadResult): ReportTable
       arrivals.abandoned,
       arrivals.hung === undefined
         ? `in flight at the end; counted nowhere else${by}`
-        : `in flight at the end; gates count those that hung as timeouts${by}`,
+        : `in flight at the end; gates count hung calls as timeouts${by}`,
     ],
   ]
   const { missed = 0 } = arrivals
-  const meaning = 'not sent while the server hung; gates count them as timeouts'
+  const meaning = 'not sent while the server hung; gates count these calls as timeouts'
   if (missed > 0) rows.push(['Missed', missed, meaning])
   const streams: typeof rows = [
     ['Streams requested', held.asked, ''],

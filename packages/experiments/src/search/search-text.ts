@@ -71,7 +71,7 @@ function oneLimit(
   const sure = percentage(confidence)
   if (high === null && !points.some(({ decision }) => decision === 'failed')) {
     const bound = low === null ? 'no lower bound is known yet' : `it is not true below ${from}`
-    return `${until} was true in no run; with ${sure} confidence ${bound}. Allow more runs.`
+    return `${until} was not true in any run; with ${sure} confidence ${bound}. Allow more runs.`
   }
   return `${until} is true from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`
 }

@@ -6,10 +6,10 @@ import { type Rejection, rejectionError } from '../experiment/rejection.ts'
 
 /** The effects that no prediction includes. */
 export const LEFT_OUT = [
-  'that the server becomes slower or fails under load: each latency is drawn from the measured ones',
-  'that calls fail together: each real error is drawn independently',
+  'servers that slow down or fail under load: each latency is sampled from the measured latencies',
+  'calls that fail together: each real error is sampled independently',
   'abortOn, the guard and alerts: each stage runs to its end',
-  'latencies above the longest measured one',
+  'latencies above the highest measured latency',
 ] as const
 
 /** The keys of `match` that a call without arguments, headers and pod can be compared with. */
@@ -38,7 +38,7 @@ export function notModelled(plan: Plan): readonly Rejection[] {
   const RUN = 'run the plan instead, or simulate one without it'
   if (kill !== undefined) add('a killed process is not modelled', RUN, 'kill')
   if (exhaust !== undefined) add('held sessions are not modelled', RUN, 'exhaust')
-  if (target.indirect) add('calls behind the target are not known', RUN, 'target', 'indirect')
+  if (target.indirect) add('calls behind the target are unknown', RUN, 'target', 'indirect')
   if (plan.rules === undefined) {
     add('the plan has no rules', 'add rules with stages')
     return found
@@ -46,7 +46,7 @@ export function notModelled(plan: Plan): readonly Rejection[] {
   if (found.length > 0) return found
   for (const rule of stageRules(plan, plan.stages[0]!).rules) {
     for (const why of ruleProblems(rule)) {
-      add(`rule ${quoted(rule.name)}: ${why}`, 'leave the rule out, or run the plan', 'rules')
+      add(`rule ${quoted(rule.name)}: ${why}`, 'remove the rule, or run the plan', 'rules')
     }
   }
   return found

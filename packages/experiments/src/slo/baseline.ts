@@ -21,7 +21,7 @@ export interface Traffic {
 
 /** The points are of whole steps, so the newest calls are in none. */
 export const NEWEST_MISSING =
-  'Calls are counted in steps of 5 s: those of the last 5 s may be missing.'
+  'Calls are counted in steps of 5 s, so calls of the last 5 s may be missing.'
 
 /** Adds up the points of the last seconds. The p50 is their median, the p95 the highest of them. */
 export function trafficIn({ stepSeconds, at, series }: History, seconds: number) {
@@ -72,7 +72,7 @@ export interface Baseline {
 
 /** Explains why there is no latency of a tool. */
 export const NEEDS_FULL =
-  'the series have latencies and sizes of all tools together (tool="*"); those by tool need sidecars with --metrics-detail full'
+  'the series contain latencies and sizes only for all tools together (tool="*"); values by tool require sidecars with --metrics-detail full'
 
 /** The time that a sidecar remembers. */
 const HISTORY_SECONDS = 900

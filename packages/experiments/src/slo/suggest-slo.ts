@@ -8,14 +8,16 @@ import { shareInterval } from './share-interval.ts'
 /** An objective for a tool. */
 export const SLO = Type.Object({
   tool: Type.String(),
-  indicator: Type.String({ description: 'success, or a quantile of the upstream latency.' }),
+  indicator: Type.String({
+    description: 'The indicator: success, or a quantile of the upstream latency.',
+  }),
   threshold: Type.Number(),
   unit: Type.String(),
   window: Type.String(),
   promql: Type.String({ description: 'The value of the indicator over the window.' }),
   gate: mapOf(Type.String(), {
     description:
-      'The limit for slo in a plan. A plan measures client latency: add the delay of its faults.',
+      'The limit for `slo` in a plan. Plans measure client latency, so add the delay of the faults.',
   }),
   reason: Type.String(),
 })

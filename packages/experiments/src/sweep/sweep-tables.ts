@@ -30,7 +30,7 @@ export function sweepTable({ calls, cells, settings }: SweepResult): ReportTable
   return {
     title: 'Which single failure breaks the task',
     ...(settings.repeat > 1 && {
-      about: `The worst of ${settings.repeat} runs counts. Also shown: the good runs among those with the fault, and the 95 % confidence interval of their share.`,
+      about: `Each cell shows the worst verdict of ${settings.repeat} runs, the number of good runs among the runs with the fault, and the 95 % confidence interval of their share.`,
     }),
     columns: [{ name: 'Call' }, ...settings.faults.map((name) => ({ name }))],
     rows: calls.map(({ number, tool, args, occurrence }) => [
@@ -96,7 +96,8 @@ export function againCommand({ id }: CellResult, { settings }: SweepResult): str
 export function unstableTable({ unstable }: SweepResult): ReportTable {
   return {
     title: 'Unstable calls',
-    about: 'Calls that do not occur in all three runs without a fault; they are not tested.',
+    about:
+      'Calls that did not occur in all three runs without a fault. These calls are not tested.',
     columns: [{ name: 'Call' }, { name: 'Arguments' }],
     rows: unstable.map(({ tool, args }) => [cell(foreign(tool, 60)), cell(args)]),
   }

@@ -50,7 +50,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
   const calls = healthy.calls.map(shownCall)
   if (earlier !== undefined && JSON.stringify(earlier.calls) !== JSON.stringify(calls)) {
     throw new Error(
-      `the calls of the task differ from those in ${directory}; name another directory with --results`,
+      `the calls of the task differ from the calls in ${directory}; name another directory with --results`,
     )
   }
   const cells = chosenCells(cellsOf(healthy.calls, settings.faults), options)

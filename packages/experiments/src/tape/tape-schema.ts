@@ -9,7 +9,7 @@ const of = (values: readonly string[], description: string): object => ({
 
 const HEADER = {
   type: 'object',
-  description: 'First line: describes the recording.',
+  description: 'The first line, which describes the recording.',
   required: ['tape', 'secrets'],
   properties: {
     tape: { const: 1, description: 'Version of the format.' },
@@ -27,7 +27,7 @@ const HEADER = {
 
 const LINE = {
   type: 'object',
-  description: 'Every other line: a message, or the end of an exchange without one.',
+  description: 'Every other line: a message, or the end of an exchange without a message.',
   required: ['at', 'exchange', 'from'],
   properties: {
     at: own('number', 'Milliseconds since the recording began.'),
@@ -35,7 +35,10 @@ const LINE = {
     session: text('Prefix of a session hash; absent without a session.'),
     protocolVersion: text('Protocol version in a request header.'),
     from: of(['client', 'server'], 'Sender of the message.'),
-    via: of(['json', 'sse', 'stream'], 'Whole response, event of a response, or separate stream.'),
+    via: of(
+      ['json', 'sse', 'stream'],
+      'Channel of the message: whole response, event of a response, or separate stream.',
+    ),
     id: own(['string', 'number', 'null'], 'JSON-RPC id of a request or response.'),
     method: text('Method of a request or notification.'),
     params: { description: 'Parameters of a request or notification.' },
@@ -48,8 +51,10 @@ const LINE = {
     ),
     omitted: of(['too_large', 'unreadable'], 'Why a message is not on the tape.'),
     bytes: own('integer', 'Size of a message that is not on the tape.'),
-    error: { description: 'JSON-RPC error.' },
-    result: { description: 'JSON-RPC result; the last member of a line above 16 MiB.' },
+    error: { description: 'JSON-RPC error of a response.' },
+    result: {
+      description: 'JSON-RPC result of a response. In lines above 16 MiB, this is the last member.',
+    },
   },
 }
 

@@ -127,7 +127,7 @@ async function hasEnded(started: StartedServer): Promise<never> {
     /EADDRINUSE|address (?:is )?already in use/i.test(line),
   )
   const next = isTaken
-    ? 'its port is in use: stop the other program, or choose a port with --port if the server reads PORT'
+    ? 'its port is in use: stop the other program or, if the server reads PORT, choose another port with --port'
     : 'run it without Squall to see why'
   throw new Error(`the server exited (${how}); ${next}`)
 }

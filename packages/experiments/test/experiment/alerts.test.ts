@@ -78,7 +78,7 @@ test('an alert that does not fire is the verdict, although the target held', asy
   expect(result).toMatchObject({ steadyAfter: true, restored: true })
   expect(result.stages[0]!.durationMs).toBeGreaterThanOrEqual(2000)
   expect(result.alerts[0]).toMatchObject({ mttdMs: null, mttrMs: null, startsAt: null })
-  expect(noteLines(result).join('\n')).toContain('did not fire by the end; the limit is 2 s')
+  expect(noteLines(result).join('\n')).toContain('did not fire before the end; the limit is 2 s')
 })
 
 test('an alert that fires too late is not noticed', () =>

@@ -63,7 +63,7 @@ test('a sidecar without rules is reported as one, before any call is made', asyn
   try {
     const asking = load({ url, ...asked, sidecars: [plain.admin] })
     await expect(asking).rejects.toThrow(
-      /^there is no sidecar with rules at http:.*; start the sidecar with --rules, or leave out --sidecar$/,
+      /^there is no sidecar with rules at http:.*; start the sidecar with --rules, or remove --sidecar$/,
     )
   } finally {
     await plain.close()

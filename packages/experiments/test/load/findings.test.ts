@@ -22,7 +22,7 @@ test('reports have the sentences about what agents did, and tell squall load apa
     pace: { clients: 5, tasks: 5 },
     checks: { slo: [parseSlo('gave-up<100%')] },
   })
-  const sentence = 'The agent gave up at once after 5 of 5 errors of work that a retry may fix.'
+  const sentence = 'The agent gave up at once after 5 of 5 retryable errors of work.'
   expect(result.agents?.findings).toMatchObject([{ kind: 'gave_up', source: 'load', sentence }])
   const runs = [{ title: 'a', result }]
   expect(reportMarkdown(runs)).toContain(sentence)

@@ -113,7 +113,7 @@ test.each([
   expect(slo.map(({ ok }) => ok)).toEqual([false, true])
   expect(mergeResults([result]).slo.map(({ ok }) => ok)).toEqual([false, true])
   expect(loadTable(result, false)).toMatch(
-    /\nMissed +[\d,]+ +not sent while the server hung; gates count them as timeouts\n/,
+    /\nMissed +[\d,]+ +not sent while the server hung; gates count these calls as timeouts\n/,
   )
 })
 

@@ -218,7 +218,7 @@ test.each([
   [['--slo', 'runaway<1%'], '--slo: the gate runaway<1% requires agent verdicts', 'add --sidecar'],
   [
     ['--slo', 'duplicate-execution=0', '--sidecar', 'http://127.0.0.1:9', '--shard', '0/2'],
-    'needs the tasks of all shards',
+    'requires the tasks of all shards',
     'remove --shard',
   ],
   [['--slo', 'p99=2s'], 'which is valid only for agent verdicts', 'write a metric'],

@@ -145,8 +145,8 @@ it('says that SLOs for latency need full metrics where Prometheus has those of a
   const prometheus = `http://127.0.0.1:${monitor.port}`
   const agent = await agentOf({}, { flags: [`--monitor=${prometheus}`] })
   const { text, data } = await agent.call('suggest_slo', { prometheus })
-  expect(text).toContain('No SLO for latency: the series have latencies')
-  expect(text).toContain('need sidecars with --metrics-detail full')
+  expect(text).toContain('No SLO for latency: the series contain latencies')
+  expect(text).toContain('require sidecars with --metrics-detail full')
   expect(JSON.stringify(data)).toContain('--metrics-detail full')
 })
 

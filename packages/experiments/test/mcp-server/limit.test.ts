@@ -77,7 +77,7 @@ it('a boundary of two magnitudes is searched after one approval for both ranges'
   expect(data.points[0]).toMatchObject({ magnitude: 1, second: 1, decision: 'passed' })
   expect(data.boundary[0]).toMatchObject({ second: 1, where: 'within' })
   expect(data.boundary.at(-1).second).toBe(20)
-  expect(text).toContain('delay.fixed 20ms: errors>5% was true in no run')
+  expect(text).toContain('delay.fixed 20ms: errors>5% was not true in any run')
   expect(await stage.rules()).toBe(BEFORE)
 })
 

@@ -31,7 +31,7 @@ describe('what to test next', () => {
       `--plans=${plans}`,
     ]).finished()
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^1\. (?:work|rest), delay \(1\.00\): Do its callers wait/)
+    expect(stdout).toMatch(/^1\. (?:work|rest), delay \(1\.00\): Do its callers tolerate/)
     expect(stdout).toContain('never tested: +1.00')
     expect(stdout).toContain(`squall experiment run ${plans}/1-slow.yaml`)
     const valid = await startProgram(['experiment', 'validate', `${plans}/1-slow.yaml`]).finished()

@@ -56,7 +56,7 @@ it('the report says what to test next, with numbers and commands for plans that 
   const html = await readFile(join(experiments, result.id, 'report.html'), 'utf8')
   expect(markdown).toContain('## What to test next')
   expect(markdown).toMatch(
-    /\| work \| delay \(Do its callers wait[^|]*\| \d+ calls; never tested \|/,
+    /\| work \| delay \(Do its callers tolerate[^|]*\| \d+ calls; never tested \|/,
   )
   expect(html).toContain('squall experiment next --target')
   const names = next!.plans.map(({ name }) => name)

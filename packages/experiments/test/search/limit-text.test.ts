@@ -24,7 +24,7 @@ it('a search in which no run failed names no limit', () => {
       percent,
     ),
   ).toBe(
-    'errors>5% was true in no run; with 95.0 % confidence it is not true below 22%. Allow more runs.',
+    'errors>5% was not true in any run; with 95.0 % confidence it is not true below 22%. Allow more runs.',
   )
 })
 
@@ -32,7 +32,7 @@ it('a search whose runs show nothing yet names no lower bound', () => {
   const limit = { where: 'within', limit: 50, interval: [null, null] } as const
   const points = [point(1, 'undecided')]
   expect(limitText({ ...limit, points, settings, isPrecise: false }, percent)).toBe(
-    'errors>5% was true in no run; with 95.0 % confidence no lower bound is known yet. Allow more runs.',
+    'errors>5% was not true in any run; with 95.0 % confidence no lower bound is known yet. Allow more runs.',
   )
 })
 

@@ -171,12 +171,12 @@ describe('a plan that cannot be modelled', () => {
       'a killed process is not modelled',
     ],
     [{ exhaust: { sessions: 5 } }, 'held sessions are not modelled'],
-    [{ target: { indirect: true } }, 'calls behind the target are not known'],
+    [{ target: { indirect: true } }, 'calls behind the target are unknown'],
   ])('is rejected with what to do: %j', async (changes: Changes, why) => {
     const text = await rejection(await stage.plan(changes))
     expect(text).toContain(`NOT_MODELLED: `)
     expect(text).toContain(why)
-    expect(text).toMatch(/; (leave the rule out|run the plan)/)
+    expect(text).toMatch(/; (remove the rule|run the plan)/)
   })
 
   it('is rejected when a pod would make too many calls', async () => {

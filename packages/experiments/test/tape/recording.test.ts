@@ -310,7 +310,7 @@ it.each([
 })
 
 it('rejects options of a tape without a tape', async () => {
-  await expect(startSquall('--tape-keep-secrets')).rejects.toThrow(/without --tape.*--tape/)
+  await expect(startSquall('--tape-keep-secrets')).rejects.toThrow(/require --tape.*--tape/)
 })
 
 it.each([0, 20_000])('records the response to a deep call with a text of %i', async (size) => {

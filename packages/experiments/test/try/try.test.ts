@@ -113,7 +113,7 @@ it('a server whose port is in use is started on another one', async () => {
   const command = ['--', ...HTTP_SERVER]
   const { code, stderr } = await squallTry(command, { PORT: other.url.port }).finished()
   expect(stderr).toContain(
-    'its port is in use: stop the other program, or choose a port with --port',
+    'its port is in use: stop the other program or, if the server reads PORT, choose another port with --port',
   )
   expect(code).toBe(1)
   const program = squallTry(['--json', '--port', `${await freePort()}`, ...command])

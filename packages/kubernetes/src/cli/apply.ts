@@ -88,7 +88,7 @@ export async function applyCommand(
   const { text: written, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return rejectedRules(problems, json, output, 'applied')
   const text = textForPods(written, cluster.selector)
-  const ending = 'no further action is taken'
+  const ending = 'squall takes no further action'
   return inNamespace({ cluster, patienceMs }, ending, async (client, namespace, signal) => {
     const asked = { namespace, configMap, key, text, prefix: cluster.prefix }
     const run = { ...startRollout(client, request, output, signal), asked, canAct }
@@ -226,7 +226,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
   if (progress.size === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; list sidecars with: ${status}\n`
   }
-  if (!wait) return `did not wait; see which sidecars have the rules: ${status}\n`
+  if (!wait) return `did not wait; list the sidecars that have the rules: ${status}\n`
   const skipped = countOf(progress, 'skipped') + countOf(progress, 'gone')
   // Pods that wait for reverted rules would wait forever.
   const isWaiting = countOf(progress, 'waiting') > 0 && isReverted !== true
@@ -235,7 +235,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
   const applied = countOf(progress, 'applied')
   const head = `${what} in ${applied} of ${progress.size} pods${rest}\n`
   const next = signal.aborted
-    ? `interrupted; the configmap stays changed, and the kubelet delivers it: ${status}\n`
+    ? `interrupted; the configmap stays changed, and the kubelet delivers the change: ${status}\n`
     : countOf(progress, 'rejected') > 0
       ? 'the sidecars keep their previous rules; fix the file and apply it again\n'
       : isWaiting && isEnough(progress, min)
@@ -341,7 +341,7 @@ async function confirmEndless(
   if (!hadEnd || rulesOf(text).every((rule) => ruleEnd(rule, now) !== Infinity)) return
   const wrong = `the rules in ${key}, ${lastChange(before, key, prefix)}, expire, but the new rules do not`
   if (isTerminal && (await isConfirmed(`${wrong}; apply them? [y/N] `, signal))) return
-  throw invalidCombination(wrong, 'limit them with --for 15m, or use --force')
+  throw invalidCombination(wrong, 'limit the rules with --for 15m, or use --force')
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {

@@ -27,7 +27,7 @@ const MAX_RULES = 64 * 1024
 /** The usual ConfigMap with rules, which notes the budget; the pod need not read it. */
 const RULES = 'squall-rules'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
-const ENDING = 'an added container exits by itself'
+const ENDING = 'the added container exits by itself'
 
 /**
  * Runs `squall attach`: adds a sidecar to a running pod, for a limited time, or ends it; returns the
@@ -90,7 +90,7 @@ async function attach(
     if (!(error instanceof KubeError)) throw error
     const look = `kubectl -n ${namespace} logs ${pod} -c ${container}`
     if (json) output.out.write(jsonText({ ok: false, ...report, trouble: error.message }))
-    notice(`${plain(error.message)}; see ${look}, and end it with ${undo}`)
+    notice(`${plain(error.message)}; check the log with ${look}, and detach with ${undo}`)
     return FAILED
   }
 }

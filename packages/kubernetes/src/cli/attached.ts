@@ -155,7 +155,7 @@ async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
 function rejectLate(startBefore: number | undefined): void {
   if (startBefore === undefined || Date.now() < startBefore) return
   throw new Error(
-    `the start deadline ${new Date(startBefore).toISOString()} has passed; no traffic was redirected; check the clocks and the image pull time, and attach again`,
+    `the start deadline ${new Date(startBefore).toISOString()} has passed, so no traffic was redirected; check the clocks and the image pull time, and attach again`,
   )
 }
 

@@ -18,46 +18,53 @@ const HOUR = 3_600_000
 const LIFETIME = { min: 1_000, max: 50 * 8_766 * HOUR }
 
 /** Declares the options of `squall webhook` about its certificate. */
-export const CERTIFICATE_FLAGS = group('The certificate, from a directory or issued by squall:', {
-  tlsDir: one(
-    'directory',
-    'directory with tls.crt and tls.key, watched for changes; with --webhook-configuration also ca.crt, the CA to publish',
-    asGiven<FlagInput>,
-  ),
-  tlsSecret: one(
-    'name',
-    'Secret for the CA and the serving certificate, which Squall issues and renews',
-    asGiven<FlagInput>,
-  ),
-  tlsHost: many(
-    'name',
-    'host name in the issued certificate, such as squall.chaos.svc; repeatable',
-    asGiven<readonly FlagInput[]>,
-  ),
-  webhookConfiguration: one(
-    'name',
-    'MutatingWebhookConfiguration in which squall publishes the CA',
-    asGiven<FlagInput>,
-  ),
-  validatingConfiguration: one(
-    'name',
-    'ValidatingWebhookConfiguration in which squall also publishes the CA',
-    asGiven<FlagInput>,
-  ),
-  caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
-  certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
-  rotateBefore: duration('time before expiry at which a certificate is replaced', LIFETIME, '720h'),
-  certificateCheck: duration(
-    'interval for checking the Secret and the webhook configurations',
-    { min: 10, max: 24 * HOUR },
-    '1m',
-  ),
-  caSettle: duration(
-    'delay before a certificate of a new CA is used, so that API servers load the CA first',
-    { min: 0, max: HOUR },
-    '10s',
-  ),
-})
+export const CERTIFICATE_FLAGS = group(
+  'The certificate, read from a directory or issued by Squall:',
+  {
+    tlsDir: one(
+      'directory',
+      'directory with tls.crt and tls.key, watched for changes; with --webhook-configuration also ca.crt, the CA to publish',
+      asGiven<FlagInput>,
+    ),
+    tlsSecret: one(
+      'name',
+      'Secret for the CA and the serving certificate, which Squall issues and renews',
+      asGiven<FlagInput>,
+    ),
+    tlsHost: many(
+      'name',
+      'host name in the issued certificate, such as squall.chaos.svc; repeatable',
+      asGiven<readonly FlagInput[]>,
+    ),
+    webhookConfiguration: one(
+      'name',
+      'MutatingWebhookConfiguration in which Squall publishes the CA',
+      asGiven<FlagInput>,
+    ),
+    validatingConfiguration: one(
+      'name',
+      'ValidatingWebhookConfiguration in which Squall also publishes the CA',
+      asGiven<FlagInput>,
+    ),
+    caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
+    certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
+    rotateBefore: duration(
+      'time before expiry at which a certificate is replaced',
+      LIFETIME,
+      '720h',
+    ),
+    certificateCheck: duration(
+      'interval for checking the Secret and the webhook configurations',
+      { min: 10, max: 24 * HOUR },
+      '1m',
+    ),
+    caSettle: duration(
+      'delay before a certificate of a new CA is used, which gives API servers time to load the CA',
+      { min: 0, max: HOUR },
+      '10s',
+    ),
+  },
+)
 
 type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
 
@@ -111,12 +118,12 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
-    const fix = 'use a longer one, or a shorter --certificate-check and --ca-settle'
+    const fix = 'use a longer --rotate-before, or a shorter --certificate-check and --ca-settle'
     throw invalidCombination('--rotate-before is too short for two certificate checks', fix)
   }
   if (caMs < 2 * servingMs) {
     const wrong = '--ca-lifetime must be at least twice --certificate-lifetime'
-    throw invalidCombination(wrong, 'use a longer one')
+    throw invalidCombination(wrong, 'use a longer --ca-lifetime')
   }
   return {
     kind: 'managed',

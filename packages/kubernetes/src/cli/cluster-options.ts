@@ -230,7 +230,7 @@ type Several = Partial<Values<typeof CONTEXTS_FLAG>>
 /** The option of the commands for several clusters. */
 export const CONTEXTS_FLAG = group(CLUSTER, {
   contexts: many('names', 'kubeconfig contexts, separated by commas', (all) => {
-    const names = elementsOf(all, 'write names of contexts, as in east,west')
+    const names = elementsOf(all, 'write the names of contexts, as in east,west')
     return names && [...new Set(names.map(asText))]
   }),
 })
@@ -291,7 +291,7 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
     all: toggle('list all pods, even if there are more than 40'),
     confirm: one(
       'prometheus=url',
-      'confirm through a Prometheus that scrapes the sidecars, and query at most 20 pods directly at a time; select series with labels such as ?cluster=eu',
+      'confirm through a Prometheus server that scrapes the sidecars, and query at most 20 pods directly at a time; select series with labels such as ?cluster=eu',
       parseConfirm,
     ),
     ...more,

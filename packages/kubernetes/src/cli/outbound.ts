@@ -18,7 +18,7 @@ const MAX_USERS = 64
 export const IDS = { min: 0, max: 2 ** 32 - 2 } as const
 const FORM =
   'write PORT=LISTENER or NETWORK:PORT=LISTENER, such as 5432=15301, 10.0.0.0/8:5432=15301 or [fd00::/8]:5432=15301'
-export const UNREDIRECTED = 'use listeners whose ports are not redirected themselves'
+export const UNREDIRECTED = 'use listener ports that are not redirected themselves'
 const HOST = 'KUBERNETES_SERVICE_HOST'
 const PORT = 'KUBERNETES_SERVICE_PORT'
 
@@ -118,7 +118,11 @@ export function apiServerOf(env: Environment): ApiServer | undefined {
   if (host === undefined || host === '') return undefined
   const port = parsePort(text)
   if (port !== undefined && port !== 0) return { host, port }
-  throw invalidValue({ text, source: PORT }, 'is not a port', 'let Kubernetes set it')
+  throw invalidValue(
+    { text, source: PORT },
+    'is not a port',
+    'leave it unset, so that Kubernetes sets it',
+  )
 }
 
 /** Returns the addresses of the API server, whose host may be a name. Throws a `UsageError`. */

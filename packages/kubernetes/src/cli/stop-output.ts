@@ -117,11 +117,12 @@ const nameOf = (pod: InjectedPod): string => `${pod.namespace}/${pod.name}`
 const TEXTS: { readonly [Change in StopChange]?: string } = {
   others: 'still stops pods, because of another squall stop',
   left: 'not changed',
-  reverted: 'reverted by another program; new pods follow that change, and running pods may',
+  reverted:
+    'reverted by another program; new pods apply that change, and running pods may apply it too',
 }
 
-const DRY_RUN = 'nothing was changed: --dry-run\n'
-const INTERRUPTED = 'interrupted: sidecars follow the changes so far; nothing else is changed\n'
+const DRY_RUN = 'dry run: nothing was changed\n'
+const INTERRUPTED = 'interrupted: sidecars apply the changes made so far; nothing else is changed\n'
 
 const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown\n'
@@ -132,7 +133,7 @@ const NOT_DONE = { stop: 'NOT stopped', resume: 'not resumed' } as const
 const UNKNOWN_PODS = 'the pods with a sidecar are unknown; run the command again\n'
 
 const UNCOVERED =
-  'not covered: namespaces without sidecars, and ConfigMaps that no sidecar reads now\n'
+  'not covered: namespaces without sidecars, and ConfigMaps that no sidecar currently reads\n'
 
 function notDone({ action }: StopRequest, failed: number, all: number): string {
   const of = all === 1 ? 'the ConfigMap was' : `${failed} of ${all} ConfigMaps were`

@@ -31,7 +31,7 @@ export async function webhookCommand(request: WebhookRequest): Promise<number> {
   const webhook = await start(options, logger, client, stop)
   if (webhook !== undefined) {
     const { reviews, admin } = webhook
-    logger.info({ address: reviews.text, admin: admin.text }, 'taking reviews')
+    logger.info({ address: reviews.text, admin: admin.text }, 'serving admission requests')
     if (!stop.aborted) await once(stop, 'abort')
     await webhook.drain()
   }

@@ -48,14 +48,14 @@ export const APPLY = operation({
       key: one('key', 'key to write; other keys are unchanged', parseKey, {
         default: 'rules.yaml',
       }),
-      for: duration('restart all rules, and end them after this time, in every pod', {
+      for: duration('restart the timing of all rules, and end them after this time, in every pod', {
         min: 1_000,
         max: MAX_DURATION_MS,
       }),
       force: toggle(
-        'also replace rules that an experiment has claimed, and time-limited rules with unlimited rules',
+        'replace rules even if an experiment has claimed them, or if they are time-limited and the new rules are not',
       ),
-      dryRun: toggle('only print what would be written, and the affected pods'),
+      dryRun: toggle('print the changes and the affected pods, without writing anything'),
     }),
     ...CLUSTER_FLAGS,
     ...CONTEXTS_FLAG,
@@ -72,8 +72,8 @@ export const APPLY = operation({
     }),
   },
   note: `
-The file is validated, and written into a ConfigMap with your kubeconfig's credentials. Pods are
-annotated so that the kubelet updates the volume at once.`,
+The command validates the file and writes it into a ConfigMap with the credentials of your kubeconfig.
+The command also annotates the pods, so that the kubelet updates their volumes at once.`,
   parse: (flags, context) => ({
     ...flags,
     ...rolloutOf(flags, context),

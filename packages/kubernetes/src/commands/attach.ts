@@ -63,7 +63,7 @@ export const ATTACH = operation({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'timeout until traffic is redirected, or with --undo until the sidecar has exited; a container that starts later does nothing',
+        'timeout for the redirect to start or, with --undo, for the sidecar to exit; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),
@@ -72,8 +72,8 @@ export const ATTACH = operation({
   },
   operands: { form: '<pod>', most: 1 },
   note: `
-An ephemeral container redirects the port to itself until --for is over, the container exits,
-or squall attach --undo stops it. Open connections stay with your MCP server.`,
+An ephemeral container redirects the port to itself until --for has elapsed, the container exits,
+or squall attach --undo detaches it. Open connections stay with your MCP server.`,
   parse: (flags, context) => {
     const [pod] = context.operands
     if (pod === undefined) throw missing('no pod', 'name a pod: kubectl get pods')

@@ -41,7 +41,7 @@ export const ATTACHED = operation({
       for: attachedFor('time after which the container detaches'),
       startBefore: one(
         'time',
-        'deadline for the start of the command, which otherwise does nothing, such as 2026-05-01T10:00:00Z',
+        'start deadline, such as 2026-05-01T10:00:00Z; if it has passed, the command does nothing',
         timeOf,
       ),
     }),
@@ -54,7 +54,7 @@ export const ATTACHED = operation({
       ),
     }),
   },
-  note: '\nFor the container that squall attach adds to a pod. Requires user 0 and the capabilities NET_ADMIN, SETUID, SETGID and KILL. Options of squall run are read from the environment.',
+  note: '\nThe container that squall attach adds to a pod runs this command. It requires user 0 and the capabilities NET_ADMIN, SETUID, SETGID and KILL, and reads the options of squall run from the environment.',
   parse: ({ port, admin, rulesText = 'rules: []\n', ...flags }) => {
     const redirects = needed(port)
     rejectAdmin(admin, redirects)

@@ -78,9 +78,9 @@ export const INJECT = operation({
     }),
   },
   note: `
-The result is written to standard output, notes on pods to standard error. Namespaces and
-Services in the input are used for checks. If a pod is denied, nothing is written and the
-exit code is 1.`,
+The command writes the result to standard output, and notes on pods to standard error. It uses
+Namespaces and Services in the input for checks. If a pod is denied, the command writes nothing
+and exits with code 1.`,
   parse: (flags) => flags,
 })
 

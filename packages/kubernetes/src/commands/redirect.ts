@@ -51,7 +51,7 @@ const OPERATION = operation({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'redirect traffic for the ports of your MCP server, and outgoing connections, to squall run, with nftables',
+    'redirect the ports of your MCP server, and outgoing connections, to squall run, with nftables',
   flags: {
     ...PORT_FLAG,
     ...group('Redirected ports:', {
@@ -69,7 +69,7 @@ const OPERATION = operation({
     ...group('Outgoing connections:', {
       outbound: many(
         'port=squall',
-        'destination port whose connections are captured, and port of the listener for them, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeatable',
+        'destination port to capture, and port of the listener for its connections, such as 5432=15301, or 10.0.0.0/8:5432=15301 for some addresses; repeatable',
         parseCaptures,
       ),
       outboundUid: many('number', 'capture only connections of this UID; repeatable', parseUids),
@@ -84,7 +84,7 @@ const OPERATION = operation({
       nft: one('program', 'name or path of nft', parseProgram, { default: 'nft' }),
     }),
   },
-  note: '\nRequires Linux, the program nft, and the capability NET_ADMIN. The rules apply to IPv4 and IPv6, and replace those of an earlier run. In a pod, run it in an init container, before your MCP server starts. Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the API server of the pod are not captured, unless --outbound names that address.',
+  note: '\nThe command requires Linux, the program nft, and the capability NET_ADMIN. The rules apply to IPv4 and IPv6, and replace the rules of an earlier run. In a pod, run the command in an init container, before your MCP server starts. Connections to loopback, to metadata addresses (169.254.0.0/16, fe80::/10, fd00:ec2::254) and to the API server of the pod are not captured, unless --outbound names that address.',
   parse: (flags, { env }) => {
     const { port, admin, exemptUid, outbound, outboundUid: uids, exemptGid, ...rest } = flags
     const { undo, release, dryRun, nft } = rest

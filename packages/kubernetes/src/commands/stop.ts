@@ -45,7 +45,7 @@ const COMMON_FLAGS = {
   ...CONTEXTS_FLAG,
   ...UNLABELLED_FLAG,
   ...group(CLUSTER, {
-    allNamespaces: toggle('act on all namespaces that currently have sidecars', { short: 'A' }),
+    allNamespaces: toggle('act on every namespace that has sidecars now', { short: 'A' }),
     configmap: one(
       'name',
       'ConfigMap that new pods read, in addition to the ConfigMaps that sidecars read now',
@@ -54,7 +54,7 @@ const COMMON_FLAGS = {
     ),
   }),
   ...waitFlags('timeout for all sidecars to confirm', '30s', {
-    dryRun: toggle('validate every change with the API server, and change nothing'),
+    dryRun: toggle('validate every change with the API server, without changing anything'),
   }),
   ...environmentLabelFlag(CLUSTER),
 }
@@ -81,9 +81,9 @@ export const STOP = operation({
     ...productionNamesFlag(CLUSTER),
   },
   note: `
-With -n, or another cluster flag, a stop key is written into the sidecars' ConfigMaps, with your
-kubeconfig's credentials. It overrides all rules, header faults and the admin API, also in new
-pods. Otherwise, sidecars are disarmed through their admin ports, with the admin token.
+With -n or another cluster flag, the command writes a stop key into the ConfigMaps of the sidecars, with
+the credentials of your kubeconfig. The key overrides all rules, header faults and the admin API, also
+in new pods. Otherwise, the command disarms sidecars through their admin ports, with the admin token.
 The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
   parse: ({ production, productionNames: patterns, ...flags }, context) => {
     const change = localChange('disarm', flags, context, flags.reason)

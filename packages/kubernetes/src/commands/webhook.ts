@@ -30,9 +30,14 @@ export const WEBHOOK = operation({
   description: 'run the admission webhook that injects the sidecar into pods that request it',
   flags: {
     ...group(ADDRESSES, {
-      listen: one('address', 'listen address, with TLS; :15443 in a pod', parseListen, {
-        default: '127.0.0.1:15443',
-      }),
+      listen: one(
+        'address',
+        'address for admission requests, with TLS; use :15443 in a pod',
+        parseListen,
+        {
+          default: '127.0.0.1:15443',
+        },
+      ),
       admin: one('address', 'address of health, readiness and metrics, without TLS', parseListen, {
         default: '127.0.0.1:15391',
       }),
@@ -90,7 +95,7 @@ export const WEBHOOK = operation({
         '4s',
       ),
       shutdownDelay: duration(
-        'how long the webhook accepts admission requests after it becomes unready',
+        'how long the webhook still accepts admission requests after it becomes unready',
         END_TIME,
         '5s',
       ),

@@ -133,7 +133,8 @@ const TABLE = {
   environment: {
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
-    meaning: 'environment; with a production name, such as `shop-prod`, no rule ever acts',
+    meaning:
+      'environment of the sidecar; if the name indicates production, such as `shop-prod`, no rule ever acts',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -141,17 +142,17 @@ const TABLE = {
   },
   'max-percent': {
     form: 'a percentage',
-    meaning: 'maximum share of its matching calls that a rule may sample',
+    meaning: 'maximum percentage of matching calls that a rule may sample',
     check: percent,
   },
   'max-duration': {
     form: 'a duration',
-    meaning: 'maximum active time of a rule, from appliedAt or its first load',
+    meaning: 'maximum duration of a rule, counted from appliedAt or from its first load',
     check: maxDuration,
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum concurrent faults across all rules',
+    meaning: 'maximum number of concurrent faults across all rules',
     check: maxActive,
   },
   'allow-faults': {
@@ -163,13 +164,13 @@ const TABLE = {
   'deny-tools': {
     form: '`pay_*,delete_*`',
     meaning:
-      'tools whose calls no rule affects, by name or glob; values of the pod, the namespace and the settings are combined',
+      'tools that no rule may affect, by name or glob; values of the pod, the namespace and the settings are combined',
     check: tools,
   },
   'guard-error-rate': {
     form: 'a percentage, `off`',
     fallback: '`50%`',
-    meaning: 'share of real errors above which all rules are disarmed',
+    meaning: 'real error rate above which all rules are disarmed',
     check: guardRate,
   },
   'guard-window': {
@@ -187,7 +188,7 @@ const TABLE = {
   'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
     meaning:
-      'request paths on which no rule acts, as exact paths or globs; values of the pod, the namespace and the settings are combined',
+      'request paths that no rule may affect, as exact paths or globs; values of the pod, the namespace and the settings are combined',
     check: paths,
   },
   'rewrite-probes': {
@@ -203,7 +204,7 @@ const TABLE = {
   },
   image: {
     form: 'an image',
-    fallback: 'the image in the settings of the injector',
+    fallback: 'the image in the injector settings',
     meaning: 'sidecar image',
     check: image,
   },
@@ -226,7 +227,7 @@ const TABLE = {
   'call-log': {
     ...words('-'),
     fallback: 'calls are not logged',
-    meaning: "log each ended call as a JSON line to the sidecar's standard output",
+    meaning: "log each completed call as a JSON line on the sidecar's standard output",
   },
   'otlp-endpoint': {
     form: 'a URL',
@@ -259,7 +260,7 @@ const TABLE = {
     ...BOOLEAN,
     fallback: '`false`',
     meaning:
-      "count another sidecar's injected errors as `injected_elsewhere`, as `squall run --trust-markers`; for pods whose `outbound` destinations also have a sidecar (`squall inject` sets it if its input shows this)",
+      "count another sidecar's injected errors as `injected_elsewhere`, like `squall run --trust-markers`; for pods whose `outbound` destinations also have a sidecar (`squall inject` sets it if its input shows this)",
   },
   'compat-api': {
     ...words('chaos-monkey'),
@@ -270,7 +271,8 @@ const TABLE = {
   qos: {
     ...words('guaranteed', 'burstable'),
     fallback: '`guaranteed` if all containers of the pod are, else `burstable`',
-    meaning: "whether the sidecar's requests equal its limits, which keeps the pod Guaranteed",
+    meaning:
+      "whether the sidecar's requests equal its limits, which keeps a pod in the QoS class Guaranteed",
   },
   'cpu-request': {
     ...CPU,
@@ -298,7 +300,7 @@ const TABLE = {
     targets: ['namespace'],
     ...BOOLEAN,
     fallback: '`false`',
-    meaning: 'allow the sidecar, and faults, in a namespace that is production by label or name',
+    meaning: 'allow the sidecar and its faults in a namespace that is production by label or name',
   },
 } as const satisfies AnnotationTable
 

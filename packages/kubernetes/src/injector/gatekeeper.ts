@@ -26,7 +26,7 @@ export function leaveAlone(
     return { reason: 'namespace_disabled', message }
   }
   if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
-    const message = 'a static pod is managed by the kubelet: change its manifest on the node'
+    const message = 'the kubelet manages a static pod: change the manifest of the pod on the node'
     return { reason: 'mirror_pod', message }
   }
   if (isWindows(pod)) {

@@ -174,7 +174,7 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   throw new Denial(
     'image',
     `${prefix}image is ${quoted(image)}, which is not an allowed image`,
-    `use an image that begins with ${allowedImages.join(' or ')}, or remove it`,
+    `use an image that begins with ${allowedImages.join(' or ')}, or remove the annotation`,
   )
 }
 

@@ -40,7 +40,7 @@ export function sidecarResources(
   // Resources of the pod decide about its QoS class, not those of its containers.
   if (hasOwnResources(pod)) {
     const warning =
-      'the sidecar shares the resources of the pod (spec.resources): leave 32Mi of memory for it'
+      'the sidecar shares the resources of the pod (spec.resources): leave 32Mi of memory for the sidecar'
     return { resources: fitted(pod, resources), warnings: [warning] }
   }
   const qos = options.get('qos')
@@ -48,7 +48,7 @@ export function sidecarResources(
     throw new Denial(
       'resources',
       `${prefix}qos is guaranteed, but the pod is not Guaranteed: a container has no limits of cpu and memory, or different requests`,
-      'set requests equal to limits in all containers, or remove it',
+      'set requests equal to limits in all containers, or remove the annotation',
     )
   }
   if (qos === 'burstable' || !isGuaranteed(pod)) return { resources, warnings: [] }

@@ -210,12 +210,12 @@ function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
 function pathOf({ httpGet }: Handler, { name }: Container): string {
   if (!httpGet) {
     const wrong = `a probe of the container ${name} uses gRPC on the port`
-    throw attachError(wrong, 'inject the sidecar instead, which performs probes itself')
+    throw attachError(wrong, 'use an injected sidecar instead, which performs probes itself')
   }
   const path = (httpGet.path ?? '/').replace(/[?#].*$/s, '') || '/'
   if (/^\/[^\s,*[\]{}!?]*$/.test(path)) return path
   const wrong = `a probe of the container ${name} uses a path that cannot be excluded from faults`
-  throw attachError(wrong, 'inject the sidecar instead, which performs probes itself')
+  throw attachError(wrong, 'use an injected sidecar instead, which performs probes itself')
 }
 
 /** Returns an unused name: ephemeral containers stay in the pod for good. */

@@ -186,9 +186,11 @@ async function containerState(client: KubeClient, ref: PodRef, name: string, sig
     const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')
     return { kind: 'ended' as const, code: exitCode, detail }
   }
-  if ('running' in state) return { kind: 'running' as const, detail: 'it runs' }
+  if ('running' in state) return { kind: 'running' as const, detail: 'it is running' }
   const { reason, message } = fieldsOf(state['waiting'])
-  const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
+  const detail = oneLine(
+    [textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it is waiting',
+  )
   if (TROUBLES.test(textOf(reason) ?? ''))
     throw new KubeError('response', `the container cannot start: ${detail}`)
   return { kind: 'waiting' as const, detail }

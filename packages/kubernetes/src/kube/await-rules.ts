@@ -148,9 +148,10 @@ async function skipLost(
 /** Returns the first progress towards rules: waiting, or the reason not to wait. */
 export function beginRules({ pod, digest, isReached }: AwaitedPod): PodProgress {
   if (!isReached) return { state: 'skipped', detail: 'no rule matches this pod' }
-  if (digest === undefined) return { state: 'skipped', detail: 'reads a different key' }
+  if (digest === undefined)
+    return { state: 'skipped', detail: 'reads a different key of the ConfigMap' }
   if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not queried yet' }
-  const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''
+  const later = pod.sidecar === 'starting' ? ' yet; it will load these rules when it starts' : ''
   return { state: 'skipped', detail: `its sidecar is not running${later}` }
 }
 

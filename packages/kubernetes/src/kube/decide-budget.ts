@@ -124,7 +124,7 @@ function decideWindows({ chaos: { now }, suffix, get, author }: BudgetScope): st
   const opens = nextOpening(windows as readonly Window[], now)
   if (opens <= now) return undefined
   const end = opens === Infinity ? 'always' : `until ${instantText(opens)}`
-  return `closed ${end}, outside of the windows ${foreign(text)} UTC${author('windows')}`
+  return `closed ${end}, outside the windows ${foreign(text)} UTC${author('windows')}`
 }
 
 function parseWindow(text: string): Window | undefined {

@@ -151,7 +151,10 @@ const PROBLEMS = [
     /^(?:DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_SIGNATURE)_/,
     "the certificate of HOST is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster",
   ],
-  [/^CERT_HAS_EXPIRED$/, 'the certificate of HOST has expired; check the clocks, or renew it'],
+  [
+    /^CERT_HAS_EXPIRED$/,
+    'the certificate of HOST has expired; check the clocks, or renew the certificate',
+  ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     'the certificate of HOST is for other names; set tls-server-name for the cluster',

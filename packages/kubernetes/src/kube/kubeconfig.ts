@@ -317,8 +317,8 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
       const end = code === null ? `was killed by ${signal}` : `exited with code ${code}`
       if (size > MAX_OUTPUT) failed('printed more than 1 MiB')
       else if (code === 0) done(Buffer.concat(chunks).toString('utf8'))
-      else if (child.killed) failed('timed out after 60 seconds; run it by hand to log in')
-      else failed(`${end}; run it by hand to see why`)
+      else if (child.killed) failed('timed out after 60 seconds; run the command by hand to log in')
+      else failed(`${end}; run the command by hand to see why`)
     })
   })
 }

@@ -150,7 +150,9 @@ function notesOf(report: SidecarReport): readonly string[] {
       notes.push(`  ${problemLine(each)}`)
     }
   } else if (digest === 'other') {
-    notes.push(`its rules still differ from those of the configmap ${pod.rules?.configMap ?? ''}`)
+    notes.push(
+      `its rules still differ from the rules in the configmap ${pod.rules?.configMap ?? ''}`,
+    )
   }
   const timed = rules.filter(
     ({ until, builtIn, phase }) => until !== null && !builtIn && phase !== 'disabled',
@@ -162,9 +164,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   }
   if (state.unanchored.length > 0) {
     const list = state.unanchored.slice(0, MAX_RULES).join(', ')
-    notes.push(
-      `the time counts from the start of each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`,
-    )
+    notes.push(`timing starts with each pod: ${list}; ${asInvoked('squall apply')} sets appliedAt`)
   }
   const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)
   if (idle.length > 0) {

@@ -19,7 +19,7 @@ import { accepted, guarded, notChecked } from './decide-pod.ts'
  * Invalid rules are left to the check.
  */
 export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
-  return guarded('the time of these rules', async () => {
+  return guarded('the start time of these rules', async () => {
     const found = labelledRules(review, parts)
     if ('result' in found) return found
     const { object, label } = found

@@ -154,7 +154,7 @@ async function inProduction(
   const why = productionText(found)
   if (settings.productionAction !== 'refuse') {
     return accepted('valid', [
-      `${why}: sidecars read these rules, but no rule acts unless the owner of the namespace allows it`,
+      `${why}: sidecars read these rules, but no rule acts unless the owner of the namespace allows faults`,
     ])
   }
   return denied(

@@ -73,13 +73,17 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>>
   too_large: {
     status: 413,
     reason: 'too_large',
-    message: 'the review is too large; make the object smaller',
+    message: 'the admission request is too large; reduce the size of the object',
   },
-  slow_body: { status: 408, reason: 'slow_body', message: 'timed out reading the review' },
+  slow_body: {
+    status: 408,
+    reason: 'slow_body',
+    message: 'the admission request did not arrive in time',
+  },
   overload: {
     status: 503,
     reason: 'overload',
-    message: 'too many concurrent reviews; try again, or run more replicas',
+    message: 'too many concurrent admission requests; try again, or run more replicas',
     headers: { 'retry-after': '1' },
   },
 }
@@ -94,7 +98,7 @@ export function createReviewHandler(
     response.on('error', () => undefined)
     const from = parts.now()
     respond(parts, request, response, from).catch((error: unknown) => {
-      parts.logger.error({ err: error }, 'responding to a review failed')
+      parts.logger.error({ err: error }, 'the response to an admission request failed')
       response.destroy()
     })
   }
@@ -117,7 +121,7 @@ async function respond(
   }
   const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
   if (wrong !== undefined) {
-    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not an admission review')
+    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not an AdmissionReview')
     return complain(wrong)
   }
   if (request.headers.expect !== undefined) response.writeContinue()
@@ -125,13 +129,13 @@ async function respond(
   if ('problem' in body) {
     const { problem } = body
     if (problem === 'gone') return
-    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'a review could not be parsed')
+    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'an AdmissionReview was invalid')
     return complain(BODY_COMPLAINTS[problem])
   }
   try {
     const parsed = parseReview(body.bytes)
     if (!parsed.ok) {
-      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not an admission review')
+      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not an AdmissionReview')
       return complain({ status: 400, ...parsed })
     }
     const { review } = parsed
@@ -159,7 +163,7 @@ async function respond(
 }
 
 function notFound(routes: ReadonlyMap<string, Route>): Complaint {
-  const message = `not found; send reviews to ${[...routes.keys()].join(', ')}`
+  const message = `not found; send admission requests to ${[...routes.keys()].join(', ')}`
   return { status: 404, reason: 'not_found', message }
 }
 
@@ -175,7 +179,7 @@ function headProblem(request: IncomingMessage): Complaint | undefined {
   }
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    const message = 'unsupported content encoding; send the review uncompressed'
+    const message = 'unsupported content encoding; send the request uncompressed'
     return { status: 415, reason: 'encoding', message }
   }
   return undefined

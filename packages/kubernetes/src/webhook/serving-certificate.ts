@@ -91,7 +91,7 @@ export class ServingCertificate {
     this.#metrics.swapped(checked.until)
     const { serial, until } = checked
     const fields = { serial, expires: until.toISOString() }
-    this.#logger.info(fields, current === undefined ? 'certificate in use' : 'certificate swapped')
+    this.#logger.info(fields, current === undefined ? 'certificate in use' : 'certificate replaced')
     this.#onSwap(checked)
   }
 

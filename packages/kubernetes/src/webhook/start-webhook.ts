@@ -106,7 +106,7 @@ export async function startWebhook(
   const readiness = (): { ready: boolean; reason: string } => {
     if (draining) return { ready: false, reason: 'draining' }
     const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
-    return { ready: trouble === undefined, reason: trouble ?? 'listening, certificate is valid' }
+    return { ready: trouble === undefined, reason: trouble ?? 'listening with a valid certificate' }
   }
   const admin = createAdmin({
     metrics,

@@ -10,13 +10,13 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_validations_total',
     type: 'counter',
-    help: 'Admission requests for rules, for their start time (anchor) and for workloads, by result and reason.',
+    help: 'Admission requests for rules, for the start time of rules (anchor) and for workloads, by result and reason.',
     labels: ['subject', 'result', 'reason'],
   },
   {
     name: 'squall_injection_duration_seconds',
     type: 'histogram',
-    help: 'Time from admission request headers to the response.',
+    help: 'Time from the headers of an admission request to its response.',
     labels: [],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   },
@@ -47,7 +47,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_build_info',
     type: 'gauge',
-    help: 'Always 1; the labels name the running version.',
+    help: 'Always 1; the labels show the running version.',
     labels: ['version', 'node'],
   },
 ] as const satisfies readonly MetricSpec[]

@@ -41,7 +41,7 @@ const UNTOUCHED: readonly Case[] = [
     what: 'a node runs it by itself',
     pod: podOf({ 'kubernetes.io/config.mirror': 'abc' }),
     reason: 'mirror_pod',
-    says: /manifest on the node/,
+    says: /manifest of the pod on the node/,
   },
   {
     what: 'it is for Windows',

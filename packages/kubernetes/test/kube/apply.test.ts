@@ -138,7 +138,7 @@ test('only sidecars that read this are waited for', async () => {
   expect(code).toBe(0)
   expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
   expect(out).toMatch(/shop-2: skipped, its sidecar is not running yet/)
-  expect(out).toMatch(/shop-4: skipped, reads a different key/)
+  expect(out).toMatch(/shop-4: skipped, reads a different key of the ConfigMap/)
   const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({
     code: 0,
@@ -216,7 +216,7 @@ test('status shows armed sidecars, different rules, and rules that sampled no ca
   expect(rows[4]!.slice(1, 4)).toEqual(['shop-4', '?', 'absent'])
   expect(out).toContain('shop/shop-1: sampled no call: never (on)')
   expect(out).toContain(
-    'shop/shop-2: its rules still differ from those of the configmap squall-rules\n',
+    'shop/shop-2: its rules still differ from the rules in the configmap squall-rules\n',
   )
   expect(out).toContain('shop/shop-3: disarmed by environment')
   expect(out).toContain('shop/shop-4: the requested sidecar is missing')

@@ -58,9 +58,7 @@ describe('a budget', () => {
     const denial = decided({ windows, by: 'sre' }, at)
     if (opens === undefined) expect(denial).toBeUndefined()
     else
-      expect(denial).toBe(
-        `closed until ${opens}, outside of the windows ${windows} UTC; set by sre`,
-      )
+      expect(denial).toBe(`closed until ${opens}, outside the windows ${windows} UTC; set by sre`)
   })
 
   test('the windows of a namespace replace those of the cluster', () => {

@@ -171,7 +171,11 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
     }),
     /no-such-plugin is not installed; get it at the usual place/,
   ],
-  ['a plugin that fails', () => plugin('process.exit(7)'), /exited with code 7; run it by hand/],
+  [
+    'a plugin that fails',
+    () => plugin('process.exit(7)'),
+    /exited with code 7; run the command by hand/,
+  ],
   [
     'a plugin that is killed, and has started a program that goes on',
     () =>
@@ -181,7 +185,7 @@ const TROUBLES: readonly [string, () => object | string, RegExp][] = [
           require('child_process').spawn(process.execPath, more, { stdio: 'inherit' })
           process.kill(process.pid, 'SIGKILL')`,
       ),
-    /was killed by SIGKILL; run it by hand to see why/,
+    /was killed by SIGKILL; run the command by hand to see why/,
   ],
   [
     'a plugin that prints no credentials',

@@ -197,7 +197,7 @@ test('a tool that removes the stop is reported, nothing is written again, and si
   const { code, out, err } = await stopping
   expect(code).toBe(1)
   expect(out).toContain(
-    'configmap squall-rules in shop: reverted by another program; new pods follow that change, and running pods may\nstopped: confirmed by 1 of 1 pods\n',
+    'configmap squall-rules in shop: reverted by another program; new pods apply that change, and running pods may apply it too\nstopped: confirmed by 1 of 1 pods\n',
   )
   expect(err).toContain(
     'warning: after this command, squall-stop of the ConfigMap squall-rules in shop was removed; if a GitOps tool reverts changes, write squall-stop into Git, or suspend the sync\n',

@@ -24,6 +24,6 @@ test('a plugin that prints no credentials within a minute is named, with the nex
   const { code, stderr } = await startProgram(args, {}, { here: true })
   expect(code).toBe(1)
   expect(stderr).toContain(
-    `${process.execPath} timed out after 60 seconds; run it by hand to log in`,
+    `${process.execPath} timed out after 60 seconds; run the command by hand to log in`,
   )
 })

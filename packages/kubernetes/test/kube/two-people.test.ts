@@ -164,7 +164,7 @@ test('rules without an end replace rules with one only by --for or --force', asy
   const refused = await shop.apply('-f', await file('new'))
   expect(refused.code).toBe(2)
   expect(refused.err).toContain(
-    'the rules in rules.yaml, by tester, expire, but the new rules do not; limit them with --for 15m, or use --force',
+    'the rules in rules.yaml, by tester, expire, but the new rules do not; limit the rules with --for 15m, or use --force',
   )
   expect(shop.rules()['rules.yaml']).toBe(before)
   expect(await shop.apply('-f', await file('new'), '--dry-run')).toMatchObject({ code: 0 })

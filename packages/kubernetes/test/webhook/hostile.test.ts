@@ -86,7 +86,9 @@ test('a body that never ends is answered and cut', async () => {
   socket.write(
     `POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
   )
-  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 408 [^]*timed out reading the review/)
+  expect(await readAll(socket)).toMatch(
+    /^HTTP\/1\.1 408 [^]*the admission request did not arrive in time/,
+  )
   expect(
     await staged.metric('squall_injections_total', { result: 'invalid', reason: 'slow_body' }),
   ).toBe(1)

@@ -97,7 +97,7 @@ test('an expired certificate is not ready', async () => {
   const staged = await start()
   expect(await staged.ready()).toEqual({
     status: 200,
-    reason: 'listening, certificate is valid',
+    reason: 'listening with a valid certificate',
   })
   // Long enough to be taken up on a busy machine: an expired one would not be.
   const short = servingPair(3_000)

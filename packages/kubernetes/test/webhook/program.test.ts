@@ -39,7 +39,7 @@ test('the program takes reviews, and a signal drains it', async () => {
     '--shutdown-delay',
     '100ms',
   ])
-  const line = await program.logged('taking reviews')
+  const line = await program.logged('serving admission requests')
   expect(await judge(portOf(line), podOf(ASK))).toMatchObject({ allowed: true })
   expect((await fetch(`http://${String(line['admin'])}/readyz`)).status).toBe(200)
   program.signal('SIGTERM')
@@ -53,7 +53,7 @@ test('two replicas that are replaced one after the other fail no review', async 
   const replica = async () => {
     const delay = ['--shutdown-delay', '2s']
     const program = start(['webhook', '--tls-dir', mounted.directory, ...ANYWHERE, ...delay])
-    const line = await program.logged('taking reviews')
+    const line = await program.logged('serving admission requests')
     const isReady = async (): Promise<boolean> =>
       fetch(`http://${String(line['admin'])}/readyz`).then(
         ({ status }) => status === 200,
@@ -98,7 +98,9 @@ test('reviews are taken where the CA of the cluster cannot be read', async () =>
   expect(line['detail']).toMatch(
     /CA of the cluster: \/nowhere cannot be read \(no such file or directory\)/,
   )
-  expect(await judge(portOf(await program.logged('taking reviews')), podOf(ASK))).toMatchObject({
+  expect(
+    await judge(portOf(await program.logged('serving admission requests')), podOf(ASK)),
+  ).toMatchObject({
     allowed: true,
   })
 })

@@ -37,12 +37,13 @@ const CALLS = 3
 export function headOf({ agents, differences }: AgentsReport): string {
   const { total, findings, since, waiting } = agents
   const start = `since ${moment(since ?? '')}`
-  const open = waiting === 0 ? '' : `; ${integerText(waiting)} faults and errors wait for the agent`
+  const open =
+    waiting === 0 ? '' : `; ${integerText(waiting)} faults and errors still wait for a reaction`
   if (differences !== undefined) {
     const bad = differences.filter(isWorse).length
-    return `${bad === 0 ? 'No new or worse finding' : `${bad} new or worse`} ${start}${open}.`
+    return `${bad === 0 ? 'No new or worse findings' : `${bad} new or worse`} ${start}${open}.`
   }
-  if (total === 0) return `No finding about agents ${start}${open}.`
+  if (total === 0) return `No findings about agents ${start}${open}.`
   const shown = findings.length < total ? `, the ${findings.length} most harmful of` : ':'
   return shown === ':'
     ? `What agents did ${start}: ${total === 1 ? '1 finding' : `${total} findings`}${open}.`

@@ -28,21 +28,21 @@ const FOUND = {
     all: toggle('show all findings, not only the 20 most harmful'),
   }),
   ...group('Comparison:', {
-    save: one('file', 'write all findings to this file, for a later --against', asText),
+    save: one('file', 'file to write all findings to, for a later --against', asText),
     against: one(
       'file',
-      'compare with saved findings; the exit code is 1 if a finding is new or worse',
+      'file of saved findings to compare with; the exit code is 1 if a finding is new or worse',
       asText,
     ),
   }),
   ...group('Report:', {
-    markdown: toggle('write Markdown'),
-    html: toggle('write one HTML file'),
+    markdown: toggle('print Markdown'),
+    html: toggle('print one HTML page'),
     out: one('file', 'file to write (default: standard output)', asText, { short: 'o' }),
   }),
 }
 const FOLLOWED = group('Following:', {
-  follow: toggle('show each verdict as it becomes final'),
+  follow: toggle('show each verdict live, as it becomes final'),
   task: many('glob', 'with --follow: show only verdicts about this task; repeatable', texts),
   tool: many(
     'glob',

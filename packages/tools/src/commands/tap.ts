@@ -53,8 +53,8 @@ export const TAP = defineCommand({
     ...followFlags('calls'),
   },
   note: `
-Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Calls that match all
-options are shown. Arguments, results and messages are never shown. Ctrl-C stops it.`,
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). The command shows the
+calls that match all options, but never arguments, results or messages. Ctrl-C stops the command.`,
   // A variable for a filter would hide calls without a trace.
   fromEnvironment: false,
   parse: (flags, context) => followed(flags, context, parseCallFilter, 'tap'),

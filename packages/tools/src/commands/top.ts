@@ -31,8 +31,8 @@ export const TOP = defineCommand({
     }),
   },
   note: `
-Addresses are host:port or http://host:port (default: 127.0.0.1:15390). ? lists the keys.
-Without a terminal it prints one line per sidecar and second.`,
+Addresses are host:port or http://host:port of admin ports (default: 127.0.0.1:15390). Press ? for the keys.
+Without a terminal, the command prints one line per sidecar and second.`,
   parse: ({ once, json, adminTokenFile, adminReadTokenFile }, { env, operands }) => ({
     endpoints: parseEndpoints(operands),
     json,

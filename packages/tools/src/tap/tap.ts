@@ -127,7 +127,7 @@ function follow<E extends Endpoint>(
         const value: unknown = JSON.parse(data)
         if (event !== 'dropped') return onLine(address, value)
         const dropped = numberOf(fieldsOf(value)['dropped'])
-        say(address, `${dropped} ${what} were dropped: they arrived too fast; narrow the filters`)
+        say(address, `${dropped} ${what} were dropped: they arrived too fast; use narrower filters`)
       }
       const onLost = (problem: string, opened: boolean): void => {
         if (opened) return say(address, `lost, trying again: ${problem}`)

@@ -92,7 +92,7 @@ function scrolled(
   step: (page: number) => number,
   { page, most }: KeyContext,
 ): Controls {
-  if (controls.table === 0) return { ...controls, notice: 'tab selects a table to scroll' }
+  if (controls.table === 0) return { ...controls, notice: 'press tab to select a table to scroll' }
   const scroll = Math.min(controls.scroll, most) + step(page)
   return { ...controls, scroll: Math.max(0, Math.min(scroll, most)) }
 }

@@ -31,11 +31,11 @@ async function begin(flags: readonly string[] = []) {
   return { givesUp, run }
 }
 
-const SENTENCE = 'The agent gave up at once after 3 of 3 errors of bad that a retry may fix.'
+const SENTENCE = 'The agent gave up at once after 3 of 3 retryable errors of bad.'
 
 it('says what agents did as text of 80 columns, JSON, Markdown and HTML', async () => {
   const { givesUp, run } = await begin()
-  expect((await run()).stdout).toContain('No finding about agents since')
+  expect((await run()).stdout).toContain('No findings about agents since')
   await givesUp('bad', 3)
   const { code, stdout } = await run()
   expect(code).toBe(0)

@@ -166,7 +166,7 @@ it('shows what a sidecar dropped, goes on after a loss, and trusts no other serv
   expect(tapped.written()).toMatch(/^09:00:00\.000 {2}tools\/list +- {2}ok /)
   expect(tapped.problems.slice(0, 3)).toEqual([
     expect.stringMatching(
-      /^squall: 127\S+: 120 calls were dropped: they arrived too fast; narrow the filters\n$/,
+      /^squall: 127\S+: 120 calls were dropped: they arrived too fast; use narrower filters\n$/,
     ),
     expect.stringMatching(/^squall: 127\S+: lost, trying again: the connection ended\n$/),
     expect.stringMatching(/lost, trying again: \/api\/tap cannot be read: .* is missing/),
@@ -182,7 +182,7 @@ it('ends where there never was a sidecar', async () => {
 
 it.each([
   [['--outcome', 'bad'], 'unknown outcome "bad"; use ok, tool_error'],
-  [['--slower-than', 'x'], 'slowerThan must be like 250ms'],
+  [['--slower-than', 'x'], 'slowerThan must be a duration such as 250ms'],
 ])('fails with %j, and says why', async (args, why) => {
   const { code, stderr } = await startProgram(['tap', ...args], {}, { here: true })
   expect(code).not.toBe(0)

@@ -59,7 +59,7 @@ it('selects a table by tab and scrolls it, within its rows', () => {
   const END = '\u001b[F'
   const after = (...keys: string[]): Controls =>
     keys.reduce((controls, key) => press(key, controls, AROUND).controls, INITIAL_CONTROLS)
-  expect(after(DOWN)).toMatchObject({ scroll: 0, notice: 'tab selects a table to scroll' })
+  expect(after(DOWN)).toMatchObject({ scroll: 0, notice: 'press tab to select a table to scroll' })
   expect(after('\t', DOWN, DOWN, UP)).toMatchObject({ table: 1, scroll: 1, notice: '' })
   expect(after('\t', END, DOWN).scroll).toBe(12)
   expect(after('\t', UP).scroll).toBe(0)

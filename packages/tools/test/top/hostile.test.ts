@@ -130,11 +130,11 @@ it('reports why there are no events', async () => {
   ).toEqual([
     'not a Squall admin port',
     'reports no rules: not a Squall admin port, or Squall runs without --rules',
-    'responded 503: \\u{1b}[2J16 streams are open',
-    'responded 500',
+    'responded with status 503: \\u{1b}[2J16 streams are open',
+    'responded with status 500',
     '/api/events: the response is not valid JSON',
     'sent an event that is too large',
-    '/api/events cannot be read: at is missing; check that both run the same version of Squall',
+    '/api/events cannot be read: at is missing; check that this command and the sidecar run the same version of Squall',
     'sent an event that is too large',
     'is not an HTTP server',
     'connection reset',
@@ -151,7 +151,7 @@ it('never shows the token, even when a server echoes it', async () => {
       .end(JSON.stringify({ error: `${'x'.repeat(180)} ${req.headers.authorization}` }))
   })
   const said = await changeArming(endpoint, 'arm', 'a-token-that-nobody-sees')
-  expect(said).toBe(`responded 418: ${'x'.repeat(180)} Bearer …`)
+  expect(said).toBe(`responded with status 418: ${'x'.repeat(180)} Bearer …`)
 })
 
 /** Returns a copy of the value in which the part with this index is replaced. */

@@ -136,7 +136,9 @@ it('follows sidecars on a screen: changes, losses, and returns at the same port'
   await terminal.shows(/arm all 2 sidecars\? y\/n/)
   terminal.press('y')
   // The first has no token at all.
-  await terminal.shows(/arm: 127\.0\.0\.1:\d+ responded 403: changes require an admin token/)
+  await terminal.shows(
+    /arm: 127\.0\.0\.1:\d+ responded with status 403: changes require an admin token/,
+  )
   expect(second.squall.running.rules!.arming.armed).toBe(true)
 
   await first.squall.running.close()

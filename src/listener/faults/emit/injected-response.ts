@@ -209,7 +209,7 @@ const UNREAD = {
   id: null,
   code: -32603,
   message:
-    'Squall blocked this request: it could not be read, and may use a value that Squall falsified in an earlier result',
+    'Squall blocked this request: it could not be parsed, and may use a value that Squall falsified in an earlier result',
 } as const
 
 /** Creates the response to a request that was not read while false values are out. */

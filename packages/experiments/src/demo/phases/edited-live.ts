@@ -140,7 +140,7 @@ function checksOf({ result, squall, counted }: Loaded, edits: Edits, script: Err
   const own = Object.values(script).reduce((sum, count) => sum + count, 0)
   return [
     {
-      what: 'real errors are those of the server’s script, by tool and kind',
+      what: 'real errors match the server’s script, by tool and kind',
       ok: sameJson(realErrors(result, edits), script) && squall.real === own && own > 0,
     },
     {

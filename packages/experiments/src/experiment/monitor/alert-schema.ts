@@ -30,8 +30,8 @@ export const alert = section(
     resolved: Type.Optional(
       duration({ description: 'Maximum time from the rollback until the alert resolves.' }),
     ),
-    alertmanager: Type.Optional(text('URL of Alertmanager.')),
-    prometheus: Type.Optional(text('URL of Prometheus, instead of `alertmanager`.')),
+    alertmanager: Type.Optional(text('URL of the Alertmanager server.')),
+    prometheus: Type.Optional(text('URL of the Prometheus server, instead of `alertmanager`.')),
   },
   { description: 'An alert that must fire.' },
 )

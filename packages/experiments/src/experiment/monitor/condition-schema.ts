@@ -38,7 +38,10 @@ const health = (lasting: Partial<typeof LASTING>) =>
   section(
     {
       url: text('URL that is requested twice a second.'),
-      status: number(100, 599, { default: 200, description: 'Expected HTTP status.' }),
+      status: number(100, 599, {
+        default: 200,
+        description: 'HTTP status that the endpoint must return.',
+      }),
       body: Type.Optional(
         Type.Unsafe<string | { readonly regex: string }>({
           anyOf: [
@@ -58,13 +61,13 @@ const health = (lasting: Partial<typeof LASTING>) =>
       ),
       ...(lasting as typeof LASTING),
     },
-    { description: 'A health endpoint.' },
+    { description: 'A health endpoint to check twice a second.' },
   )
 
 const promql = (lasting: Partial<typeof LASTING>) =>
   section(
     {
-      url: text('URL of Prometheus.'),
+      url: text('URL of the Prometheus server.'),
       query: text('PromQL expression that returns a single value.', 4096),
       max: Type.Optional(Type.Number({ description: 'Maximum allowed value.' })),
       min: Type.Optional(Type.Number({ description: 'Minimum allowed value.' })),

@@ -131,7 +131,7 @@ export function parseSlo(text: string): SloGate {
   if (sign === '=' && (metric.ofVerdicts !== true || !/^0%?$/.test(written))) {
     throw invalid(
       text,
-      'uses "=", which is valid only for agent verdicts, with the limit 0, as in "runaway=0"',
+      'uses "=", which is valid only for agent verdicts with the limit 0, such as "runaway=0"',
       FORM,
     )
   }
