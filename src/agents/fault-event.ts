@@ -84,7 +84,7 @@ export class FaultEvent {
   /** Takes a call that arrives after the event; returns true when the verdict is final. */
   followedBy(next: ActionFacts): boolean {
     const isSame = this.#isOfSameTool(next)
-    if (this.#reaction === undefined && !this.#isConfirmed) {
+    if (!this.#isConfirmed && (this.#reaction === undefined || this.#isStep(this.#reaction))) {
       this.#reaction = next
       this.verdict = this.#first(next, isSame)
     }
@@ -148,10 +148,14 @@ export class FaultEvent {
     return isList(next.method) ? 'relisted' : 'switched_tool'
   }
 
-  /** Returns true for a call that only begins a session in which the next call is made. */
+  /**
+   * Returns true for a call that the reaction may follow: one that begins a session for it, or that
+   * repeats another failed call of an agent that repeats several.
+   */
   #isStep(next: ActionFacts): boolean {
     const { isSessionLost, action } = this.facts
-    return isHandshake(next.method) && !isSessionLost && !isHandshake(action.method)
+    if (isHandshake(next.method)) return !isSessionLost && !isHandshake(action.method)
+    return next.isAgain && !this.#isOfSameTool(next)
   }
 
   #mayRetry(next: ActionFacts): boolean {

@@ -36,7 +36,7 @@ export interface Action extends ActionFacts {
 }
 
 /** The outcomes of calls that their client left. */
-const LEFT: ReadonlySet<Outcome> = new Set(['timeout', 'abandoned', 'cancelled'])
+export const LEFT: ReadonlySet<Outcome> = new Set(['timeout', 'abandoned', 'cancelled'])
 /** A client leaves a call by one connection, and may make the next by another, which is read first. */
 const READ_EARLY_MS = 50
 
