@@ -64,7 +64,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       return
     }
     try {
-      this.#forward(request.head, request.body)
+      this.#forward(request.head, request.body, request.entries)
     } catch (error) {
       faults.finish()
       throw error
@@ -155,7 +155,9 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         )
       } else {
         this.#replies = replies
-        this.#forward(sent.head, sent.body)
+        const { entries } = this.#request
+        const forwarded = entries.filter((_, index) => !responded.includes(index))
+        this.#forward(sent.head, sent.body, forwarded)
         const upstream = this.#services.alone
         for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
@@ -163,9 +165,9 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     }
   }
 
-  #forward(head: RequestHead, body: Body): void {
+  #forward(head: RequestHead, body: Body, entries: Outgoing['entries']): void {
     this.#faults.forwarded()
-    const { entries, barriers } = this.#request
+    const { barriers } = this.#request
     const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
     this.#transfer = transfer
     if (this.#dropped) transfer.abort()
