@@ -68,6 +68,8 @@ export class FaultEvent {
   /** The first call that followed, until it has ended without an overlap. */
   #reaction: ActionFacts | undefined
   #isConfirmed = false
+  /** True once the tool was called with success: later calls are no retries. */
+  #isOver = false
   readonly #maxRetries: number
 
   constructor(facts: EventFacts, maxRetries: number) {
@@ -88,7 +90,7 @@ export class FaultEvent {
       this.#reaction = next
       this.verdict = this.#first(next, isSame)
     }
-    if (!isSame || !this.#mayRetry(next)) return false
+    if (!isSame || this.#isOver || !this.#mayRetry(next)) return false
     this.retriedAt ??= next.receivedAt
     if (++this.retries <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
@@ -112,7 +114,10 @@ export class FaultEvent {
       this.#isConfirmed = !this.#isStep(next)
       this.#reaction = undefined
     }
-    if (this.#isOfSameTool(next)) return isOk && (!isExecuted || this.isRepeatedBy(next))
+    if (this.#isOfSameTool(next)) {
+      this.#isOver ||= isOk
+      return isOk && (!isExecuted || this.isRepeatedBy(next))
+    }
     // A session or a list is followed by what it was asked for, which may be one of many retries.
     if (isHandshake(next.method) || isList(next.method)) return false
     return this.#isConfirmed && !isExecuted && this.retries === 0
