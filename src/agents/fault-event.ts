@@ -68,7 +68,7 @@ export class FaultEvent {
   /** The first call that followed, until it has ended without an overlap. */
   #reaction: ActionFacts | undefined
   #isConfirmed = false
-  /** True once the tool was called with success: later calls are no retries. */
+  /** True once a later call of the tool succeeded. */
   #isOver = false
   readonly #maxRetries: number
 
@@ -153,10 +153,7 @@ export class FaultEvent {
     return isList(next.method) ? 'relisted' : 'switched_tool'
   }
 
-  /**
-   * Returns true for a call that the reaction may follow: one that begins a session for it, or that
-   * repeats another failed call of an agent that repeats several.
-   */
+  /** Returns true for a call before the reaction: it begins a session, or repeats another call. */
   #isStep(next: ActionFacts): boolean {
     const { isSessionLost, action } = this.facts
     if (isHandshake(next.method)) return !isSessionLost && !isHandshake(action.method)

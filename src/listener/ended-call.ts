@@ -99,10 +99,8 @@ function executionOf(
   if (outcome === 'ok') return 'known'
   if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.
-  if (respondedAt >= 0) {
-    const isHidden = origin !== 'real' && faults !== undefined
-    return isHidden && isExecuted(faults, call) ? 'known' : 'none'
-  }
+  const isHidden = origin !== 'real' && faults !== undefined
+  if (respondedAt >= 0) return isHidden && isExecuted(faults, call) ? 'known' : 'none'
   const hasNone = outcome === 'cancelled' || NO_RESPONSE.has(outcome)
   return hasNone || origin === 'injected' ? 'possible' : 'none'
 }

@@ -64,7 +64,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
       return
     }
     try {
-      this.#forward(request.head, request.body, request.entries)
+      this.#forward(request.head, request.body)
     } catch (error) {
       faults.finish()
       throw error
@@ -155,9 +155,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         )
       } else {
         this.#replies = replies
-        const { entries } = this.#request
-        const forwarded = entries.filter((_, index) => !responded.includes(index))
-        this.#forward(sent.head, sent.body, forwarded)
+        this.#forward(sent.head, sent.body, responded)
         const upstream = this.#services.alone
         for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
@@ -165,9 +163,10 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     }
   }
 
-  #forward(head: RequestHead, body: Body, entries: Outgoing['entries']): void {
+  #forward(head: RequestHead, body: Body, responded: readonly number[] = []): void {
     this.#faults.forwarded()
-    const { barriers } = this.#request
+    const { entries: all, barriers } = this.#request
+    const entries = all.filter((_, index) => !responded.includes(index))
     const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
     this.#transfer = transfer
     if (this.#dropped) transfer.abort()
