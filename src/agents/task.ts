@@ -51,8 +51,8 @@ export function earlyReaction(
 ): Action | undefined {
   const { latest } = task
   const isAlone = latest === undefined || latest.seq === seq
-  if (isAlone || task.isShared || !LEFT.has(outcome)) return undefined
-  return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
+  if (isAlone || task.isShared) return undefined
+  return leftAt - latest.receivedAt < (LEFT.has(outcome) ? READ_EARLY_MS : 0) ? latest : undefined
 }
 
 /** The most failed calls by which a retry is recognized. */
