@@ -90,7 +90,7 @@ export class FaultEvent {
       this.#reaction = next
       this.verdict = this.#first(next, isSame)
     }
-    if (!isSame || this.#isOver || !this.#mayRetry(next)) return false
+    if (!isSame || this.#isOver || this.#isStep(next) || !this.#mayRetry(next)) return false
     this.retriedAt ??= next.receivedAt
     if (++this.retries <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
@@ -114,6 +114,7 @@ export class FaultEvent {
       this.#isConfirmed = !this.#isStep(next)
       this.#reaction = undefined
     }
+    if (this.#isStep(next)) return false
     if (this.#isOfSameTool(next)) {
       this.#isOver ||= isOk
       return isOk && (!isExecuted || this.isRepeatedBy(next))
@@ -157,7 +158,7 @@ export class FaultEvent {
   #isStep(next: ActionFacts): boolean {
     const { isSessionLost, action } = this.facts
     if (isHandshake(next.method)) return !isSessionLost && !isHandshake(action.method)
-    return next.isAgain && !this.#isOfSameTool(next)
+    return next.isRetry && !this.isRepeatedBy(next)
   }
 
   #mayRetry(next: ActionFacts): boolean {

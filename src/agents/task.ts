@@ -27,7 +27,6 @@ export interface Action extends ActionFacts {
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
   hasEnded: boolean
-  /** True when the call repeats one that failed. */
   isRetry: boolean
   /** Once it has ended: true for a correct response. */
   isOk: boolean
