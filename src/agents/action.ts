@@ -20,6 +20,8 @@ export interface ActionFacts {
   readonly hash: number
   /** True when it follows a failed call of the same tool. */
   readonly isAgain: boolean
+  /** True when the call repeats one that failed. */
+  readonly isRetry: boolean
 }
 
 /** The execution of a call; `possible` for a call that was sent and got no response. */

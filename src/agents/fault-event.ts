@@ -68,6 +68,8 @@ export class FaultEvent {
   /** The first call that followed, until it has ended without an overlap. */
   #reaction: ActionFacts | undefined
   #isConfirmed = false
+  /** True once a later call of the tool succeeded. */
+  #isOver = false
   readonly #maxRetries: number
 
   constructor(facts: EventFacts, maxRetries: number) {
@@ -84,11 +86,11 @@ export class FaultEvent {
   /** Takes a call that arrives after the event; returns true when the verdict is final. */
   followedBy(next: ActionFacts): boolean {
     const isSame = this.#isOfSameTool(next)
-    if (this.#reaction === undefined && !this.#isConfirmed) {
+    if (!this.#isConfirmed && (this.#reaction === undefined || this.#isStep(this.#reaction))) {
       this.#reaction = next
       this.verdict = this.#first(next, isSame)
     }
-    if (!isSame || !this.#mayRetry(next)) return false
+    if (!isSame || this.#isOver || this.#isStep(next) || !this.#mayRetry(next)) return false
     this.retriedAt ??= next.receivedAt
     if (++this.retries <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
@@ -112,7 +114,11 @@ export class FaultEvent {
       this.#isConfirmed = !this.#isStep(next)
       this.#reaction = undefined
     }
-    if (this.#isOfSameTool(next)) return isOk && (!isExecuted || this.isRepeatedBy(next))
+    if (this.#isStep(next)) return false
+    if (this.#isOfSameTool(next)) {
+      this.#isOver ||= isOk
+      return isOk && (!isExecuted || this.isRepeatedBy(next))
+    }
     // A session or a list is followed by what it was asked for, which may be one of many retries.
     if (isHandshake(next.method) || isList(next.method)) return false
     return this.#isConfirmed && !isExecuted && this.retries === 0
@@ -148,10 +154,11 @@ export class FaultEvent {
     return isList(next.method) ? 'relisted' : 'switched_tool'
   }
 
-  /** Returns true for a call that only begins a session in which the next call is made. */
+  /** Returns true for a call before the reaction: it begins a session, or repeats another call. */
   #isStep(next: ActionFacts): boolean {
     const { isSessionLost, action } = this.facts
-    return isHandshake(next.method) && !isSessionLost && !isHandshake(action.method)
+    if (isHandshake(next.method)) return !isSessionLost && !isHandshake(action.method)
+    return next.isRetry && !this.isRepeatedBy(next)
   }
 
   #mayRetry(next: ActionFacts): boolean {

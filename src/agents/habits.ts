@@ -2,6 +2,7 @@ import { isError } from '../telemetry/outcome-index.ts'
 import { isHandshake } from './action.ts'
 import { EARLY_MS, type FaultEvent } from './fault-event.ts'
 import type { FindingKind } from './finding-kinds.ts'
+import { LEFT } from './task.ts'
 
 /** One chance to show a kind of behaviour, which the agent took or not. */
 export interface Habit {
@@ -24,8 +25,7 @@ export function habitsOf(event: FaultEvent, window: number): readonly Habit[] {
     habits.push({ kind, isCase, ...times })
   const took = endedAt - action.receivedAt
   if (facts.causes.includes('hang')) {
-    const hasLeft = outcome === 'abandoned' || outcome === 'cancelled'
-    see('no_time_limit', !hasLeft && took >= window, { waited: took })
+    see('no_time_limit', !LEFT.has(outcome) && took >= window, { waited: took })
   }
   // The call that followed may be of another task.
   if (verdict === 'ambiguous') return habits

@@ -27,7 +27,6 @@ export interface Action extends ActionFacts {
   /** True for calls that programs make beside the work of an agent. */
   readonly isPassive: boolean
   hasEnded: boolean
-  /** True when the call repeats one that failed. */
   isRetry: boolean
   /** Once it has ended: true for a correct response. */
   isOk: boolean
@@ -36,7 +35,7 @@ export interface Action extends ActionFacts {
 }
 
 /** The outcomes of calls that their client left. */
-const LEFT: ReadonlySet<Outcome> = new Set(['timeout', 'abandoned', 'cancelled'])
+export const LEFT: ReadonlySet<Outcome> = new Set(['timeout', 'abandoned', 'cancelled'])
 /** A client leaves a call by one connection, and may make the next by another, which is read first. */
 const READ_EARLY_MS = 50
 
@@ -51,8 +50,8 @@ export function earlyReaction(
 ): Action | undefined {
   const { latest } = task
   const isAlone = latest === undefined || latest.seq === seq
-  if (isAlone || task.isShared || !LEFT.has(outcome)) return undefined
-  return leftAt - latest.receivedAt < READ_EARLY_MS ? latest : undefined
+  if (isAlone || task.isShared) return undefined
+  return leftAt - latest.receivedAt < (LEFT.has(outcome) ? READ_EARLY_MS : 0) ? latest : undefined
 }
 
 /** The most failed calls by which a retry is recognized. */

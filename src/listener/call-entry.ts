@@ -28,10 +28,7 @@ export interface CallEntry extends OpenCall {
   /** True while the HTTP exchange that carried the request is open. */
   exchangeOpen: boolean
   settled: boolean
-  /**
-   * The time at which the client left an exchange whose response may still come elsewhere; negative
-   * before.
-   */
+  /** The time at which an exchange ended whose response may still come elsewhere; negative before. */
   leftAt: number
   /** The time at which the client resumed the stream of such an exchange; negative before. */
   resumedAt: number

@@ -99,8 +99,10 @@ function executionOf(
   if (outcome === 'ok') return 'known'
   if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.
-  if (respondedAt >= 0) return faults !== undefined && isExecuted(faults, call) ? 'known' : 'none'
-  return NO_RESPONSE.has(outcome) || origin === 'injected' ? 'possible' : 'none'
+  const isHidden = origin !== 'real' && faults !== undefined
+  if (respondedAt >= 0) return isHidden && isExecuted(faults, call) ? 'known' : 'none'
+  const hasNone = outcome === 'cancelled' || NO_RESPONSE.has(outcome)
+  return hasNone || origin === 'injected' ? 'possible' : 'none'
 }
 
 /** Returns the faults that took effect on a call. */

@@ -1,5 +1,11 @@
 import { clearTask } from '../agents/task.ts'
-import type { ClientInfo, Origin, Outcome, RequestCall } from '../mcp/call.ts'
+import {
+  type ClientInfo,
+  type Origin,
+  type Outcome,
+  type RequestCall,
+  sharesStream,
+} from '../mcp/call.ts'
 import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
 import type { Sessions } from '../mcp/sessions.ts'
@@ -95,7 +101,8 @@ export class InFlightRequests {
     // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
     const { telemetry, watch, agents, now } = this.#parts
-    const at = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : now()
+    const isLeft = entry.leftAt >= 0 && (end === 'abandoned' || end === entry.fallback)
+    const at = isLeft ? Math.max(entry.leftAt, entry.resumedAt) : now()
     const record = recordOf(entry, end, origin, at, resultBytes)
     telemetry.call(record)
     if (watch?.wants(record, entry.faults !== undefined) === true)
@@ -163,7 +170,7 @@ export class InFlightRequests {
     if (entry.settled) return
     entry.exchangeOpen = false
     if (fallback !== 'incomplete') entry.fallback = fallback
-    if (fallback === 'abandoned') entry.leftAt = this.#parts.now()
+    if (!sharesStream(entry.call.transport)) entry.leftAt = this.#parts.now()
     if (this.calls.find(entry.session, entry.call.id) !== entry)
       this.settle(entry, fallback, 'real')
   }

@@ -155,7 +155,7 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
         )
       } else {
         this.#replies = replies
-        this.#forward(sent.head, sent.body)
+        this.#forward(sent.head, sent.body, responded)
         const upstream = this.#services.alone
         for (const [own, text] of copied) sendCopies(own, text, upstream, texts)
         for (const text of repeated) this.#sendAlone(texts.alone(text, []))
@@ -163,9 +163,10 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
     }
   }
 
-  #forward(head: RequestHead, body: Body): void {
+  #forward(head: RequestHead, body: Body, responded: readonly number[] = []): void {
     this.#faults.forwarded()
-    const { entries, barriers } = this.#request
+    const { entries: all, barriers } = this.#request
+    const entries = all.filter((_, index) => !responded.includes(index))
     const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
     this.#transfer = transfer
     if (this.#dropped) transfer.abort()
