@@ -71,7 +71,7 @@ export const VARIABLES = {
     'job',
     'Job',
     'squall_build_info{cluster=~"$cluster"}',
-    'Scrape job of the metrics. Select one job: a sidecar that two jobs scrape would count twice.',
+    'Prometheus scrape job. Only one job can be selected, because a sidecar that two jobs scrape would count twice.',
   ),
   namespace: values(
     'namespace',
@@ -83,7 +83,7 @@ export const VARIABLES = {
     'workload',
     'Workload',
     'squall_build_info{cluster=~"$cluster", job=~"$job", namespace=~"$namespace"}',
-    'Workloads that own the pods.',
+    'Workloads (such as Deployments) whose pods have a sidecar.',
   ),
   pod: values(
     'pod',

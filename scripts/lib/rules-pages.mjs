@@ -148,17 +148,17 @@ export async function matchersPage(built) {
   return `${[
     GENERATED,
     '# Matchers: select the calls of a rule',
-    'Look up a key of `match`, which selects the calls of [a rule](rules.md) by tool, arguments, headers, client, pod and more. A call must satisfy all keys that `match` sets.',
+    'Select the calls that [a rule](rules.md) acts on, by tool, arguments, headers, client, pod and more. A call must satisfy every key in `match`.',
     '```yaml\nrules:\n  - name: slow-oslo\n    match:\n      tool: [get_*, search]\n      args: { /city: Oslo }\n      headers: { x-chaos: "on" }\n    faults:\n      - delay: { fixed: 2s }\n```',
     indexOf(ofMatch),
     ...sectionsOf(ofMatch, tables),
     '## Patterns and globs',
-    'A pattern is a string, a glob, a list of these, `{ regex: … }` or `{ not: … }`. In a glob, `*` matches any characters and `?` matches a single character. Regular expressions have no look-around and no back-references, so matching takes linear time.',
+    'A pattern is a string, a glob, `{ regex: … }`, `{ not: … }`, or a list of these. In a glob, `*` matches any number of characters, and `?` matches exactly one. Regular expressions have no look-around and no back-references, so matching takes linear time.',
     '## String operators',
-    'For headers, baggage and sessions, set a string to match exactly, or operators. All operators must match.',
+    'For `headers`, `baggage` and `session`, write a string to match exactly, or an object with one or more of these operators. All of them must match.',
     ...tables(operators(headerValue)),
     '## Argument operators',
-    'For arguments, set a string, number, boolean or null to match exactly, or operators. All operators must match.',
+    'For `args`, write a string, number, boolean or null to match exactly, or an object with one or more of these operators. All of them must match.',
     ...tables(operators(value)),
   ].join('\n\n')}\n`
 }

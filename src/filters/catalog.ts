@@ -26,17 +26,17 @@ const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 const ghost = section({
   name: Type.String({ minLength: 1, maxLength: 256, description: 'Sets the name of the entry.' }),
   description: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'Sets the description of a tool.' }),
+    Type.String({ maxLength: 4096, description: 'Sets the description of the entry.' }),
   ),
   inputSchema: mapOf(Type.Unknown(), {
     default: { type: 'object' },
-    description: 'Sets the input schema of a tool.',
+    description: 'Sets the input schema, if the entry is a tool.',
   }),
   uri: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 2048,
-      description: 'Sets the URI or template of a resource.',
+      description: 'Sets the URI or URI template, if the entry is a resource.',
     }),
   ),
 })
@@ -83,7 +83,7 @@ export const catalog = defineFault({
     cursor: Type.Optional(
       oneOf(['invalid', 'loop'], {
         description:
-          'The rule must also match the request for the next page. `invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends.',
+          '`invalid`: returns a cursor that is rejected with -32602. `loop`: returns a cursor to the first page, so paging never ends. The rule must also match the request for the next page.',
       }),
     ),
     notify: Type.Optional(

@@ -13,9 +13,9 @@ import { NOTHING } from './lib/outlook.ts'
 /** Delays a call before the upstream gets it, its response, or each event of the stream. */
 export const delay = defineFault({
   name: 'delay',
-  summary: 'delays a call',
+  summary: 'delays a call, its response or each stream event',
   clientSees:
-    "Clients receive the upstream's response byte for byte, but later. Clients with a shorter timeout give up first: the TypeScript SDK waits 60 s. With `at: request`, the upstream does not receive a call whose client cancels or disconnects during the delay. With `at: response` and `at: event`, the upstream has executed the call.",
+    "Clients receive the upstream's response byte for byte, but later. A client whose timeout is shorter than the delay gives up first; the TypeScript SDK waits 60 s by default. With `at: request`, the upstream does not receive a call whose client cancels or disconnects during the delay. With `at: response` and `at: event`, the upstream has executed the call.",
   otherTools:
     'toxiproxy has `latency`, Envoy has `delay` with `fixed_delay`, Istio has `fixedDelay`, and Chaos Mesh has `delay`.',
   example: `- name: slow-search
@@ -29,7 +29,7 @@ export const delay = defineFault({
     at: oneOf(['request', 'response', 'event'], {
       default: 'request',
       description:
-        '`request`: delays the call on its way to the upstream. `response`: delays the response. `event`: delays each stream event.',
+        '`request`: delays the call before it reaches the upstream. `response`: delays the response. `event`: delays each stream event.',
     }),
   }),
   oneOf: DISTRIBUTIONS,

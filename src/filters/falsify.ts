@@ -51,13 +51,16 @@ const schema = section({
   date: variant('Shifts an ISO 8601 date, with or without a time.', {
     by: duration({
       default: '1d',
-      description: 'Shifts the date by this duration, in either direction. Must be above 0.',
+      description: 'Shifts the date by this duration, forwards or backwards. Must be above 0.',
     }),
   }),
   boolean: variant('Inverts a boolean. Results that also contain prose are unchanged.', {}),
   enum: variant('Replaces a string with another value that the `outputSchema` lists.', {}),
   id: variant('Replaces an ID with one from the same field of an earlier result.', {}),
-  text: variant('Replaces a name, an address or a code in the same way as `id`.', {}),
+  text: variant(
+    'Replaces a name, address or code with one from the same field of an earlier result.',
+    {},
+  ),
   omit: variant('Removes a row from a list, and adjusts counts and totals.', {}),
   duplicate: variant('Repeats a row in a list, and adjusts counts and totals.', {}),
   order: variant('Swaps two rows in a list.', {}),
@@ -66,7 +69,7 @@ const schema = section({
   at: Type.Optional(
     names({
       description:
-        'Selects values by JSON Pointer (`*` matches any item or member), by key, or by key glob. Default: all values except cursors, versions and timestamps.',
+        'Selects values by JSON Pointer (`*` matches any array item or object member), key or key glob. Default: all values except cursors, versions and timestamps.',
       examples: ['temperature', ['/temperature', 'humid*']],
     }),
   ),

@@ -10,11 +10,11 @@ import * as Type from 'typebox'
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({
   name: 'session',
-  summary: 'ends the MCP session of a call',
+  summary: 'ends the MCP session that a call belongs to',
   clientSees:
-    'The sampled call, and every request of its session until the rule is removed, gets status 404 with the JSON-RPC error -32001. Open streams of the session end. The MCP specification requires clients to send a new `initialize` request, but SDKs leave this to the application. With `rejectInitialize`, that request fails too, as if the server were still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
+    'Until the rule is removed, the sampled call and all later requests in its session get status 404 with the JSON-RPC error -32001. Open streams of the session end. The MCP specification requires clients to send a new `initialize` request, but SDKs leave this to the application. With `rejectInitialize`, that request fails too, as if the server were still starting. The fault has no effect with protocol version 2026-07-28, which has no sessions.',
   otherTools:
-    'Chaos Mesh has `PodChaos` with `action: pod-kill`, which ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; the closest is `abort.httpStatus: 404`.',
+    'Chaos Mesh has `PodChaos` with `action: pod-kill`, which ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; in Istio, `abort.httpStatus: 404` comes closest.',
   example: `- name: restarted-server
   match: { method: [tools/call, initialize], client: { name: "inspector*" } }
   faults:
@@ -23,7 +23,7 @@ export const session = defineFault({
     expire: Type.Boolean({
       default: true,
       description:
-        'Ends the session of a sampled call permanently. `false`: only `rejectInitialize` acts.',
+        'Ends the session of a sampled call until the rule is removed. `false`: only `rejectInitialize` acts.',
     }),
     rejectInitialize: Type.Optional(
       section(
@@ -32,7 +32,7 @@ export const session = defineFault({
             default: 1,
             minimum: 1,
             maximum: 1_000_000,
-            description: 'Rejects this many requests. Later requests pass.',
+            description: 'Rejects this many `initialize` requests. Later ones pass.',
           }),
           status: Type.Integer({
             default: 503,

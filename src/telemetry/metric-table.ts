@@ -91,7 +91,7 @@ const TABLE = {
   ),
   squall_unclassified_total: counter(
     ['reason'],
-    'Requests that looked like MCP but were forwarded unread.',
+    'Requests that looked like MCP but were forwarded unread, by reason.',
   ),
   squall_stdio_violations_total: counter(
     ['reason'],
@@ -99,19 +99,19 @@ const TABLE = {
   ),
   squall_rejected_total: counter(
     ['reason'],
-    'Requests that Squall rejected or responded to without the upstream, by reason; upstream_misconfigured counts detections of an upstream that uses TLS or listens only on loopback.',
+    'Requests that Squall rejected or handled without the upstream, by reason. upstream_misconfigured: the number of times that Squall detected an upstream that uses TLS or listens only on loopback.',
   ),
   squall_admin_rejected_total: counter(
     ['reason'],
-    'Requests that the admin port rejected: reads with a foreign host name or without the read token, and changes.',
+    'Requests that the admin port rejected, by reason: reads with a disallowed host name or without the read token, and changes.',
   ),
   squall_call_log_lines_total: counter(
     ['result'],
-    'Lines for --call-log, by result: written, or dropped because the file could not be written for too long.',
+    'Lines for --call-log, by result: written, or dropped because the file could not be written in time.',
   ),
   squall_tape_messages_total: counter(
     ['result'],
-    'Messages for --tape, by result: written, or dropped after the recording ended.',
+    'MCP messages to record with --tape, by result: written, or dropped because recording has stopped.',
   ),
   squall_spans_dropped_total: counter(
     [],
@@ -119,7 +119,7 @@ const TABLE = {
   ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
-    'Injected faults, counted once per fault, rule and call. Each is logged, as is each later request in a session that a fault ended.',
+    'Injected faults, counted once per fault, rule and call. Squall logs each injection, and each later request in a session that a fault ended.',
   ),
   squall_injected_delay_seconds: histogram(
     ['rule'],
@@ -128,7 +128,7 @@ const TABLE = {
   ),
   squall_canary_calls_total: counter(
     ['tool'],
-    'Client messages that contain the canary of a poisoned result, which means that an agent obeyed the injected instruction.',
+    'Client messages that contain the canary of a poisoned result, which shows that an agent obeyed the injected instruction.',
   ),
   squall_after_fault_total: counter(
     ['tool', 'fault', 'verdict'],
@@ -188,7 +188,7 @@ const TABLE = {
   ),
   squall_rule_values_too_long_total: counter(
     ['rule'],
-    'Rule evaluations in which regex or glob did not match because the value is longer than 32768 characters.',
+    'Rule evaluations in which a regex or glob did not match because the value was longer than 32768 characters.',
   ),
   squall_active_faults: gauge(['rule'], 'Faults currently in progress, by rule.'),
   squall_armed: gauge(
@@ -221,7 +221,7 @@ const TABLE = {
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules without appliedAt, whose for, ramp, stages or --max-duration starts when this sidecar first loads the rule.',
+    'Active rules without appliedAt; their for, ramp, stages or --max-duration starts when this sidecar first loads them.',
   ),
   squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),

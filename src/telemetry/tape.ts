@@ -33,7 +33,7 @@ const THREAD_MS = 60_000
 const CLOSE_MS = 3_000
 /** Memory of a line that waits in addition to its text. */
 const LINE = 256
-const TOO_SLOW = 'it is written too slowly'
+const TOO_SLOW = 'writing to the file is too slow'
 const NOTE =
   'arguments and results are kept in clear text; values that look like secrets are replaced by [redacted], unless secrets are kept'
 const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -167,7 +167,7 @@ export class TapeRecorder {
     const { path, logger } = this.#options
     logger.warn(
       { path, why, bytes: this.#bytes },
-      'the recording has ended; later messages are not on the tape',
+      'the recording has ended; later messages are not recorded',
     )
   }
 }

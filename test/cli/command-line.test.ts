@@ -318,7 +318,7 @@ describe('squall', () => {
   })
 
   it.each([
-    [[], 'no command; use squall run, or see squall --help'],
+    [[], 'no command; start a sidecar with squall run, or see squall --help'],
     [['rum'], 'unknown command "rum"; did you mean run?'],
     [['bogus'], 'unknown command "bogus"; see squall --help'],
     [['loda', '--help'], 'unknown command "loda"; did you mean load?'],

@@ -73,7 +73,7 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
     /--upstream-ca: invalid PEM certificate.*; check/,
   ],
   ['an unknown command', ['rum'], /unknown command "rum"; did you mean run\?/],
-  ['no command', [], /no command; use squall run/],
+  ['no command', [], /no command; start a sidecar with squall run/],
   [
     'a variable with a bad value',
     ['run'],
@@ -114,7 +114,9 @@ test.concurrent.each(LAUNCHES)(
   'a hint prints a command that works where %s',
   async (_where, program, command, env) => {
     const none = await launched(program, env, [])
-    expect(none.stderr).toBe(`squall: no command; use ${command} run, or see ${command} --help\n`)
+    expect(none.stderr).toBe(
+      `squall: no command; start a sidecar with ${command} run, or see ${command} --help\n`,
+    )
     expect(none.code).toBe(2)
   },
 )

@@ -142,7 +142,7 @@ test('explain speaks of notifications and of messages of the server', async () =
   expect(posted).toMatch(/lost: matches, and samples this call\n.*\n    message: it is lost/)
   const server = ['--direction', 'server', '--method', 'notifications/progress', '--tool', 'slow']
   expect(await explained(...server)).toMatch(/late: matches/)
-  expect(() => asked(['explain', rules, '--direction', 'server'])).toThrow(/needs --method/)
+  expect(() => asked(['explain', rules, '--direction', 'server'])).toThrow(/requires --method/)
 })
 
 test('explain says when a value is too long for any expression', async () => {

@@ -97,14 +97,17 @@ it.each([
     'for: 5m\n    repeat: 5m',
     '`repeat` must be longer than `for`; otherwise the rule never pauses',
   ],
-  ['episode: { tasks: 1, of: 5 }', 'name their common key, as in `stickyBy: trace`'],
+  [
+    'episode: { tasks: 1, of: 5 }',
+    'set a `stickyBy` key that identifies a task, such as `stickyBy: trace`',
+  ],
   [
     'stickyBy: trace\n    episode: { tasks: 5, of: 5 }',
-    '`tasks` must be below `of`; otherwise every task has the fault',
+    '`tasks` must be less than `of`; otherwise every task gets the fault',
   ],
   [
     'stickyBy: trace\n    burst: { rate: 5%, length: 10 }\n    episode: { tasks: 1, of: 5 }',
-    'only one of `burst` and `episode` is allowed',
+    '`burst` and `episode` are mutually exclusive',
   ],
 ])('%s is rejected', (keys, message) => {
   const [problem] = rejected(ruleText(keys))

@@ -27,7 +27,7 @@ const destinationsSchema = list(
     ),
     open: count('Number of open connections.'),
     ok: count('Connections that closed without an error.'),
-    real: count('Connections that failed for a real reason, without a fault.'),
+    real: count('Connections that failed without an injected fault.'),
     injected: count('Connections that a fault closed, or blocked until they were closed.'),
     sent: count('Bytes sent to the dependency.'),
     received: count('Bytes received from the dependency.'),
@@ -80,7 +80,7 @@ const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
   namespace: maybe(text(253, 'The namespace of the pod, if known.')),
-  pod: maybe(text(253, 'The name of the pod, or the host name outside of Kubernetes, if known.')),
+  pod: maybe(text(253, 'The name of the pod, or the host name outside Kubernetes, if known.')),
   workload: maybe(text(253, 'The workload of the pod, if known.')),
   listeners: maybe(
     list(
@@ -164,7 +164,7 @@ const rule = Type.Object({
     'The percentage of calls that the rule samples now, as set by `percent`, `ramp` or `stages`; `null` for `builtIn`.',
   ),
   sampled: count('Calls that were sampled.'),
-  active: count('Faults of the rule in progress.'),
+  active: count("Number of the rule's faults in progress."),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
     type: 'object',
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },

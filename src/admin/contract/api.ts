@@ -62,7 +62,7 @@ export const API = {
   addFault: {
     method: 'POST',
     path: '/api/faults',
-    summary: 'POST, with the admin token: adds the rule in the body, which needs `for`, as JSON',
+    summary: 'POST, with the admin token: adds the rule in the JSON body, which must set `for`',
     response: SCHEMAS.added,
   },
   removeFault: {
@@ -103,7 +103,7 @@ export const API = {
   verdicts: {
     method: 'GET',
     path: '/api/verdicts',
-    summary: 'what agents do after faults and errors, as server-sent events',
+    summary: 'verdicts about agent behaviour after faults and errors, as server-sent events',
     query: verdictQuery,
     response: SCHEMAS.verdict,
     stream: true,

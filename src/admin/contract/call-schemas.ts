@@ -30,7 +30,7 @@ const who = {
     Type.Unsafe<string | number>({
       type: ['string', 'number'],
       maxLength: NAME,
-      description: 'The JSON-RPC ID: in full, hashed or omitted, depending on `--log-ids`.',
+      description: 'The JSON-RPC ID. Depending on `--log-ids`, in full, hashed or omitted.',
     }),
   ),
   client: maybe(text(NAME, 'Name and version of the client.')),
@@ -63,7 +63,9 @@ export const callSchema = Type.Object({
     ),
   ),
   requestBytes: maybe(count('The size of the request in bytes. Absent for a call in a batch.')),
-  resultBytes: maybe(count('The size in bytes of the message with the tool result, if known.')),
+  resultBytes: maybe(
+    count('Size in bytes of the message that contains the tool result, if known.'),
+  ),
   changed: maybe(flag('Whether a fault changed the request or response of a successful call.')),
   faults: maybe(list(Type.Object(effect), 200, 'The faults that took effect on the call.')),
 })
@@ -154,12 +156,12 @@ export const tapQuery = Type.Object({
   tool: maybe(pattern('Calls of this tool')),
   method: maybe(pattern('Calls of this method')),
   outcome: maybe(word(OUTCOMES, 'Calls with this outcome. Repeatable.')),
-  origin: maybe(word(ORIGINS, 'Calls with an outcome of this origin. Repeatable.')),
+  origin: maybe(word(ORIGINS, 'Calls whose outcome has this origin. Repeatable.')),
   rule: maybe(pattern('Calls with a fault of this rule')),
   session: maybe(pattern('Calls of this session, by hash prefix')),
   errors: maybe(
-    flag('With `true`, failed calls. Combined with `faults`, calls that match either filter.'),
+    flag('If `true`, only failed calls. Combined with `faults`: calls that match either filter.'),
   ),
-  faults: maybe(flag('With `true`, calls on which a fault took effect.')),
+  faults: maybe(flag('If `true`, only calls that a fault affected.')),
   slowerThan: maybe(text(20, 'Calls that took longer than this duration, such as `250ms`.')),
 })

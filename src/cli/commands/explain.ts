@@ -47,7 +47,7 @@ const FLAGS = {
     ),
     tool: one(
       'name',
-      'tool name; with --direction server, the tool of the call that the message belongs to',
+      'tool name; with --direction server, the tool whose call the message belongs to',
       asText,
     ),
     prompt: one('name', 'prompt name', asText),
@@ -57,7 +57,7 @@ const FLAGS = {
   ...group('The HTTP request, with or without a call:', {
     request: one(
       'file',
-      'file with a recorded request, instead of the options above: HTTP with its headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
+      'file with a recorded request, instead of the options above: an HTTP request with headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
       asText,
     ),
     httpMethod: one(
@@ -67,13 +67,13 @@ const FLAGS = {
     ),
     path: one(
       'path',
-      'path of the request (default: /mcp); without call options, the request contains no call',
+      'request path (default: /mcp); without call options, explains a plain HTTP request',
       parsePath,
     ),
     header: many('name=value', 'HTTP header; repeatable', (given) => given.flatMap(headerOf)),
     outbound: one(
       'host:port',
-      'dependency, as host:port, that receives the call through an --outbound route; also explains connection rules',
+      'dependency (host:port) that the call reaches through an --outbound route; also explains connection rules',
       toDependency,
     ),
     session: one('id', 'MCP session ID', asText),
@@ -199,7 +199,7 @@ function subjectOf(flags: Values<typeof FLAGS>): ExplainSubject {
   const by = named[0]
   if (direction === 'server' && method === undefined) {
     throw invalidCombination(
-      '--direction server needs --method',
+      '--direction server requires --method',
       'add --method notifications/progress',
     )
   }

@@ -33,7 +33,7 @@ export const FAULT_LIST = operation({
   name: 'fault list',
   examples: ['fault list', 'fault list --json'],
   page: PAGE,
-  description: 'list the temporary faults of sidecars',
+  description: 'list the temporary faults in one or more sidecars',
   flags: { ...SIDECAR_FLAGS, ...readTokenFlag('Sidecars:') },
   fromEnvironment: false,
   parse: (flags, { env }) => {

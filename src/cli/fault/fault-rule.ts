@@ -68,7 +68,7 @@ function checkRule(
     throw invalidValue(given, 'has a `match` that is not an object', RULE_FORM)
   }
   if (faults !== undefined && !Array.isArray(faults)) {
-    throw invalidValue(given, 'has `faults` that are not a list', RULE_FORM)
+    throw invalidValue(given, 'has a `faults` key that is not a list', RULE_FORM)
   }
   return rule
 }

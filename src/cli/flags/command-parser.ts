@@ -38,7 +38,11 @@ function commandLineError(error: CommanderError, { name: command, flags }: Named
     // No command was named: the parser would print its help as an error.
     case 'commander.help':
       return command === 'run'
-        ? new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
+        ? new UsageError(
+            'NO_COMMAND',
+            'no command',
+            'start a sidecar with squall run, or see squall --help',
+          )
         : new UsageError('NO_COMMAND', `${command}: no command`, help)
     default:
       return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), help)

@@ -30,7 +30,7 @@ function harRequest(value: unknown): RecordedHttp | string {
   if (!isRecord(request)) return 'the entry has no request'
   const { method, url, headers: given = [], postData } = request
   if (typeof method !== 'string' || typeof url !== 'string' || !URL.canParse(url)) {
-    return 'the request has no method or no URL'
+    return 'the request has no method or no valid URL'
   }
   const headers: string[] = []
   for (const each of Array.isArray(given) ? (given as unknown[]) : []) {
@@ -49,7 +49,8 @@ function harRequest(value: unknown): RecordedHttp | string {
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
-const FIX = 'use an HTTP request with headers, or a JSON-RPC message'
+const FIX =
+  'use an HTTP request with headers, a JSON-RPC message or batch, or a HAR file with one entry'
 
 /** Reads a recorded request, `-` being standard input. Throws a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {

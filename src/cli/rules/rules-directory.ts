@@ -105,9 +105,9 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
   if (value === undefined) {
     return RULES_LINE.test(text)
       ? undefined
-      : 'not a rules file: it cannot be read, and has no `rules`'
+      : 'not a rules file: not valid YAML or JSON, and no key `rules`'
   }
-  if (value === null) return 'it is empty'
+  if (value === null) return 'the file is empty'
   if (isForeignRules(value)) return undefined
   // A list of rules whose `rules:` is missing.
   if (Array.isArray(value)) {
@@ -117,12 +117,16 @@ function whyNoRules({ bytes }: RulesText): string | undefined {
   if (!isRecord(value)) return 'not a rules file: it is plain text'
   const has = (key: string): boolean => Object.hasOwn(value, key)
   if (has('apiVersion') && has('kind')) return 'not a rules file: it is a Kubernetes manifest'
-  if (PLAN_KEYS.some(has)) return 'a plan: check it with squall experiment validate'
-  return RULES_KEYS.some(has) ? undefined : 'not a rules file: it has no `rules`'
+  if (PLAN_KEYS.some(has)) return 'an experiment plan; check it with squall experiment validate'
+  return RULES_KEYS.some(has) ? undefined : 'not a rules file: the key `rules` is missing'
 }
 
 function tooMuch(file: string, limit: string): FileProblems {
-  return problem(file, 'too_many', `has more than ${limit}; check its directories one by one`)
+  return problem(
+    file,
+    'too_many',
+    `contains more than ${limit}; validate its subdirectories one at a time`,
+  )
 }
 
 function problem(file: string, code: 'unreadable' | 'too_many', message: string): FileProblems {

@@ -6,15 +6,22 @@ import * as Type from 'typebox'
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
   fixed: Type.Optional(
-    duration({ description: 'Delays the call by this duration.', examples: ['2s'] }),
+    duration({
+      description:
+        'Delays the call by this duration. Set exactly one of `fixed`, `uniform`, `normal`, `exponential`, `pareto` and `paretoNormal`.',
+      examples: ['2s'],
+    }),
   ),
   jitter: Type.Optional(
-    duration({ description: 'With `fixed`: varies the delay uniformly by up to this duration.' }),
+    duration({
+      description:
+        'With `fixed`: varies the delay uniformly by up to this duration in either direction.',
+    }),
   ),
   period: Type.Optional(
     duration({
       description:
-        'With `jitter`: varies the delay around `fixed` as a sine wave with this period and the amplitude `jitter`. All replicas are in phase.',
+        'With `jitter`: varies the delay around `fixed` as a sine wave with this period and an amplitude of `jitter`, in phase across all replicas.',
       examples: ['30s'],
     }),
   ),
@@ -53,7 +60,7 @@ export const distributionKeys = {
           exclusiveMinimum: 0,
           maximum: 100,
           description:
-            'Sets the weight of the tail: smaller values mean a heavier tail. The mean is infinite at 1 or below.',
+            'Sets the shape: the smaller the value, the heavier the tail. At 1 or below, the mean is infinite, and only `max` limits the delays.',
         }),
       },
       {

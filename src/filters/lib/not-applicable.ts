@@ -2,7 +2,7 @@
 export const NOT_APPLICABLE = {
   nothing_to_act_on: 'nothing for the fault to act on',
   no_response: 'a notification has no response',
-  inexact_id: "a response could not repeat the call's ID exactly",
+  inexact_id: "a response could not reproduce the call's ID exactly",
   shared_exchange: 'the fault would also affect the other calls of the batch',
   shared_stream: "the fault would also affect the other messages on the session's stream",
   no_push_stream: 'the response is sent on another connection, and no such connection is open',
@@ -13,17 +13,18 @@ export const NOT_APPLICABLE = {
   no_process: 'Squall runs the MCP server only on stdio',
   too_large: 'the response, or one of its events, is too large to buffer',
   too_slow: 'the response is too slow to buffer until it is complete',
-  too_complex: 'the response has too many values, or is nested too deeply',
+  too_complex: 'the response has too many values or is too deeply nested',
   memory: 'the memory limit for in-flight messages is reached',
   unreadable: 'the request or response cannot be decoded',
   already_sent:
     'the upstream has already received the call, so the call cannot be changed or repeated',
   call_not_sent:
     'another fault stopped the call, or the client disconnected, before the upstream received the call',
-  no_caller: 'the request does not identify the caller, so no stored response may be replayed',
+  no_caller:
+    'the request does not identify the caller, so Squall cannot safely replay a stored response',
   no_plausible_change: 'the response contains no value that can be falsified plausibly',
   not_followed:
-    'the false value cannot be followed: it has occurred in the task, or the task has too many values',
+    'the false value cannot be tracked: it has already occurred in the task, or the task has too many values',
   not_kept: 'the server forbids caching the response',
   session_over: 'the session of the call has ended',
   failed: 'the fault failed with an internal error',

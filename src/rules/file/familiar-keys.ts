@@ -1,7 +1,7 @@
 /** Maps keys of other fault tools to Squall's. Keys are compared without case, `_` and `-`. */
 const FAMILIAR: Readonly<Record<string, string>> = {
   // Envoy and Istio
-  fault: 'write a list `faults` in each rule, with entries such as `- delay: { fixed: 5s }`',
+  fault: 'write a `faults` list in each rule, with entries such as `- delay: { fixed: 5s }`',
   fixeddelay: 'write `delay: { fixed: 5s }`',
   exponentialdelay: 'write `delay: { exponential: { mean: 1s } }`',
   percentage: 'write `percent: 10` on the rule, beside `faults`',
@@ -18,9 +18,9 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   toxicity: 'write `probability: 0.5` on the rule, beside `faults`',
   attributes:
     'write parameters directly under the name of the fault: `delay: { fixed: 1s, jitter: 100ms }`',
-  toxics: 'write a list `rules`, with `faults` in each rule',
+  toxics: 'write a `rules` list, with `faults` in each rule',
   type: 'write the name of the fault as the key: `- delay: { fixed: 1s }`',
-  stream: 'write `at: request` or `at: response` among the parameters of the fault',
+  stream: 'write `at: request` or `at: response` in the parameters of the fault',
   latency: 'write `delay: { fixed: 1s }`',
   timeout: 'write `hang: { for: 30s }`',
   bandwidth: 'write `throttle: { rate: 4KiB }`',
@@ -32,7 +32,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   metadata: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
   spec: 'this is a Kubernetes manifest; pass the value of its data."rules.yaml"',
   duration: 'write `for: 15m` on the rule',
-  target: 'write `at: request` or `at: response` among the parameters of the fault',
+  target: 'write `at: request` or `at: response` in the parameters of the fault',
   code: 'write `abort: { status: 503 }`; to match a status, `match: { http: { status: 503 } }`',
   path: 'write `match: { http: { path: "/api/*" } }`',
   requestheaders: 'write `match: { headers: { x-chaos: "on" } }`',

@@ -120,9 +120,9 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
     findings.push({ code, message, path: [...path, key], atKey: true })
   }
   if (has('percent') && has('probability')) {
-    say('probability', 'only one of `percent` and `probability` is allowed')
+    say('probability', '`percent` and `probability` are mutually exclusive')
   }
-  if (has('ramp') && has('stages')) say('stages', 'only one of `ramp` and `stages` is allowed')
+  if (has('ramp') && has('stages')) say('stages', '`ramp` and `stages` are mutually exclusive')
   for (const key of ['percent', 'probability']) {
     if (has(key) && has('stages')) say(key, `\`stages\` sets the share; remove \`${key}\``)
   }
@@ -134,11 +134,14 @@ function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
     say('repeat', '`repeat` must be longer than `for`; otherwise the rule never pauses')
   }
   if (has('episode') && (stickyBy === undefined || stickyBy === 'ordinal')) {
-    say('episode', '`episode` counts tasks: name their common key, as in `stickyBy: trace`')
+    say(
+      'episode',
+      '`episode` counts tasks; set a `stickyBy` key that identifies a task, such as `stickyBy: trace`',
+    )
   }
-  if (has('episode') && has('burst')) say('episode', 'only one of `burst` and `episode` is allowed')
+  if (has('episode') && has('burst')) say('episode', '`burst` and `episode` are mutually exclusive')
   if (isRecord(episode) && Number(episode['tasks']) >= Number(episode['of'])) {
-    const message = '`tasks` must be below `of`; otherwise every task has the fault'
+    const message = '`tasks` must be less than `of`; otherwise every task gets the fault'
     findings.push(conflict([...path, 'episode', 'tasks'], message))
   }
   if (typeof from === 'number' && typeof until === 'number' && from >= until) {
@@ -169,7 +172,7 @@ function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Findin
   if (rate < 1 && rate > highest) {
     findings.push({
       code: 'out_of_range',
-      message: `the rate of bursts of ${length} must be at most ${floored(highest)}`,
+      message: `for bursts of mean length ${length}, the rate must be at most ${floored(highest)}`,
       path: [...path, 'burst', 'rate'],
       hint: 'use longer bursts, or a lower rate',
     })
@@ -229,7 +232,7 @@ function callFindings(match: Fields, path: Path): readonly Finding[] {
   return [
     ...found.map((key) => {
       const hint = 'use the fault `connection`, or `host` and `port`'
-      const message = `\`${key}\` matches connections, and this rule matches calls`
+      const message = `\`${key}\` matches connections, but this rule matches calls`
       return conflict([...path, 'outbound', key], message, { hint })
     }),
     ...inner,

@@ -76,8 +76,16 @@ const operators = {
   regex: Type.Optional(
     regex('Matches this regular expression anywhere in values of up to 32,768 characters.'),
   ),
-  present: Type.Optional(Type.Boolean({ description: '`true` matches any present value.' })),
-  absent: Type.Optional(Type.Boolean({ description: '`true` matches an absent value.' })),
+  present: Type.Optional(
+    Type.Boolean({
+      description: '`true` matches if the value is present, `false` if it is absent.',
+    }),
+  ),
+  absent: Type.Optional(
+    Type.Boolean({
+      description: '`true` matches if the value is absent, `false` if it is present.',
+    }),
+  ),
 }
 
 const headerOperators = section(
@@ -105,7 +113,7 @@ const valueOperators = section(
 const record = { minProperties: 1, maxProperties: 50 }
 const httpKeys = section(
   {
-    method: Type.Optional(texts('Matches the HTTP method, in upper case.', 'POST')),
+    method: Type.Optional(texts('Matches the HTTP method. Write it in upper case.', 'POST')),
     path: Type.Optional(
       texts(
         'Matches the path, without the query. Paths of health probes and OAuth match only if named explicitly.',
@@ -152,13 +160,13 @@ const matchKeys = {
   kind: Type.Optional(
     oneOf(['response'], {
       description:
-        'Matches client responses to server requests such as `ping`. Not needed for methods that only servers request, such as `elicitation/create`.',
+        'Matches client responses to server requests such as `ping`. Not needed for requests that only servers send, such as `elicitation/create`.',
       examples: ['response'],
     }),
   ),
   method: Type.Optional(
     texts(
-      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` and `server/discover`; only patterns that begin with `notifications/` match client notifications.',
+      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` or `server/discover`; only patterns that begin with `notifications/` match client notifications.',
       'tools/call',
       '*',
       'notifications/cancelled',
@@ -166,7 +174,7 @@ const matchKeys = {
   ),
   tool: Type.Optional(
     texts(
-      'Matches the tool name. For server messages and tasks: matches the tool of their call. With `http`: matches the tool of any call in the exchange.',
+      'Matches the tool name. For server messages and tasks, matches the tool of the call that they belong to. With `http`: matches the tool of any call in the exchange.',
       'search_*',
       ['query_db', 'list_tables'],
     ),
@@ -184,7 +192,7 @@ const matchKeys = {
     mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
-        'Matches W3C baggage by key, in `_meta.baggage` or else in the `baggage` header. Values are percent-decoded.',
+        'Matches W3C baggage by key, from `_meta.baggage` if present, otherwise from the `baggage` header. Values are percent-decoded.',
       examples: [{ tenant: 'canary' }],
     }),
   ),

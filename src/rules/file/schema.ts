@@ -205,7 +205,7 @@ const rule = section({
   }),
   dryRun: Type.Boolean({
     default: false,
-    description: 'Matches, samples and counts calls, but injects nothing.',
+    description: 'If `true`, the rule matches, samples and counts calls, but injects no faults.',
   }),
   marker: Type.Boolean({
     default: true,

@@ -10,7 +10,7 @@ import type { Report } from './report.ts'
 import { fixedDelay, msText } from './values.ts'
 
 const KIND = 'HTTPChaos'
-const REQUESTS_STAY = leftOut('the target and headers of requests cannot be changed')
+const REQUESTS_STAY = leftOut('rules cannot change the target or headers of a request')
 const LABELS_ONLY = limit('rules select pods by exact labels')
 
 const CHAOS = shape('`HTTPChaos`', { ...MANIFEST_FIELDS, spec: to('a rule') })
@@ -19,16 +19,16 @@ const SPEC = shape('`spec`', {
   mode: to('nothing for `all`; `pods` for `fixed-percent`; for other modes, the rule is disabled'),
   value: to('`pods`'),
   target: to('`at: request` or `at: response`'),
-  port: leftOut('rules do not compare the port'),
+  port: leftOut('rules cannot match the port'),
   path: to('`match.http.path`'),
   method: to('`match.http.method`'),
   code: to('`match.http.status`'),
   request_headers: to('`match.headers`'),
-  response_headers: limit('rules do not compare headers of responses'),
+  response_headers: limit('rules cannot match response headers'),
   abort: to('`reset`'),
   delay: to('`delay.fixed`'),
   replace: to('`abort`, for a status'),
-  patch: leftOut('`rewrite` changes single members of a message'),
+  patch: leftOut('`rewrite` can change individual members of a message'),
   duration: to('`for`'),
   tls: leftOut('`squall run` has flags for TLS'),
   remoteCluster: leftOut('apply the rules in that cluster'),
@@ -58,7 +58,7 @@ type SpecEntry = Entry<keyof typeof SPEC.fields>
 export const CHAOS_MESH: Converter = {
   source: 'an HTTPChaos of Chaos Mesh',
   about:
-    'Each object becomes a rule, with the faults in the order of Chaos Mesh: abort, delay, replace. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt unless their path is named. Squall leaves out other Chaos Mesh objects.',
+    'Each object becomes a rule, with its faults in Chaos Mesh order: abort, delay, replace. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt unless a rule names their path. Squall does not convert other Chaos Mesh objects.',
   shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {
@@ -81,7 +81,7 @@ function convertSpec(report: Report, spec: SpecEntry, name: string): void {
   const pods = podsOf(spec)
   const ms = spec.duration('duration')
   if (faults.length === 0) {
-    report.note('left_out', 'has no fault that rules support', spec.path)
+    report.note('left_out', 'contains no fault that rules support', spec.path)
     return
   }
   const keys = { match, ...(ms !== undefined && { for: msText(ms) }), ...pods, faults }
@@ -109,7 +109,7 @@ function bodyOf(replace: Entry<keyof typeof REPLACE.fields>): string {
   const bytes = Buffer.from(given, 'base64')
   const isBase64 = unpadded(bytes.toString('base64')) === unpadded(given)
   if (!isBase64 || !isUtf8(bytes)) {
-    replace.report.problem('invalid_value', 'must be UTF-8 text as base64', replace.at('body'))
+    replace.report.problem('invalid_value', 'must be base64-encoded UTF-8 text', replace.at('body'))
   }
   return bytes.toString('utf8')
 }
@@ -121,13 +121,14 @@ function unpadded(base64: string): string {
 function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string): object[] {
   const others = (['body', 'headers'] as const).filter((key) => replace.has(key))
   if (!replace.has('code') || target !== 'Response') {
-    for (const key of others) replace.leftOut(key, 'replaced only beside the `code` of a response')
+    for (const key of others)
+      replace.leftOut(key, 'replaced only together with the `code` of a response')
     return []
   }
   const status = replace.number('code', undefined, { min: 200, max: 599 })
   const headers = Object.fromEntries(replace.pairs('headers'))
   if (!replace.has('body'))
-    replace.changed('code', 'without a code, the body is a short text that names the status')
+    replace.changed('code', 'without a `body`, Squall sends a short text with the status')
   const body = replace.has('body') && bodyOf(replace)
   return [
     {
@@ -161,6 +162,6 @@ function podsOf(spec: SpecEntry): object {
   if (mode === 'all') return {}
   if (mode === 'fixed-percent')
     return { pods: spec.amount('value', undefined, { min: 0, max: 100 }) }
-  spec.doubt('mode', 'rules select a share of the pods; write `pods: 50%`, or `podLabels`')
+  spec.doubt('mode', 'rules select pods by percentage or label; write `pods: 50%` or `podLabels`')
   return {}
 }

@@ -46,13 +46,13 @@ export function ruleViolations(
   const found: Violation[] = []
   for (const name of uses) {
     if (faults === undefined || faults.includes(name)) continue
-    const wrong = `the policy does not allow the fault ${quoted(name)} of the rule ${quoted(rule.name)}`
-    found.push({ wrong, fix: `use ${faults.join(', ')}` })
+    const wrong = `the policy does not allow the fault ${quoted(name)} in the rule ${quoted(rule.name)}`
+    found.push({ wrong, fix: `use one of ${faults.join(', ')}` })
   }
   if (neverTools === undefined) return found
   const tools = namedTools(rule)
   if (tools === undefined) {
-    const wrong = `the rule ${quoted(rule.name)} does not name its tools, which the policy requires because of neverTools`
+    const wrong = `the rule ${quoted(rule.name)} does not name its tools exactly, which neverTools in the policy requires`
     found.push({ wrong, fix: 'write match: { tool: NAME } without wildcards' })
   }
   return [...found, ...(tools ?? []).flatMap((tool) => toolViolations(tool, neverTools))]

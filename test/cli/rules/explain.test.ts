@@ -112,8 +112,8 @@ describe('squall explain', () => {
           (batch in JSON, batch by stream: does not act (shared_exchange))
         stream: { drop: last }
           JSON: does not act (nothing_to_act_on)
-          stream: its response missing
-          (HTTP+SSE, batch by stream: its response missing)
+          stream: its response dropped
+          (HTTP+SSE, batch by stream: its response dropped)
           (batch in JSON: does not act (nothing_to_act_on))
 
       responded_elsewhere: the response to the call is sent on another connection

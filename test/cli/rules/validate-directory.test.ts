@@ -74,13 +74,13 @@ it('files that are no rules files are skipped with the reason', async () => {
     'values.yaml': 'replicas: 2\n',
   })
   const reasons = {
-    'empty.yaml': 'it is empty',
+    'empty.yaml': 'the file is empty',
     'list.yaml': 'not a rules file: it is a list',
-    'plan.yaml': 'a plan: check it with squall experiment validate',
+    'plan.yaml': 'an experiment plan; check it with squall experiment validate',
     'role.yaml': 'not a rules file: it is a Kubernetes manifest',
-    'template.yaml': 'not a rules file: it cannot be read, and has no `rules`',
+    'template.yaml': 'not a rules file: not valid YAML or JSON, and no key `rules`',
     'text.yaml': 'not a rules file: it is plain text',
-    'values.yaml': 'not a rules file: it has no `rules`',
+    'values.yaml': 'not a rules file: the key `rules` is missing',
   }
   const skipped = Object.entries(reasons).map(([file, reason]) => ({ file, reason }))
   const lines = skipped.map(({ file, reason }) => {

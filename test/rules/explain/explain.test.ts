@@ -73,7 +73,7 @@ describe('an explanation', () => {
     expect(rules[0]!.faults).toEqual([
       {
         fault: 'abort',
-        summary: 'responds to a call with an error',
+        summary: 'responds to a call with an HTTP, JSON-RPC or tool error',
         config: { toolError: 'injected', at: 'request' },
         responses: [
           { on: 'json', here: true, ...responded },

@@ -62,13 +62,13 @@ export const PACE_FLAGS = {
       '0',
     ),
     seed: count(
-      'seed for the choice of tools and arguments; the same seed repeats the choice',
+      'seed for choosing tools and arguments; the same seed makes the same choices',
       { min: 0, max: 2 ** 32 - 1 },
       '1',
     ),
     shard: one(
       'index/count',
-      'run one shard of the load, as index/count from 0/count; merge the results with squall load merge',
+      'run one shard of the load, such as 0/4 for the first of four; merge the results with squall load merge',
       asGiven<FlagInput>,
     ),
   }),
@@ -79,7 +79,7 @@ export const PACE_FLAGS = {
       { min: 0, max: 10 },
       '0',
     ),
-    retryBudget: percent('retry budget: maximum number of retries per hundred calls', {
+    retryBudget: percent('retry budget: maximum number of retries, as a percentage of calls', {
       min: 0,
       max: 100,
     }),
@@ -93,7 +93,7 @@ export const PACE_FLAGS = {
       'deadline of a task; calls that end later do not count as successful',
       DURATION,
     ),
-    skipLate: toggle('do not send calls and retries that would miss the deadline'),
+    skipLate: toggle('do not send calls or retries that would miss the deadline'),
   }),
 }
 

@@ -24,7 +24,7 @@ const OWN = { form: '[file]', most: 1 }
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
     'how',
-    'match calls by tool and arguments, or by tool alone, for models that vary arguments between runs',
+    'match calls by tool and arguments (arguments), or by tool alone (tool), for models that vary arguments between runs',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
@@ -34,7 +34,7 @@ export const PLAY_FLAGS = group(PLAY, {
   session: one('id', 'ID prefix of the recorded session to play, or all', asText),
   offTape: one(
     'how',
-    'response to a call that is not on the tape: an error, or the last response to the call or the tool',
+    'response to a call that is not on the tape: an error (error), or the last recorded response to the same call or, if there is none, from the same tool (last)',
     oneOf(OFF_TAPE),
     { default: 'error' },
   ),
@@ -91,7 +91,7 @@ To inject faults into a tape over stdio, start this command with squall stdio --
     const useless = sidecars.find((name) => stdio && names(name))
     if (useless !== undefined) {
       const fix =
-        'put squall stdio with that option in front: squall stdio -- squall tape serve FILE --stdio'
+        'start it with squall stdio and that option: squall stdio -- squall tape serve FILE --stdio'
       throw invalidCombination(`--${useless} has no effect with --stdio`, fix)
     }
     if (live !== undefined && offTape !== 'error') {
@@ -159,14 +159,14 @@ export const TAPE_CHECK = operation({
   ],
   page: PAGE,
   description:
-    'replay a tape to a live server, and compare the responses; exit code 1 for a difference',
+    'replay a tape against a live server, and compare the responses; exit code 1 for a difference',
   operands: OWN,
   flags: {
     ...group('The server:', {
       upstream: one('url', 'MCP endpoint of the live server', (given) => parseTarget(given), {
         required: 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp',
       }),
-      tool: many('name', 'tool to call although it is not read-only; repeatable', (given) =>
+      tool: many('name', 'tool to call even if it is not read-only; repeatable', (given) =>
         given.map(({ text }) => text),
       ),
     }),

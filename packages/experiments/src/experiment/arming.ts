@@ -73,7 +73,7 @@ export class Arming {
     this.#renewLater()
     const { sidecars, activationMs } = this.#armed
     const until = performance.now() + activationMs
-    let why = 'a sidecar did not read them'
+    let why = 'a sidecar did not load them in time'
     for (;;) {
       const states = await sidecars.states(signal).catch((error: unknown) => {
         if (!(error instanceof AdminError)) throw error

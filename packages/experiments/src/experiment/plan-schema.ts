@@ -50,8 +50,8 @@ const MEASURED: Readonly<Record<string, string>> = {
   runaway: 'share of faults after which the agent repeated the call many times',
   'gave-up': 'share of faults after which the agent gave up',
   'ignored-retry-after': 'share of faults after which the agent ignored `Retry-After`',
-  'duplicate-execution': 'number of unsafe calls that were executed twice',
-  'possible-duplicates': 'number of unsafe calls that may have been executed twice',
+  'duplicate-execution': 'number of non-idempotent calls that were executed twice',
+  'possible-duplicates': 'number of non-idempotent calls that may have been executed twice',
   'falsified-used': 'number of calls with a false value in their arguments',
   mean: 'mean latency',
   max: 'latency of any call',
@@ -72,7 +72,8 @@ const slo = Type.Unsafe<Readonly<Record<string, number>>>(
       ...QUANTILES.map((name) => [name, Type.Optional(gate(name, { unit: 'ms' }))]),
     ]) as Readonly<Record<string, TUnsafe<number>>>,
     {
-      description: 'Gates that each stage must pass at its end, named as in `squall load --slo`.',
+      description:
+        'Gates that must pass at the end of each stage, with the same names as in `squall load --slo`.',
       examples: [{ success: '99%', blast: '5%' }],
     },
   ),
@@ -116,7 +117,7 @@ const steadyState = section(
     probe: oneOf(['load', 'tools/list'] as const, {
       default: 'load',
       description:
-        'Requests to measure: the `load` of the plan, or `tools/list` about five times a second.',
+        "Requests to measure: the plan's `load`, or a `tools/list` request about five times a second.",
     }),
     errors: Type.Optional(percentage({ description: 'Maximum share of failed calls.' })),
     success: Type.Optional(
@@ -135,7 +136,8 @@ const steadyState = section(
     ...conditions(false, plainShare),
     for: duration({
       default: '20s',
-      description: 'How long all limits must keep passing, both before and after the stages.',
+      description:
+        'How long all metrics must stay within their limits, both before and after the stages.',
     }),
     within: duration({
       default: '2m',
@@ -169,7 +171,9 @@ const load = section(
           'Tools to call, with arguments generated from their schemas. Without `tools` and `calls`: the tools with `readOnlyHint: true`.',
       }),
     ),
-    calls: Type.Optional(text('File of calls with arguments, as for `squall load --calls`.')),
+    calls: Type.Optional(
+      text('Path of a file with calls and their arguments, as for `squall load --calls`.'),
+    ),
     fanOut: number(1, 1000, { default: 1, description: 'Number of calls in a task.' }),
     streams: number(0, 100_000, {
       default: 0,
@@ -181,7 +185,9 @@ const load = section(
       description: 'Maximum number of retries for a failed call.',
     }),
     retryBudget: Type.Optional(
-      percentage({ description: 'Maximum number of retries, as a percentage of calls.' }),
+      percentage({
+        description: 'Retry budget: maximum number of retries, as a percentage of calls.',
+      }),
     ),
     deadline: Type.Optional(
       duration({
@@ -217,10 +223,10 @@ function lasting<Limit>(limit: TUnsafe<Limit>): TUnsafe<Limit | AbortLimit<Limit
       limit,
       for: duration({
         default: 0,
-        description: 'How long the limit must keep failing before the rollback.',
+        description: 'How long the limit must be violated before the rollback.',
       }),
     },
-    { description: 'A limit, and how long the limit must keep failing before the rollback.' },
+    { description: 'A limit, and how long it must be violated before the rollback.' },
   )
   return Type.Unsafe<Limit | AbortLimit<Limit>>({
     anyOf: [...anyOf, withTime],
@@ -243,7 +249,7 @@ const abortOn = section(
   },
   {
     description:
-      'Conditions for a rollback, checked ten times a second. `for` sets how long a limit must keep failing.',
+      'Conditions for a rollback, checked ten times a second. `for` sets how long a limit must be violated.',
     examples: [{ errors: { limit: '5%', for: '30s' }, p95: '10s' }],
   },
 )

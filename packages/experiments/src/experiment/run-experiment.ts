@@ -62,7 +62,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   if (dead !== undefined) {
     onEvent({
       kind: 'note',
-      text: `the experiment ${dead} died; squall restores its ${sidecars.rulesName}`,
+      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesName}`,
     })
   }
   const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
@@ -212,8 +212,8 @@ async function preflight(
   const namespace = states.find((state) => state.namespace !== undefined)?.namespace
   const label = namespace === undefined ? undefined : await namespaceLabel?.(namespace)
   const namesOf = (state: SidecarState): readonly SourcedName[] => [
-    { where: 'the environment of the sidecar,', name: state.environment ?? undefined },
-    { where: 'the namespace of the sidecar,', name: state.namespace },
+    { where: "the sidecar's environment", name: state.environment ?? undefined },
+    { where: "the sidecar's namespace", name: state.namespace },
     ...(label === undefined ? [] : [label]),
   ]
   const rejections = [

@@ -127,7 +127,7 @@ function monitorRejections({ file, alerts }: Plan, bounds: PlanBounds): readonly
   const others = new Set(urls.map(({ origin }) => origin))
   for (const open of bounds.monitors) others.delete(open)
   return [...others].map((origin) => {
-    const wrong = `squall mcp may not read the monitoring at ${origin}`
+    const wrong = `squall mcp may not query the monitoring system at ${origin}`
     return rejection(wrong, 'remove the condition, or ask a person to add --monitor', [])
   })
 }
@@ -138,9 +138,9 @@ function rejection(wrong: string, fix: string, path: Rejection['path'] & {}): Re
 
 /** The largest effect that a plan can have. */
 export const BLAST = Type.Object({
-  maxPercent: Type.Number({ description: 'Maximum percentage of the calls, or of the pods.' }),
+  maxPercent: Type.Number({ description: 'Maximum percentage of calls or pods with faults.' }),
   durationMs: Type.Number({ description: 'Total duration of all stages in milliseconds.' }),
-  calls: numberOrNull('Calls of the load in all stages; null without a rate.'),
+  calls: numberOrNull('Number of load calls in all stages; null without a rate.'),
   sampled: numberOrNull('Maximum number of calls with faults; null without a rate.'),
 })
 
@@ -170,7 +170,7 @@ export function summaryOf(plan: Plan): readonly string[] {
     ...effectsOf(plan).map((effect) => `Largest effect: ${effect}`),
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in total`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
-    `Ends early when one of these limits fails: ${gates.join(', ')}; or with stop_experiment. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
+    `Ends early if one of these limits fails (${gates.join(', ')}), or when stop_experiment is called. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
     `Worst case: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, including calls of other clients, fail, are delayed or are changed`,
     `Digest: ${digest}`,
   ].map(plain)

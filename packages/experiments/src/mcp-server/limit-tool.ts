@@ -26,11 +26,11 @@ const DEFAULTS = readFlags(SEARCH_FLAGS, new Map(), {})
 const INPUT = closed({
   plan: maybeText('The plan as YAML or JSON, with inline rules.', MAX_PLAN),
   vary: maybeText(
-    'The fault magnitude to vary, from the mildest to the strongest value: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
+    'The fault magnitude to vary and its range, from mildest to strongest: percent=1%..50%, delay=50ms..5s, or FAULT.PARAMETER=FROM..TO.',
     200,
   ),
   second: maybeText(
-    'A second magnitude and its range, such as delay=50ms..5s: finds the limit of the first at 5 or more magnitudes of the second. Takes several times the runs.',
+    'A second magnitude and its range, such as delay=50ms..5s. Finds the limit of the first magnitude at 5 or more values of the second, which takes several times as many runs.',
     200,
   ),
   until: maybeText(
@@ -41,7 +41,7 @@ const INPUT = closed({
     Type.Integer({
       minimum: 1,
       maximum: 2 * MAX_RUNS,
-      description: `Maximum number of runs. Each run counts toward perHour of the policy; all runs together must fit in its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
+      description: `Maximum number of runs. Each run counts toward the policy's perHour; the total duration of all runs must not exceed its maxDuration. At most ${MAX_RUNS}, or ${2 * MAX_RUNS} with \`second\`.`,
     }),
   ),
   maxMinutes: maybeInteger(1, MAX_MINUTES, `Maximum duration in minutes. Default: ${MAX_MINUTES}.`),
@@ -82,7 +82,7 @@ export const FIND_LIMIT = defineTool({
   name: 'find_limit',
   title: 'Find the limit of a target',
   description:
-    'Finds the smallest magnitude of a fault at which a condition becomes true, or the boundary of two magnitudes, in many short runs of a plan with a rollback after each. One approval covers all runs, up to the largest magnitudes. Cancelling the call rolls back the rules.',
+    'Finds the smallest fault magnitude at which a condition becomes true, or the boundary for two magnitudes, in many short runs of a plan. Rolls back the rules after each run. One approval covers all runs, up to the largest magnitudes. Cancelling the call rolls back the rules.',
   annotations: DESTRUCTIVE,
   input: INPUT,
   output: OUTPUT,
@@ -157,7 +157,7 @@ async function proposed(input: Input, control: Control): Promise<Asked> {
     )
   }
   if (plan === undefined || first === undefined || until === undefined) {
-    throw new DeniedError('write plan, vary and until, or the id of an approved proposal')
+    throw new DeniedError('pass plan, vary and until, or the id of an approved proposal')
   }
   const vary = second === undefined ? [first] : [first, second]
   const search = await searchOf({ plan, vary, until }, control)

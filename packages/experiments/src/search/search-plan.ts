@@ -91,7 +91,10 @@ export function searchRejection({ plan, variations }: SearchPlan): Rejection | u
     return found('the plan has no rules with `stages`', 'add rules and stages to the plan')
   }
   if (file.kill !== undefined) {
-    return found('the plan kills a process, and a search runs it many times', 'remove `kill`')
+    return found(
+      'the plan kills a process, and a search would run the plan many times',
+      'remove `kill`',
+    )
   }
   if (rules.maxActive !== undefined) {
     return found('the rules file has `maxActive`', 'remove maxActive, or write the rules inline')
@@ -108,8 +111,8 @@ export function searchRejection({ plan, variations }: SearchPlan): Rejection | u
   )
   if (missing === undefined) return undefined
   const [fault, ...parameter] = missing.path
-  const wrong = `no rule has the fault ${fault} with \`${parameter.join('.')}\``
-  return found(wrong, `write the parameter into the plan; the search replaces its value`)
+  const wrong = `no rule sets \`${parameter.join('.')}\` on the fault ${fault}`
+  return found(wrong, `set the parameter in the plan; the search replaces its value`)
 }
 
 function textWith(

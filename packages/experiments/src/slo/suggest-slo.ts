@@ -9,7 +9,8 @@ import { shareInterval } from './share-interval.ts'
 export const SLO = Type.Object({
   tool: Type.String(),
   indicator: Type.String({
-    description: 'The indicator: success, or a quantile of the upstream latency.',
+    description:
+      'The service level indicator (SLI): success, or an upstream latency quantile such as p95.',
   }),
   threshold: Type.Number(),
   unit: Type.String(),
@@ -47,7 +48,7 @@ export function whyNoSuccessSlo(baseline: Baseline): string | undefined {
   if (objectiveOf(baseline) !== undefined) return undefined
   const { tool, calls, errors } = baseline
   const seen = `${errors} of ${calls} calls of ${quoted(tool)} failed`
-  return `${seen}: that does not show ${OBJECTIVES.at(-1)}%; observe more calls, or fix the tool first`
+  return `${seen}, which does not support an objective of ${OBJECTIVES.at(-1)}%; observe more calls, or fix the tool first`
 }
 
 function objectiveOf({ calls, errors }: Baseline): number | undefined {

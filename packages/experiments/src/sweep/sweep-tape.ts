@@ -48,7 +48,7 @@ async function served(tape: Tape, match: CallMatch, rules: string | undefined, o
   if (version?.kind === 'rejected') {
     await running.close()
     const [problem] = version.problems.flatMap(({ problems }) => problems)
-    throw new Error(`the call has no rule: ${problem?.path}: ${problem?.message}`)
+    throw new Error(`the rule for this call is invalid: ${problem?.path}: ${problem?.message}`)
   }
   running.watch.read(({ method }) => method === 'tools/call' && onCall())
   const stdio = await serveStdio(player, running.sidecar).catch(async (error: unknown) => {

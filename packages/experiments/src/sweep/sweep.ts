@@ -133,8 +133,8 @@ function failedRun({ end, isAccepted, served }: Run): void {
     fail('--check did not accept the result', 'change --check, or record the task again')
   if (served.length === 0) {
     fail(
-      'the command called no tool',
-      'let it use the address in MCP_URL, or {url} in its arguments',
+      'the command called no tools',
+      'make it connect to the URL in MCP_URL, or pass {url} among its arguments',
     )
   }
 }

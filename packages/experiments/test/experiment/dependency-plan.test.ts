@@ -71,6 +71,6 @@ it('a policy allows a blocked dependency when it allows all calls to fail', asyn
   const wanted = 'a blocked dependency is a stage of 100%, and the policy allows 50%'
   expect(await wrongs({}, { ...all, maxPercent: '50%' })).toEqual([wanted])
   expect(await wrongs({}, { ...all, faults: ['delay'] })).toEqual([
-    'the policy does not allow the fault "connection" of the rule "dependency-blocked"',
+    'the policy does not allow the fault "connection" in the rule "dependency-blocked"',
   ])
 })

@@ -28,7 +28,7 @@ it.each([
   ['hang', 'never receives a response'],
   ['reset', 'loses its connection'],
   [{ throttle: { rate: '4KiB' } }, 'transfers at most 4KiB per second'],
-  ['replay', 'receives the fault replay (responds with the stored response to an earlier call)'],
+  ['replay', 'receives the fault replay (returns the stored response to an earlier call)'],
 ])('the effect of %j is in words', async (fault, wanted) => {
   const rule = { name: 'a', match: { tool: 'get_weather' }, faults: [fault] }
   expect(await effects([rule])).toEqual([`get_weather ${wanted} in 25 % of calls`])

@@ -67,7 +67,7 @@ describe('a plan under a policy', () => {
       { maxRate: '50/s' },
       /the rate 60\/s of the load is above maxRate: 50/,
     ],
-    [rule({ faults: ['reset'] }), { faults: ['delay'] }, /the fault "reset" of the rule "slow"/],
+    [rule({ faults: ['reset'] }), { faults: ['delay'] }, /the fault "reset" in the rule "slow"/],
     [rule({ match: { tool: 'pay' } }), { neverTools: ['pay'] }, /with the tool "pay"/],
     [rule({ match: { tool: '*' } }), { neverTools: ['pay'] }, /does not name its tools/],
     [rule({ match: { tool: { regex: 'p' } } }), { neverTools: ['pay'] }, /does not name its tools/],

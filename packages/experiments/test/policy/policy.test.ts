@@ -79,7 +79,7 @@ describe('squall experiment', () => {
     expect(code).toBe(1)
     const text = stdout + stderr
     expect(text).toMatch(/plan\.yaml:6:10: POLICY: the first stage 25% is above firstStage: 10%/)
-    expect(text).toMatch(/plan\.yaml:5:9: POLICY: .* the fault "reset" of the rule "a"/)
+    expect(text).toMatch(/plan\.yaml:5:9: POLICY: .* the fault "reset" in the rule "a"/)
     expect(text).toMatch(/POLICY: the policy requires a limit in `slo`; add slo: /)
   })
 

@@ -231,7 +231,7 @@ it('ends at its largest size, counts what is dropped, and lets calls pass', asyn
   for (let id = 1; id <= 4; id++) {
     expect((await call({ port: squall.port }, ask(id, 'echo', {}))).status).toBe(200)
   }
-  const ended = await squall.logged('the recording has ended; later messages are not on the tape')
+  const ended = await squall.logged('the recording has ended; later messages are not recorded')
   expect(ended).toMatchObject({ why: 'the tape has reached the maximum size' })
   const { size } = await stat(path)
   expect(size).toBeLessThanOrEqual(1024 * 1024)
@@ -253,7 +253,7 @@ it('ends when the disk is full, and lets calls pass', async () => {
   for (let id = 1; id <= 3; id++) {
     expect((await call({ port, host: '127.0.0.1' }, ask(id, 'echo', {}))).status).toBe(200)
   }
-  const line = 'the recording has ended; later messages are not on the tape'
+  const line = 'the recording has ended; later messages are not recorded'
   expect(await program.logged(line)).toMatchObject({ why: 'EFBIG' })
 })
 

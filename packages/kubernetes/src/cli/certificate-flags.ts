@@ -49,7 +49,7 @@ export const CERTIFICATE_FLAGS = group(
     caLifetime: duration('lifetime of the CA', LIFETIME, '87600h'),
     certificateLifetime: duration('lifetime of a serving certificate', LIFETIME, '2160h'),
     rotateBefore: duration(
-      'time before expiry at which a certificate is replaced',
+      'time before expiry at which a certificate is renewed',
       LIFETIME,
       '720h',
     ),
@@ -59,7 +59,7 @@ export const CERTIFICATE_FLAGS = group(
       '1m',
     ),
     caSettle: duration(
-      'delay before a certificate of a new CA is used, which gives API servers time to load the CA',
+      'delay before a certificate from a new CA is served, so that API servers have time to load the CA',
       { min: 0, max: HOUR },
       '10s',
     ),
@@ -118,7 +118,8 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   }
   // A check may be a quarter of its interval late, and a new CA has to reach the API servers.
   if (2 * checkMs + settleMs > rotateBeforeMs) {
-    const fix = 'use a longer --rotate-before, or a shorter --certificate-check and --ca-settle'
+    const fix =
+      'use a longer --rotate-before, or shorter values of --certificate-check and --ca-settle'
     throw invalidCombination('--rotate-before is too short for two certificate checks', fix)
   }
   if (caMs < 2 * servingMs) {

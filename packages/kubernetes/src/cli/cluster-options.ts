@@ -119,7 +119,7 @@ export function parseMinor(given: FlagInput): number {
   throw invalidValue(
     given,
     'is not a valid Kubernetes version',
-    'write a version such as 1.33 or v1.33.2',
+    'use a version such as 1.33 or v1.33.2',
   )
 }
 

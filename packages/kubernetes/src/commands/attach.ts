@@ -43,12 +43,12 @@ export const ATTACH = operation({
       for: attachedFor('time after which the sidecar detaches, at most 24h'),
       port: one(
         'port',
-        'port of your MCP server, by number or name (default: the only TCP port that the pod declares)',
+        "port number or name of your MCP server (default: the pod's only declared TCP port)",
         parsePortName,
       ),
       image: one(
         'image',
-        "sidecar image (default: squall:VERSION-sidecar, where VERSION is this program's version)",
+        'sidecar image (default: squall:VERSION-sidecar, where VERSION is the version of this CLI)',
         asText,
       ),
       imagePullPolicy: one(
@@ -63,7 +63,7 @@ export const ATTACH = operation({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'timeout for the redirect to start or, with --undo, for the sidecar to exit; a container that starts later does nothing',
+        'how long to wait for the redirect to start or, with --undo, for the sidecar to exit; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),
@@ -97,5 +97,9 @@ export type AttachRequest = RequestOf<typeof ATTACH>
 
 function parsePortName({ text, source }: FlagInput): string {
   if (PORT.test(text)) return text
-  throw invalidOption(source, 'not a port', 'write its number, or its name in the pod')
+  throw invalidOption(
+    source,
+    'not a port',
+    'use a port number, or a port name that the pod declares',
+  )
 }

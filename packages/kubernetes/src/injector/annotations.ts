@@ -85,7 +85,7 @@ const TABLE = {
     form: '`db:5432`, `10.0.0.0/8:6379`, `[fd00::/8]:6379`, `*:443`, `http://tools:8080`',
     fallback: 'outgoing connections bypass the sidecar',
     meaning:
-      'destinations whose TCP connections pass through the sidecar, separated by commas; a name captures its whole port, `http://` parses HTTP and MCP. Requires NET_ADMIN, like mode `redirect`',
+      'destinations whose TCP connections pass through the sidecar, separated by commas; a host name captures all connections to its port, and `http://` parses HTTP and MCP. Requires NET_ADMIN, like mode `redirect`',
     check: outboundProblem,
   },
   rules: {
@@ -96,7 +96,7 @@ const TABLE = {
   'rules-key': {
     form: 'a key such as `shop.yaml`',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
-    meaning: 'key of that ConfigMap to read, instead of all',
+    meaning: 'the only key of that ConfigMap to read',
     check: (value) => {
       const fix = rulesKey(value)
       return fix && `${fix}, and rename the key in the ConfigMap, too`
@@ -110,7 +110,8 @@ const TABLE = {
   },
   'upstream-tls': {
     ...words('verify', 'insecure-skip-verify'),
-    fallback: 'your MCP server speaks plain HTTP; a probe with `scheme: HTTPS` is denied',
+    fallback:
+      'plain HTTP to your MCP server; pods that have a probe with `scheme: HTTPS` are denied',
     meaning: 'use TLS with your MCP server, on all intercepted ports; requires `tls-secret`',
   },
   'upstream-ca': {
@@ -147,7 +148,8 @@ const TABLE = {
   },
   'max-duration': {
     form: 'a duration',
-    meaning: 'maximum duration of a rule, counted from appliedAt or from its first load',
+    meaning:
+      'maximum duration of a rule, counted from `appliedAt` or from when the rule was first loaded',
     check: maxDuration,
   },
   'max-active': {
@@ -158,13 +160,12 @@ const TABLE = {
   'allow-faults': {
     form: '`delay,abort`',
     fallback: 'rules may use all faults',
-    meaning: 'faults that rules may use; rules with other faults never act',
+    meaning: 'allowlist of faults; rules with any other fault never act',
     check: faults,
   },
   'deny-tools': {
     form: '`pay_*,delete_*`',
-    meaning:
-      'tools that no rule may affect, by name or glob; values of the pod, the namespace and the settings are combined',
+    meaning: 'tools that no rule may affect, by name or glob',
     check: tools,
   },
   'guard-error-rate': {
@@ -181,20 +182,18 @@ const TABLE = {
   },
   'rollback-on': {
     form: '`real-errors>1% for 30s, not-ready for 10s`',
-    meaning:
-      'conditions under which all rules are disarmed until `squall resume`; values of the pod, the namespace and the settings are combined',
+    meaning: 'conditions under which all rules are disarmed until `squall resume`',
     check: rollbackConditionsProblem,
   },
   'exclude-paths': {
     form: '`/admin/*`, `/a,/b`',
-    meaning:
-      'request paths that no rule may affect, as exact paths or globs; values of the pod, the namespace and the settings are combined',
+    meaning: 'request paths that no rule may affect, as exact paths or globs',
     check: paths,
   },
   'rewrite-probes': {
     ...BOOLEAN,
     fallback: '`true`',
-    meaning: 'run probes and hooks on intercepted ports without faults',
+    meaning: 'exempt probes and lifecycle hooks on intercepted ports from faults',
   },
   'native-sidecar': {
     ...BOOLEAN,
@@ -233,7 +232,7 @@ const TABLE = {
     form: 'a URL',
     fallback: 'no spans are exported',
     meaning:
-      "OpenTelemetry collector for spans of sampled calls, by OTLP over HTTP; headers such as tokens come from the key `otlp-headers` of the sidecar's Secret",
+      "OpenTelemetry collector that receives the spans of sampled calls via OTLP/HTTP; headers such as tokens come from the key `otlp-headers` of the sidecar's Secret",
     check: httpUrl,
   },
   'otel-env': {
@@ -248,7 +247,7 @@ const TABLE = {
   },
   'trace-url': {
     form: 'a URL with `{trace}`',
-    meaning: 'URL of a trace in your tracing tool, for links, like `squall run --trace-url`',
+    meaning: 'URL template for links to traces in your tracing tool, like `squall run --trace-url`',
     check: traceUrl,
   },
   tasks: {
@@ -270,9 +269,9 @@ const TABLE = {
   },
   qos: {
     ...words('guaranteed', 'burstable'),
-    fallback: '`guaranteed` if all containers of the pod are, else `burstable`',
+    fallback: '`guaranteed` if the pod is in the QoS class Guaranteed, otherwise `burstable`',
     meaning:
-      "whether the sidecar's requests equal its limits, which keeps a pod in the QoS class Guaranteed",
+      'QoS of the sidecar: `guaranteed` sets its requests equal to its limits, which keeps the pod in the QoS class Guaranteed',
   },
   'cpu-request': {
     ...CPU,

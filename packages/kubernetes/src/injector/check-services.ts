@@ -38,7 +38,7 @@ export function checkServices(
   if (services === undefined) {
     const numbers = ports.map(({ number }) => number).join(', ')
     return [
-      `${UNCHECKED_SERVICES}: a headless Service, or a numeric targetPort (${numbers}), bypasses Squall; squall status checks this with your permissions`,
+      `${UNCHECKED_SERVICES}: a headless Service or a numeric targetPort (${numbers}) would bypass Squall; run squall status to check them with your own permissions`,
     ]
   }
   const warnings = services
@@ -59,12 +59,12 @@ function bypassing(
     if (match === undefined || protocol !== 'TCP') return []
     if (isHeadless === true) {
       return [
-        `the Service ${quoted(name)} is headless: its clients reach port ${match.number} of your MCP server and bypass Squall: give it a cluster IP, or use ${prefix}mode: redirect`,
+        `the Service ${quoted(name)} is headless, so its clients connect directly to port ${match.number} of your MCP server and bypass Squall: give it a cluster IP, or set the annotation ${prefix}mode: redirect`,
       ]
     }
     if (match.number !== targetPort) return []
     return [
-      `the Service ${quoted(name)} maps port ${port} to port number ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or use ${prefix}mode: redirect`,
+      `the Service ${quoted(name)} maps port ${port} to the numeric targetPort ${targetPort}, which bypasses Squall: write targetPort: ${match.name ?? ''}, or set the annotation ${prefix}mode: redirect`,
     ]
   })
 }

@@ -43,7 +43,7 @@ export function rejectUnknownKeys(pod: Pod, prefix: string): void {
   for (const key of ownKeys(labels ?? {}, prefix)) {
     if (key === 'inject' || OUTPUT_KEYS.includes(key)) continue
     rejectUnknown(key, 'pod', prefix)
-    const fix = 'set it as an annotation: only inject may be a label'
+    const fix = 'use an annotation; only inject is supported as a label'
     throw new Denial('unknown_key', `the label ${prefix}${key} has no effect`, fix)
   }
 }
@@ -84,7 +84,7 @@ function take(
     if (fix !== undefined) throw new Denial('invalid_value', wrong, fix)
     const value = above === undefined ? given : belowCeiling(known, above.value, given)
     if (value === undefined) {
-      const ceiling = `the ceiling of ${above?.from} is ${quoted(above?.value ?? '')}`
+      const ceiling = `the limit set by ${above?.from} is ${quoted(above?.value ?? '')}`
       throw new Denial('above_ceiling', wrong, `${ceiling}; use a stricter value, or remove it`)
     }
     // Lists grow by those above them.
@@ -117,7 +117,7 @@ function rejectUnknown(
   if (spec !== undefined) {
     const other = target === 'pod' ? 'namespace' : 'pod template'
     const wrong = `${prefix}${key} has no effect on ${who}`
-    throw new Denial('unknown_key', wrong, `write it on the ${other}`)
+    throw new Denial('unknown_key', wrong, `set it on the ${other}`)
   }
   const known = ANNOTATIONS.filter(({ targets }) => targets.includes(target))
   const nearest = nearestName(

@@ -132,10 +132,10 @@ export async function writeConfigMap(
     // The response to the first attempt was lost.
     if (kept !== undefined && now === text) return { change: 'changed', kept }
     if (now === textBefore(before, key)) throw error
-    const first = `${key} of the ConfigMap ${name} was changed meanwhile, ${lastChange(kept, key, prefix)}`
+    const first = `the key ${key} of the ConfigMap ${name} changed while the command was running, ${lastChange(kept, key, prefix)}`
     throw new KubeError(
       'response',
-      `${first}; nothing was applied: check the ConfigMap, and run the command again`,
+      `${first}; no rules were applied; check the ConfigMap and run the command again`,
     )
   }
 }

@@ -36,7 +36,7 @@ describe('a limit of the settings is a ceiling', () => {
     ['guard-window', '1h', '30s'],
     ['allow-faults', 'delay,reset', 'delay, abort'],
   ])('so that %s: %s is denied, on the pod as on the namespace', (key, value, ceiling) => {
-    const says = `the ceiling of the settings of the injector is "${ceiling}"; use a stricter value`
+    const says = `the limit set by the settings of the injector is "${ceiling}"; use a stricter value`
     const denial = { kind: 'denied', reason: 'above_ceiling' }
     const pod = inject({ [key]: value }, { settings: CAPS })
     expect(pod).toMatchObject({ ...denial, message: expect.stringContaining(says) as unknown })
@@ -66,7 +66,7 @@ describe('a limit of the settings is a ceiling', () => {
     expect(
       inject({ 'max-percent': '4%' }, { settings: CAPS, namespace: { 'max-percent': '2%' } }),
     ).toMatchObject({
-      message: expect.stringContaining('the ceiling of the namespace "tools" is "2%"') as unknown,
+      message: expect.stringContaining('the limit set by the namespace "tools" is "2%"') as unknown,
     })
   })
 

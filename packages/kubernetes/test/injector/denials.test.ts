@@ -66,14 +66,14 @@ const REFUSED: readonly Case[] = [
     what: 'a key of namespaces on a pod',
     pod: podOf({ 'allow-production': 'true' }),
     reason: 'unknown_key',
-    says: /has no effect on the pod: write it on the namespace/,
+    says: /has no effect on the pod: set it on the namespace/,
   },
   {
     what: 'a key of pods on a namespace',
     pod: podOf(),
     context: contextOf({ namespace: { annotations: { 'squall.dev/inject': 'true' } } }),
     reason: 'unknown_key',
-    says: /has no effect on the namespace "tools": write it on the pod template/,
+    says: /has no effect on the namespace "tools": set it on the pod template/,
   },
   {
     what: 'a condition in no known form',
@@ -99,7 +99,7 @@ const REFUSED: readonly Case[] = [
       metadata: { labels: { 'squall.dev/mode': 'port', 'squall.dev/inject': 'true' } },
     },
     reason: 'unknown_key',
-    says: /label squall\.dev\/mode has no effect: set it as an annotation/,
+    says: /label squall\.dev\/mode has no effect: use an annotation/,
   },
   {
     what: 'a value with a line break',

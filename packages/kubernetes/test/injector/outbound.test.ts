@@ -203,7 +203,7 @@ describe('a pod is denied with', () => {
     const annotations = { 'squall.dev/outbound': 'db:5432' }
     expect(denied({}, contextOf({ namespace: { annotations } }))).toMatchObject({
       reason: 'unknown_key',
-      message: expect.stringContaining('write it on the pod template') as string,
+      message: expect.stringContaining('set it on the pod template') as string,
     })
   })
 })

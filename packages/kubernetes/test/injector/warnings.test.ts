@@ -21,7 +21,7 @@ describe('Services in mode port', () => {
     [
       'by number',
       service(3000),
-      /Service "tools" maps port 3000 to port number 3000, which bypasses Squall: write targetPort: mcp/,
+      /Service "tools" maps port 3000 to the numeric targetPort 3000, which bypasses Squall: write targetPort: mcp/,
     ],
     ['by leaving the target out', service(undefined), /bypasses Squall/],
     ['unseen', contextOf(), /cannot be checked/],
@@ -37,7 +37,7 @@ describe('Services in mode port', () => {
           },
         ],
       }),
-      /Service "tools" is headless: its clients reach port 3000 of your MCP server and bypass Squall/,
+      /Service "tools" is headless, so its clients connect directly to port 3000 of your MCP server and bypass Squall/,
     ],
   ])('that lead to the upstream %s are warned of', (_, context, says) => {
     expect(inject(pod, context).warnings.join()).toMatch(says)

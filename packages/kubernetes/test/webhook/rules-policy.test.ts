@@ -91,7 +91,7 @@ describe('the policy of experiments at admission', () => {
     expect(denied.status?.message?.split('\n')).toEqual([
       'the policy does not allow the fault "truncate" of the rule "rule-0"; use delay, abort',
       'the policy forbids experiments with the tool "delete_all"; choose another tool',
-      'the rule "rule-2" does not name its tools, which the policy requires because of neverTools; write match: { tool: NAME } without wildcards',
+      'the rule "rule-2" does not name its tools exactly, which neverTools in the policy requires; write match: { tool: NAME } without wildcards',
       'the policy forbids experiments with the tool "pay"; choose another tool',
       'the rule "rule-4" acts on 100% of calls, above maxPercent: 20% of the policy; write percent: 20%',
     ])

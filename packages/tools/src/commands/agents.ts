@@ -56,7 +56,7 @@ const FOLLOWED = group('Following:', {
   ),
   verdict: many(
     'name',
-    'with --follow: show only this verdict, such as gave_up; repeatable',
+    'with --follow: show only verdicts of this type, such as gave_up; repeatable',
     texts,
   ),
 })
@@ -74,7 +74,7 @@ export const AGENTS = operation({
   ],
   page: 'docs/guides/evaluate-agents.md',
   description:
-    'report what agents did wrong after faults and errors, with advice; compare reports, or follow them live',
+    'report what agents did wrong after faults and errors, with advice; compare reports, or follow verdicts live',
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `

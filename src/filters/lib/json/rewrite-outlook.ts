@@ -18,8 +18,8 @@ export function rewriteOutlook(config: RewriteConfig, { call }: OutlookInput): O
   if (!isList && !mayHaveText(call)) return NOTHING
   // Notifications and requests of the server have texts, but no result.
   if (!isList && config.text === undefined && !hasResult(call)) return NOTHING
-  const needs = isList ? 'a list of such tools' : 'a result with values to change'
-  return { by: 'response', does: 'the JSON of its response is changed', needs }
+  const needs = isList ? 'a tool list with values to change' : 'a result with values to change'
+  return { by: 'response', does: 'the JSON in its response is changed', needs }
 }
 
 /** Requests and notifications have parameters, responses a result or an error. */

@@ -85,7 +85,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Makes this many random changes after the listed changes, identical across array items and reproducible for a seed and a response. Default without other parameters: 1.',
+        'Makes this many random changes after the other changes. All items of an array change alike; changes are reproducible for a seed and a response. Default without other parameters: 1.',
     }),
   ),
   text: Type.Optional(
@@ -104,7 +104,7 @@ const parameters = {
       {
         minProperties: 1,
         description:
-          'Changes all texts of a result, prompt or resource, even JSON texts, after the other changes. Skips texts that would grow the result by more than 1 MiB.',
+          'Changes all text content of a result, prompt or resource, even JSON, after the other changes. Skips changes that would grow the result by more than 1 MiB.',
         examples: [{ replace: { sunny: 'rainy' } }, { append: ' (cached)' }],
       },
     ),
@@ -220,7 +220,12 @@ function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
     return [{ path: ['rename', onto[0]], message }]
   }
   if (config.drift !== undefined || written.length === 0) {
-    return [{ path: ['in'], message: '`in: message` requires named changes, and excludes `drift`' }]
+    return [
+      {
+        path: ['in'],
+        message: '`in: message` requires explicit changes, and cannot be combined with `drift`',
+      },
+    ]
   }
   const outside = written.find((pointer) => !/^\/(?:result|error|params)(?:\/|$)/.test(pointer))
   if (outside === undefined) return []

@@ -18,30 +18,36 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   if (wrongId !== undefined) {
     if (isOther(call) && call?.kind !== 'response' && !isInputRequest(call)) return NOTHING
     const needs = call === undefined ? 'a JSON-RPC response' : undefined
-    return { by: 'response', does: 'its response has another id', needs }
+    return { by: 'response', does: 'its response has a different ID', needs }
   }
   if (response === 'body') return NOTHING
   if (split !== undefined) {
     const found = chosen(split, call !== undefined && ends)
-    return 'cannot' in found ? found : { by: 'output', does: `${named(split)} in pieces`, ...found }
+    return 'cannot' in found
+      ? found
+      : { by: 'output', does: `${named(split)} split into pieces`, ...found }
   }
   if (reorder !== undefined && isOther(call)) {
     const isMeant = typeof reorder !== 'number' || reorder === 1
     if (call?.from !== 'server' || call.kind !== 'notification' || !isMeant) return NOTHING
-    return { by: 'request', does: 'it arrives after the next message', needs: 'a message after it' }
+    return {
+      by: 'request',
+      does: 'it arrives after the next message',
+      needs: 'a later message on the stream',
+    }
   }
   if (reorder !== undefined) {
     if (reorder === 'last' && !ends) return NOTHING
-    const needs = 'two messages on the stream'
-    return { by: 'response', any: true, does: `${named(reorder)} out of order`, needs }
+    const needs = 'at least two messages on the stream'
+    return { by: 'response', any: true, does: `${named(reorder)} delivered out of order`, needs }
   }
   const closes = drop === undefined && duplicate === undefined
   if (closes && isOther(call)) return NOTHING
   const [choice, does] =
     drop !== undefined
-      ? [drop, `${named(drop)} missing`]
+      ? [drop, `${named(drop)} dropped`]
       : duplicate !== undefined
-        ? [duplicate, `${named(duplicate)} twice`]
+        ? [duplicate, `${named(duplicate)} sent twice`]
         : [close, 'the stream ends early']
   const isNote = call?.kind === 'notification'
   if (isOther(call) && choice === 'notifications' && !isNote) return NOTHING

@@ -312,7 +312,7 @@ describe('squall inject with settings', () => {
     const { code, text, told } = await inject(loose, { settings: [CEILINGS.pathname] })
     expect({ code, text }).toEqual({ code: 1, text: '' })
     expect(told).toContain(
-      'denied (above_ceiling): squall.dev/max-percent of the pod is "50%": the ceiling of the settings of the injector is "20%"; use a stricter value, or remove it',
+      'denied (above_ceiling): squall.dev/max-percent of the pod is "50%": the limit set by the settings of the injector is "20%"; use a stricter value, or remove it',
     )
   })
 })
