@@ -71,6 +71,17 @@ def test_passes(squall):
     assert result.stdout.str().count("may be injected") == 11
 
 
+def test_a_failure_says_that_the_server_could_not_be_reached(run: Callable[..., pytest.RunResult]) -> None:
+    result = run(
+        'def test_fails(squall): assert call(squall.url, "search_docs") == 200',
+        "no-upstream",
+        "--squall-upstream",
+        "http://127.0.0.1:1/mcp",
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["error of squall itself: search_docs http_error 502: *"])
+
+
 def test_the_mark_alone_brings_the_fixture(run: Callable[..., pytest.RunResult]) -> None:
     result = run(f"""
 import pytest
@@ -88,6 +99,8 @@ def test_missing_settings_are_named(
     monkeypatch.delenv("MCP_URL", raising=False)
     result = run(text, "no-upstream")
     result.stdout.fnmatch_lines(["Squall needs the URL of an MCP server: --squall-upstream*"])
+    result = run(text, "no-upstream", "--squall-upstream", "127.0.0.1:3000/mcp")
+    result.stdout.fnmatch_lines(["'127.0.0.1:3000/mcp' is not the URL of an MCP server*"])
     result = run(text, "--squall-command", "no-such-program")
     result.stdout.fnmatch_lines(["no-such-program: not found*"])
     monkeypatch.setenv("ENVIRONMENT", "production")
@@ -140,10 +153,13 @@ def test_it(squall):
     time.sleep(60)
 """)
     mark = f"pytest-{number.value}-{os.getpid()}"
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     with subprocess.Popen(
         [sys.executable, "-m", "pytest", "-s", "--squall-upstream", squall_upstream, "-o"]
         + [f"squall_args=--pod {mark}", "test_it.py"],
         cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
@@ -154,9 +170,10 @@ def test_it(squall):
             process.send_signal(number)
             process.wait(30)
             end = time.monotonic() + 20
-            while sidecars_with(mark) and time.monotonic() < end:
+            while (sidecars_with(mark) or any(temporary.iterdir())) and time.monotonic() < end:
                 time.sleep(0.05)
             assert sidecars_with(mark) == []
+            assert list(temporary.iterdir()) == []
         finally:
             os.kill(child, signal.SIGKILL)
             process.kill()

@@ -10,8 +10,11 @@ const FAILED = 1
 const INVALID_USAGE = 2
 const MAX_MESSAGE = 2_000
 
-/** Set with the first output: an error after it must not be a second result. */
-export const output = { hasBegun: false }
+/**
+ * `hasBegun` is set with the first output: an error after it must not be a second result. `isLog`
+ * is set by a command that carries traffic, which must not end with its log.
+ */
+export const output = { hasBegun: false, isLog: false }
 
 /** Ends a command that a signal stopped before it had a result. */
 export class InterruptedError extends Error {}

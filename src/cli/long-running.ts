@@ -1,10 +1,13 @@
 import { interruption } from '../base/signals.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { output } from './ending.ts'
 
 /**
- * Keeps the process running after an uncaught error: a bug on one exchange must not end the others.
+ * Keeps the process running after an uncaught error, as a bug on one exchange must not end the
+ * others, and without its log.
  */
 export function surviveOwnErrors(logger: Logger, strict = false): void {
+  output.isLog = true
   const survive = (error: unknown): void => {
     logger.error({ err: error }, 'an error inside Squall was not caught')
     if (strict) process.exit(1)

@@ -101,8 +101,8 @@ async function main(): Promise<number> {
 
 /** Ends the process when its output is lost. */
 function outputFailed({ code, message }: NodeJS.ErrnoException): void {
-  // The reader closed the pipe, as `head` does.
-  if (code === 'EPIPE') return
+  // The reader closed the pipe, as `head` does, or the disk with the log is full.
+  if (code === 'EPIPE' || output.isLog) return
   process.stderr.write(`squall: standard output cannot be written (${code ?? message})\n`)
   process.exit(1)
 }

@@ -12,7 +12,6 @@ const BEGIN = ': x-squall_fault '
 const COMMENT = new RegExp(`^${BEGIN}(.+)$`, 'gm')
 /** Runs of comments beyond this size are not from Squall. */
 const MAX_COMMENTS = 16 * 1024
-/** An error response behind these faults alone is from the server itself. */
 const SLOW_FAULTS = /^[^/]*\/(?:delay|throttle|hang|amplify)$/
 
 /** Reads the markers in the headers of a response. */
@@ -29,9 +28,14 @@ export function markInComments(raw: Uint8Array): ForeignMark {
   return markOf(Array.from(text.matchAll(COMMENT), ([, marker]) => marker!))
 }
 
+/** Returns true for a fault behind which an error response is from the server itself. */
+export function isSlowFault(marker: string): boolean {
+  return SLOW_FAULTS.test(marker)
+}
+
 function markOf(lines: readonly string[]): ForeignMark {
   if (lines.length === 0) return 0
   // Proxies may join header lines.
   const markers = lines.flatMap((line) => line.split(','))
-  return markers.every((marker) => SLOW_FAULTS.test(marker.trim())) ? SLOW : FAULT
+  return markers.every((marker) => isSlowFault(marker.trim())) ? SLOW : FAULT
 }

@@ -8,6 +8,7 @@ export {
   parseWrittenDestination,
   withoutHttp,
 } from '../http/destination.ts'
+export { isSlowFault } from '../http/foreign-markers.ts'
 export { HEADER_NAME_PATTERN, isToken } from '../http/header-text.ts'
 export { clockAhead } from '../http/http-date.ts'
 export { retryAfterOf } from '../http/retry-after.ts'

@@ -126,6 +126,27 @@ it('names the option that a sidecar without rules and without a token lacks', as
   }
 })
 
+it('tells the port of clients from an admin port, behind which the server knows no such path', async () => {
+  const server = await startUpstream((_, response) => void response.writeHead(404).end('{}'))
+  const clients = await startSquall({ flags: ['--upstream', server.url] })
+  try {
+    const to = ['--sidecar', `127.0.0.1:${clients.port}`, '--admin-token-file']
+    for (const args of [
+      ['fault', 'add', '--fault', 'hang', '--for', '1m'],
+      ['fault', 'list'],
+      ['stop'],
+    ]) {
+      const command = [...args, ...to, join(directory, 'token')]
+      const { code, stdout } = await startProgram(command, {}, { here: true })
+      expect(code).toBe(1)
+      expect(stdout).toContain('not a Squall admin port')
+    }
+  } finally {
+    await clients.close()
+    await server.close()
+  }
+})
+
 it('is rejected with the reason of a sidecar that takes no temporary faults, by each API', async () => {
   const why = 'the ConfigMap squall-budget denies new chaos in shop: set by sre'
   const env = { SQUALL_ADMIN_TOKEN, SQUALL_DENY_TEMPORARY_FAULTS: why }

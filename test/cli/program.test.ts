@@ -16,7 +16,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { type Finished, portOf, type Program, startProgram } from '../support/commands.ts'
-import { startUpstream } from '../support/wire.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePort, startUpstream } from '../support/wire.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 const BIN = fileURLToPath(new URL('../../bin/squall.cjs', import.meta.url))
@@ -302,4 +303,19 @@ test.runIf(existsSync('/dev/full'))('a command whose output is lost fails', () =
     expect(stderr).toBe('squall: standard output cannot be written (ENOSPC)\n')
     expect(status).toBe(1)
   }
+})
+
+// A full disk with the log of a sidecar ended the sidecar, and all traffic with it.
+test.runIf(existsSync('/dev/full'))('a sidecar whose log is lost carries traffic on', async () => {
+  const admin = `127.0.0.1:${await freePort()}`
+  const run = ['run', '--listen', '127.0.0.1:0', '--admin', admin, ...UPSTREAM]
+  const shell = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, BIN, ...run]
+  const program = startProgram(shell, {}, { program: '/bin/sh' })
+  opened({ close: () => program.kill() })
+  await eventually(async () => {
+    const response = await fetch(`http://${admin}/livez`).catch(() => undefined)
+    return response?.ok === true ? undefined : program.stderr() || 'it does not listen'
+  })
+  program.signal('SIGTERM')
+  expect(await program.finished()).toMatchObject({ code: 0, stderr: '' })
 })

@@ -1,6 +1,6 @@
-"""Runs a command, and stops it when its owner writes a byte or exits.
+"""Runs a command, and stops it when its owner writes a byte or exits; then removes a directory.
 
-usage: keeper.py OWNER COMMAND [ARGUMENT...]
+usage: keeper.py OWNER DIRECTORY COMMAND [ARGUMENT...]
 
 Squall keeps running when its parent is killed. This process stops Squall in that case, even if another
 process has inherited the pipe of the owner.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,4 +40,7 @@ def end(child: subprocess.Popen[bytes]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
+    try:
+        sys.exit(main(int(sys.argv[1]), sys.argv[3:]))
+    finally:
+        shutil.rmtree(sys.argv[2], ignore_errors=True)

@@ -125,5 +125,6 @@ def observed_text(squall: Squall) -> str:
         lines.insert(0, f"squall injected {count} faults in this test; the last {len(shown)}:")
     if count == 0:
         lines.append("squall injected no fault in this test")
-    real = [error for error in squall.errors() if error.origin == "real"]
-    return "\n".join(lines + [f"real error, not injected: {error}" for error in real])
+    words = {"real": "real error, not injected", "squall": "error of squall itself"}
+    seen = [error for error in squall.errors() if error.origin in words]
+    return "\n".join(lines + [f"{words[error.origin]}: {error}" for error in seen])

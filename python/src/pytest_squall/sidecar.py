@@ -48,6 +48,10 @@ class Sidecar:
     ) -> None:
         """Starts Squall and waits until it listens. `args` are additional flags of `squall run`."""
         server = urlsplit(upstream)
+        if server.scheme not in ("http", "https") or not server.netloc:
+            raise SidecarError(
+                f"{upstream!r} is not the URL of an MCP server, such as http://127.0.0.1:3000/mcp"
+            )
         program = find_program(Path(directory or Path.cwd()), command)
         self._own = TemporaryDirectory(prefix="squall-")
         self._rules = Path(self._own.name) / "rules.yaml"
@@ -57,7 +61,8 @@ class Sidecar:
         # Squall variables in the environment would change the test results.
         env = {name: value for name, value in os.environ.items() if not name.startswith("SQUALL_")}
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), *program, "run"]
+            [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), self._own.name]
+            + [*program, "run"]
             + ["--upstream", f"{server.scheme}://{server.netloc}", "--rules", str(self._rules)]
             + ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
             + ["--guard-error-rate", "off", *args],

@@ -44,6 +44,7 @@ export const MAX_BYTES = 4 * 1024 * 1024
 const MAX_FAILURE_BYTES = 16 * 1024
 /** A busy sidecar may take seconds to respond, and a packet may be lost. */
 export const PATIENCE_MS = 10_000
+export const NO_SQUALL = 'not a Squall admin port'
 const NO_READ = 'requires the read token: set --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
 const WORDS: ReadonlyMap<string, string> = new Map([
@@ -107,7 +108,9 @@ async function askOnce<E extends Endpoint>(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     if (!response.ok) {
-      const { status } = response
+      const { status, headers } = response
+      // Easily the port for clients, behind which the MCP server does not know the path.
+      if (status === 404 && !headers.has('x-squall-pid')) throw new AdminError(NO_SQUALL)
       const failure =
         status === 401 && method === 'GET'
           ? NO_READ

@@ -2,7 +2,13 @@ import { type IncomingMessage, get } from 'node:http'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
 import { SseFramer } from '../../mcp/sse-framer.ts'
-import { AdminError, connectionProblem, failureOf, type SidecarAdmin } from './api-client.ts'
+import {
+  AdminError,
+  connectionProblem,
+  failureOf,
+  NO_SQUALL,
+  type SidecarAdmin,
+} from './api-client.ts'
 
 /** Receives the events of a stream of the admin port. */
 export interface EventListener {
@@ -28,7 +34,6 @@ export interface EventClientOptions {
 const SILENCE_MS = 4_000
 const RETRY_MS = 1_000
 const MAX_BACKOFF = 5
-const NO_SQUALL = 'not a Squall admin port'
 const MAX_EVENT = 4 * 1024 * 1024
 
 /** Reads a stream of events until it is closed, and connects again when the stream ends. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type AdminEndpoint, AdminError, API, askAdmin, endpointText } from '#admin-api'
-import { nearestName, oneLine, quoted, systemReason } from '#base'
+import { nearestName, oneLine, quoted, shellWord, systemReason } from '#base'
 import type { ListenAddress } from '#protocol'
 import type { CheckRequest } from '../commands/check.ts'
 import { LoadError } from '../load/load-error.ts'
@@ -73,7 +73,7 @@ async function checkRules({ rules: path }: LocalRequest): Promise<{
     const found = [`${rules.length} in ${quoted(path)}`, ...small.map(({ message }) => message)]
     return { checks: [passed(check, found.join('; '))], rules, digest: version.digest || undefined }
   }
-  const fix = `check again with squall validate ${path}`
+  const fix = `check again with squall validate ${shellWord(path)}`
   if (version.kind === 'absent') return { checks: [failed(check, version.reason, fix)] }
   const problems = files.flatMap((each) =>
     each.problems.map((problem) => `${each.file}:${problem.line}: ${sentence(problem)}`),

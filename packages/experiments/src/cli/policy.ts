@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { isRecord, parsedJson, plain, quoted, ownCommand } from '#base'
+import { isRecord, parsedJson, plain, quoted, ownCommand, shellWord } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemFrames, readPolicy } from '#rules'
 import type {
   POLICY_INIT,
@@ -82,7 +82,7 @@ export async function initPolicy({ path, agent }: RequestOf<typeof POLICY_INIT>)
   await writeText(to, 'policy init', `${JSON.stringify(merged(before, wanted), null, 2)}\n`)
   const done = isNew ? 'was created' : 'already exists and was kept'
   await print(
-    `${path} ${done}; ${to} contains the hook. Edit the targets and environments in the policy, then trust the policy:\n  ${ownCommand()} mcp policy trust ${path}\n`,
+    `${path} ${done}; ${to} contains the hook. Edit the targets and environments in the policy, then trust the policy:\n  ${ownCommand()} mcp policy trust ${shellWord(path)}\n`,
   )
   return 0
 }

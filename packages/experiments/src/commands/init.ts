@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { asInvoked, oneLine, quoted, ownCommand } from '#base'
+import { asInvoked, oneLine, ownCommand, shellWord } from '#base'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import {
   asText,
@@ -47,7 +47,7 @@ The command calls no tool. The first rule fails 10 % of the calls to a read-only
     const text = `${schemaLine('rules', directory)}${firstRules(listed, url)}`
     await writeText(out === '-' ? undefined : out, '--out', text, force)
     if (out === '-') return 0
-    const run = `${ownCommand()} run --upstream ${url.origin} --rules ${quoted(out).replaceAll('"', '')}`
+    const run = `${ownCommand()} run --upstream ${url.origin} --rules ${shellWord(oneLine(out, 200))}`
     await print(`Created ${oneLine(out, 200)}. Start Squall with these rules:\n  ${run}\n`)
     return 0
   },

@@ -3,7 +3,7 @@ import { isRecord, type RandomSource, seededRandom } from '#base'
 import { type Baseline, type BaselineRecorder, asInBaseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
 import type { Clock } from './clock.ts'
-import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
+import { type CallResponse, causesOf, type LoadClient, originOf } from './clients/load-client.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder, RequestCounts } from './results/recorder.ts'
 import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
@@ -159,12 +159,13 @@ export class CallRunner {
     return { response, checks, endedAt }
   }
 
-  /** Asks the sidecar for the faults of an incorrect response without a marker. */
+  /** Asks the sidecar for the faults of an incorrect response whose markers do not explain it. */
   async #attributed(tool: string, response: CallResponse): Promise<CallResponse> {
     const { faults } = this.#context
-    if (faults === undefined || response.markers.length > 0 || response.id === undefined)
+    if (faults === undefined || causesOf(response).length > 0 || response.id === undefined)
       return response
-    return { ...response, markers: await faults.markersOf(tool, response.id) }
+    const { markers } = response
+    return { ...response, markers: [...markers, ...(await faults.markersOf(tool, response.id))] }
   }
 
   /** Waits before a retry; false when the call is not retried. */

@@ -2,7 +2,7 @@ import type { Policy } from '#rules'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AdminError, API, askAdmin, endpointText } from '#admin-api'
-import { plain, shownUrl } from '#base'
+import { ownCommand, plain, shellWord, shownUrl } from '#base'
 import type { EXPERIMENT_NEXT } from '../commands/next.ts'
 import { ifThere } from '../load/sidecar-tasks.ts'
 import { MonitorError } from '#protocol'
@@ -107,7 +107,9 @@ function listText(shown: readonly Shown[], files: readonly string[], all: number
   const lines = shown.flatMap(({ tool, fault, score, asks, reasons }, i) => [
     `${i + 1}. ${plain(tool)}, ${fault} (${score.toFixed(2)}): ${asks}`,
     `   ${reasons.join('; ')}`,
-    ...(files[i] === undefined ? [] : [`   squall experiment run ${plain(files[i])}`]),
+    ...(files[i] === undefined
+      ? []
+      : [`   ${ownCommand()} experiment run ${shellWord(plain(files[i]))}`]),
   ])
   const hint = files.length === 0 ? ['--plans DIRECTORY writes a plan for each'] : []
   return `${[...lines, ...hint].join('\n')}\n`

@@ -1,4 +1,4 @@
-import { readBounded, systemReason } from '#base'
+import { asInvoked, readBounded, shellWord, systemReason } from '#base'
 import { MAX_POLICY_BYTES, type Policy, problemLines, readPolicy } from '#rules'
 import { DeniedError } from './denied-error.ts'
 import { policyDigest, trustedDigest } from './trust.ts'
@@ -49,7 +49,7 @@ export async function freezePolicy({
     const policy = read()
     if (kept === digest) return policy
     throw new DeniedError(
-      `this policy is not trusted (${digest}); ask a person to run squall mcp policy trust ${path} in a terminal`,
+      `this policy is not trusted (${digest}); ask a person to run ${asInvoked('squall mcp policy trust')} ${shellWord(path)} in a terminal`,
     )
   }
   return { digest, isChanged: kept !== undefined && kept !== digest, read, trusted }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { asInvoked, oneLine } from '#base'
+import { asInvoked, oneLine, shellWord } from '#base'
 import { drainSignal, InterruptedError, print, readVersion } from '#cli'
 import { assemble, createLogger, namedOptions } from '#sidecar'
 import { withToken } from '../cli/server-flags.ts'
@@ -133,7 +133,8 @@ async function hasEnded(started: StartedServer): Promise<never> {
 }
 
 function printLast({ lines }: StartedServer): void {
-  process.stderr.write(['The last lines of the server:', ...lines, ''].join('\n'))
+  if (lines.length > 0)
+    process.stderr.write(['The last lines of the server:', ...lines, ''].join('\n'))
 }
 
 /** Calls a tool through a sidecar on free ports, without and with a fault. */
@@ -178,12 +179,12 @@ function textOf(
   transport: 'stdio' | 'http',
   command: readonly string[],
 ): string {
-  const change = `--sidecar ${seen.admin} --admin-token-file ${seen.adminTokenFile}`
+  const change = `--sidecar ${seen.admin} --admin-token-file ${shellWord(seen.adminTokenFile)}`
   const tool = oneLine(seen.tool, 100)
   // The server chooses the name, and people paste the command.
   const named = /^[\w./:-]+$/.test(tool) ? ` --tool ${tool}` : ''
   const asCommand = `
-            or, as its command: squall stdio --rules rules.yaml -- ${oneLine(command.join(' '), 200)}`
+            or, as its command: squall stdio --rules rules.yaml -- ${command.map(shellWord).join(' ')}`
   return asInvoked(`
  server     ${seen.server}, by ${transport}
  call       ${tool} ${oneLine(JSON.stringify(seen.arguments), 100)} ${seen.withoutFault.text}
@@ -197,7 +198,7 @@ function textOf(
  a fault    squall fault add ${change}${named} --delay 2s --for 5m
  no faults  squall fault clear ${change}
  agents     squall agents ${seen.admin}
- rules      squall init --target ${seen.url}
+ rules      squall init --target ${shellWord(seen.url)}
  for AI     squall mcp --help
 
  Ctrl-C stops everything.

@@ -50,6 +50,12 @@ it('writes rules that act on a read-only tool, and calls none', async () => {
   expect(server.calls).toEqual([])
 })
 
+it('prints a command that a shell reads back, for a path with a space', async () => {
+  const out = join(directory, 'my rules.yaml')
+  const { stdout } = await squall('--target', server.url.href, '--out', out)
+  expect(stdout).toContain(` --rules '${out}'\n`)
+})
+
 it('names the schema by a path that every clone of a project has, or not at all', async () => {
   const named = async (project: string) => {
     const out = join(project, 'config', 'rules.yaml')

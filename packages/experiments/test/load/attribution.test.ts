@@ -87,3 +87,50 @@ test('each of several sidecars is queried: a load does not know which one a call
     await idle.close()
   }
 })
+
+const SLOW_RULES = `rules:
+  - name: slow
+    match: { tool: work }
+    faults: [delay: { fixed: 1ms }]
+  - name: unmarked
+    match: { tool: work }
+    percent: 50
+    marker: false
+    faults: [abort: { toolError: no }]
+`
+
+/*
+ * The marker of a delay made an error of the server injected in the result of a load, and real in
+ * the metrics of the sidecar.
+ */
+test('an error behind a delay has the origin that the sidecar counts', async () => {
+  const listener = scriptedListener((call) => (call % 10 === 9 ? 'rpc error' : 'ok'), count())
+  const slowed = await startSquall({ rules: SLOW_RULES, upstream: listener })
+  try {
+    const { port, admin } = slowed.squall
+    const { errors, tools } = await load({
+      url: new URL(`http://127.0.0.1:${port}/mcp`),
+      work: { tools: ['work'] },
+      pace: { clients: 8, tasks: 60 },
+      sidecars: [admin],
+    })
+    const metrics = await (await fetch(new URL('/metrics', admin))).text()
+    const counted = (outcome: string, origin: string): number =>
+      Number(
+        new RegExp(
+          `calls_total{outcome="${outcome}",origin="${origin}",.*tool="work"} (\\d+)`,
+        ).exec(metrics)?.[1],
+      )
+    const found = Object.fromEntries(
+      errors.map(({ kind, origin, count: times }) => [`${kind} ${origin}`, times]),
+    )
+    expect(found).toEqual({
+      'tool injected': counted('tool_error', 'injected'),
+      'rpc real': counted('rpc_error', 'real'),
+    })
+    const causes = tools[0]!.errors.flatMap(({ samples = [] }) => samples.map(({ by }) => by))
+    expect(new Set(causes)).toEqual(new Set([undefined, 'unmarked/abort']))
+  } finally {
+    await slowed.close()
+  }
+})

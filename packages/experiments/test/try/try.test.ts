@@ -1,4 +1,7 @@
 // part: slow
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import {
   FIXTURE_COMMAND,
@@ -65,6 +68,17 @@ it('a server of stdio gets an address, a page and a fault, and ends with Squall'
   program.signal('SIGTERM')
   expect((await program.finished()).code).toBe(0)
   await eventually(() => (isAlive(pid) ? 'the server runs' : undefined))
+})
+
+it('prints commands that a shell reads back, for paths and words with spaces', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'squall try '))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const program = squallTry(['--', ...FIXTURE_COMMAND, 'two words'], { TMPDIR: directory })
+  await eventually(() => (program.stdout().includes('Ctrl-C') ? undefined : 'nothing is shown'))
+  program.signal('SIGTERM')
+  const { stdout } = await program.finished()
+  expect(stdout).toContain(` -- ${FIXTURE_COMMAND.join(' ')} 'two words'\n`)
+  expect(stdout).toMatch(/ --admin-token-file '[^']+admin-token' --tool /)
 })
 
 it('a server that prints its address is found there', async () => {

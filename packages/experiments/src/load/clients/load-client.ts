@@ -1,3 +1,4 @@
+import { isSlowFault } from '#protocol'
 import type { ErrorKind, LeftOutTool, Origin } from '../results/result.ts'
 
 /** Describes the effects of a tool by its annotations. */
@@ -70,11 +71,19 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
+/** The errors that faults which only take time can cause: no whole response arrives. */
+const NO_RESPONSE: ReadonlySet<CallResponse['kind']> = new Set(['timeout', 'reset', 'incomplete'])
+
+/** Returns the markers of the faults that may have caused an error, as the sidecar judges it. */
+export function causesOf({ kind, markers }: CallResponse): readonly string[] {
+  return NO_RESPONSE.has(kind) ? markers : markers.filter((marker) => !isSlowFault(marker))
+}
+
 /** Returns the origin of an error as far as the response shows it. */
-export function originOf({ kind, markers, fromSquall }: CallResponse): Origin {
-  if (kind === 'breaker') return 'client'
-  if (markers.length > 0) return 'injected'
-  if (fromSquall === true) return 'squall'
+export function originOf(response: CallResponse): Origin {
+  if (response.kind === 'breaker') return 'client'
+  if (response.fromSquall === true) return 'squall'
+  if (causesOf(response).length > 0) return 'injected'
   // A missing or truncated response cannot carry a marker.
-  return kind === 'timeout' || kind === 'reset' || kind === 'incomplete' ? 'unattributed' : 'real'
+  return NO_RESPONSE.has(response.kind) ? 'unattributed' : 'real'
 }

@@ -1,6 +1,6 @@
 import { oneLine } from '#base'
 import { redactText } from '#sidecar'
-import type { CallResponse } from '../clients/load-client.ts'
+import { type CallResponse, causesOf } from '../clients/load-client.ts'
 import type { ErrorCount, ErrorKind, ErrorSample, Origin } from './result.ts'
 
 /**
@@ -29,13 +29,14 @@ export class ErrorCounts {
   }
 
   /** Counts the error of a response, and keeps its message unless there are many of its kind. */
-  addOf({ code, message, markers, trace }: CallResponse, kind: ErrorKind, origin: Origin): void {
+  addOf(response: CallResponse, kind: ErrorKind, origin: Origin): void {
+    const { code, message, trace } = response
     const counted = this.#of(kind, origin, code)
     counted.count++
     const now = Date.now()
     const last = Date.parse(counted.samples?.[0]?.at ?? '')
     if (counted.count > FIRST_ERRORS && now - last < EVERY_MS) return
-    const [by] = markers
+    const [by] = causesOf(response)
     addSamples(counted, [
       {
         at: new Date(now).toISOString(),
