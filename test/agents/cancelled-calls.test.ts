@@ -4,6 +4,7 @@ import { callMessage } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import { postInTask } from './post-in-task.ts'
 
 const opened = closers()
 const RULES = `rules:
@@ -31,16 +32,7 @@ async function stage(window: string) {
       },
     }),
   )
-  const post = (message: object): Promise<unknown> =>
-    fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        'x-task-id': 'a',
-      },
-      body: JSON.stringify(message),
-    }).then((response) => response.text())
+  const post = (message: object) => postInTask(squall.port, message)
   const { watch, findings } = squall.running.agents!
   const verdicts: string[] = []
   watch.read(({ verdict }) => verdicts.push(verdict))

@@ -3,6 +3,7 @@ import { jsonApp } from '../faults/apps.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import { postInTask } from './post-in-task.ts'
 
 const opened = closers()
 const LOST = 'abort: { rpcError: {}, at: response }'
@@ -20,21 +21,12 @@ it.each([
   const verdicts: string[] = []
   watch.read((event) => verdicts.push(event.verdict))
   for (const city of [0, 1, 2, 3, 4, last]) {
-    const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        'x-task-id': 'a',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'weather', arguments: { city } },
-      }),
+    await postInTask(squall.port, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'weather', arguments: { city } },
     })
-    await response.text()
   }
   await eventually(() => (verdicts.length > 0 ? undefined : 'no verdict'))
   expect(verdicts).toEqual([verdict])

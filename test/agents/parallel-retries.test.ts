@@ -4,6 +4,7 @@ import { jsonApp } from '../faults/apps.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import { postInTask } from './post-in-task.ts'
 
 const opened = closers()
 /** More calls than a runaway has retries. */
@@ -31,23 +32,13 @@ it.each([
   const { watch } = squall.running.agents!
   const verdicts: string[] = []
   watch.read(({ event, verdict }) => verdicts.push(`${verdict} ${event.retries}`))
-  const call = async (index: number): Promise<void> => {
-    const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        'x-task-id': 'a',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: params(index),
-      }),
+  const call = (index: number): Promise<void> =>
+    postInTask(squall.port, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: params(index),
     })
-    await response.text()
-  }
   const indexes = Array.from({ length: CALLS }, (_, index) => index)
   await Promise.all(indexes.map(call))
   await Promise.all(indexes.map(call))

@@ -3,6 +3,7 @@ import { callMessage } from '../support/wire.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import { postInTask } from './post-in-task.ts'
 
 const opened = closers()
 
@@ -27,16 +28,7 @@ async function failingOnce() {
   watch.read(({ verdict }) => verdicts.push(verdict))
   const pay = async (args: string): Promise<void> => {
     const message = JSON.stringify(callMessage(1, 'pay')).replace('"arguments":{}', args)
-    const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-      method: 'POST',
-      headers: {
-        accept: 'application/json',
-        'content-type': 'application/json',
-        'x-task-id': 'a',
-      },
-      body: message,
-    })
-    await response.text()
+    await postInTask(squall.port, message)
   }
   return {
     verdicts,

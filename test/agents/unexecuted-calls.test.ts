@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import { postInTask } from './post-in-task.ts'
 
 const opened = closers()
 const RULES = `rules:
@@ -56,18 +57,7 @@ async function stage() {
     verdicts,
     metrics: async () => (await fetch(`${squall.admin}/metrics`)).text(),
     executed: () => executed,
-    post: async (message: object): Promise<void> => {
-      const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
-        method: 'POST',
-        headers: {
-          accept: 'application/json',
-          'content-type': 'application/json',
-          'x-task-id': 'a',
-        },
-        body: JSON.stringify(message),
-      })
-      await response.text()
-    },
+    post: (message: object) => postInTask(squall.port, message),
   }
 }
 
