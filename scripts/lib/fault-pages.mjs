@@ -55,7 +55,7 @@ function list(faults) {
   return `${[
     GENERATED,
     '# Fault types',
-    'Choose a fault to inject into MCP calls, by its effect or by its name in toxiproxy, Envoy, Istio or Chaos Mesh. Each fault has a page with its parameters. To inject one or more faults, list them in the [`faults`](../rules.md#faults) of a rule.',
+    'Find the fault to inject into MCP calls, by its effect or by the name of its equivalent in toxiproxy, Envoy, Istio or Chaos Mesh. Each fault has a page with an example and its parameters. To inject faults, list them under [`faults`](../rules.md#faults) in a rule.',
     table(['Fault', 'Effect', 'Equivalents in other tools'], rows),
   ].join('\n\n')}\n`
 }

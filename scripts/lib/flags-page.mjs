@@ -17,11 +17,11 @@ export async function flagsPage(built) {
 
 # Sidecar flags and environment variables
 
-Look up a flag of \`squall run\`, the sidecar, or the environment variable that sets the flag.
+Look up the flags of \`squall run\`, which starts the sidecar, and the environment variables that set them.
 
 - **Precedence**: the command line takes precedence over environment variables. An empty variable counts as unset.
 - **Switches**: set the variable to \`true\` or \`false\`.
-- **Repeatable flags**: separate the values in the variable with commas.
+- **Repeatable flags**: in the variable, separate values with commas.
 - **Durations** have the unit \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`, for example \`300ms\`, \`1.5s\` or \`2d\`.
 - **Sizes** are in bytes, or have the unit \`B\`, \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\` or \`GiB\`, for example \`1024\` or \`64KiB\`.
 - **Invalid values**: Squall exits with code 2 and suggests a fix.

@@ -31,7 +31,7 @@ export async function frameworksPage() {
 
 # How agent frameworks handle failed tool calls
 
-Compare how LangChain, OpenAI Agents, Pydantic AI and other agent frameworks, with default settings, handle a single failed MCP tool call. \`squall sweep\` measured each table cell with a scripted model. [Results](#results) explains the cells, and [Find single points of failure](../guides/sweep.md#calls-and-cells) explains the faults.
+Compare how LangChain, OpenAI Agents, Pydantic AI and other agent frameworks, with default settings, handle a single failed MCP tool call: which pass the error to the model, retry, wait or end the run. \`squall sweep\` measured each table cell with a scripted model. [Results](#results) explains the cells, and [Find single points of failure](../guides/sweep.md#faults) explains the faults in the column headings.
 
 ${Object.entries(SERVERS)
   .map(([server, title]) => section(server, title, all, results))
@@ -51,9 +51,9 @@ ${Object.entries(SERVERS)
 | \`waits\`            | Nothing ended the call within 90 s.                                                           |
 | \`repeated\`         | The framework retried; the model did not request the retry.                                         |
 | \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
-| \`not applicable\`   | The fault cannot act, because the client has no session.                                              |
+| \`not applicable\`   | The fault cannot be injected, because the client has no session.                                              |
 
-The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`drift\` and \`empty\` only by validating the result against the tool's \`outputSchema\`, and cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content gets the correct result (\`ok\`).
+The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`empty\` and \`drift\` only by validating the result against the tool's \`outputSchema\`; they cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content gets the correct result (\`ok\`).
 
 ## Versions
 
@@ -69,19 +69,19 @@ ${table(
   }),
 )}
 
-The protocol version is the version of the tool calls. The first value is for the server with sessions (2025-11-25). A second value, if present, is for the server without sessions (2026-07-28).
+_Protocol version_ is the MCP version that the client used for tool calls. If there are two, the first is for the server with sessions and the second for the server without sessions.
 
 ## Measurement method
 
-Each framework has a program of at most 60 lines in [\`examples/frameworks\`](../../examples/frameworks), which uses the framework's defaults. The program books a trip with three calls: \`search_trips\`, \`book_trip\` and \`get_booking\`.
+For each framework, [\`examples/frameworks\`](../../examples/frameworks) contains a program of at most 60 lines with the framework's default settings. The program books a trip with three calls: \`search_trips\`, \`book_trip\` and \`get_booking\`.
 
-The model is the same script for all frameworks. The script requests each call once, in this order, and continues after a result or an error. It never retries and never gives up, so the framework causes all retries, early ends and waits. The TypeScript SDK, the FastMCP client and the Go clients have no agent; for these, a loop passes the result or exception of each call to the model.
+The model is the same script for all frameworks. The script requests each call once, in this order, and continues after a result or an error. It never retries and never gives up, so every retry, early end or wait comes from the framework. The TypeScript SDK, the FastMCP client and the Go clients have no agent; for these, a loop passes the result or exception of each call to the model.
 
 1. The agent runs once against the server through \`squall run --tape\`. Its three results must be correct.
 2. \`squall sweep\` runs the agent once for each fault at \`book_trip\`, with a timeout of 90 s per run.
 3. Each table cell states what the model got from \`book_trip\` and, if that was not the correct result, from \`get_booking\`.
 
-The measurements used Node 20.20, Python 3.11 and Go 1.26. To repeat them from a clone, install Python 3.10, Node 20.19 and, for the Go clients, Go:
+The measurements used Node 20.20, Python 3.11 and Go 1.26. To repeat them from a clone, install Node 20.19 or newer, Python 3.10 or newer and, for the Go clients, Go. For example, for LangChain:
 
 \`\`\`sh
 npm ci && npm run build
@@ -89,7 +89,7 @@ node scripts/frameworks.mjs langchain
 npm run generate
 \`\`\`
 
-Without a name, the script measures all frameworks. The script installs the package versions of \`examples/frameworks/frameworks.json\` in \`build/frameworks\`. A nightly test repeats the measurement for the five frameworks with \`isPinned\` (\`--check --pinned\`). If table cells change, the test fails and names them.
+Without a name, the script measures all frameworks. The script installs the package versions listed in \`examples/frameworks/frameworks.json\` into \`build/frameworks\`. A nightly test repeats the measurement for the frameworks marked \`isPinned\` (\`--check --pinned\`), and fails with a list of the table cells that changed.
 `
 }
 

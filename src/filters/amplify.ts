@@ -13,7 +13,7 @@ export const amplify = defineFault({
   clientSees:
     'Clients receive only the response to the original call; Squall drops the responses to copies. The upstream executes each copy under its own ID, so a tool that is not idempotent takes effect several times. In a session, Squall sends the first copy when the upstream begins to respond, or after 100 ms. It sends no copies after the session ends with DELETE or status 404. Squall skips calls over HTTP+SSE, because responses to their copies would reach the client.',
   otherTools:
-    'Envoy and Istio can mirror a route to its own cluster with `mirrors` (`mirrorPercentage`). toxiproxy and Chaos Mesh cannot copy requests. `NetworkChaos` with `duplicate` in Chaos Mesh copies packets, but TCP discards the copies.',
+    'Envoy and Istio can mirror a route to its own cluster; in Istio, set `mirrors` with a `percentage`. toxiproxy and Chaos Mesh cannot copy requests: `NetworkChaos` with `duplicate` copies packets, but TCP discards the copies.',
   example: `- name: retry-storm
   match: { tool: create_ticket }
   percent: 5

@@ -48,7 +48,7 @@ export const connectionFault = defineFault({
   clientSees:
     'The MCP server or agent whose outgoing connections pass through Squall sees a dependency that is down or slow. MCP clients see how the server handles this failure. The fault starts and stops within 250 ms, even on open connections.',
   otherTools:
-    'toxiproxy has `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data` and `enabled: false`. Chaos Mesh has NetworkChaos.',
+    'toxiproxy has `latency`, `bandwidth`, `reset_peer`, `timeout`, `limit_data` and `enabled: false`. Chaos Mesh has `NetworkChaos`.',
   example: `- name: database-gone
   match: { outbound: { host: db, port: 5432 } }
   faults:

@@ -26,13 +26,13 @@ export const corrupt = defineFault({
       Type.String({
         maxLength: 256,
         description:
-          "Sets the `Content-Type` of the response. Default: the upstream's value, or `text/html` for a single body with `mode: html`.",
+          "Sets the `Content-Type` of the response. Default: the upstream's value; with `mode: html`, `text/html` unless the response is a stream.",
         examples: ['text/plain'],
       }),
     ),
   }),
   clientSees:
-    'Clients receive a response with status 200 that they cannot parse. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the response event is damaged: the TypeScript SDK skips the event and waits for its timeout, and the Python SDK reports -32700. A flipped bit may go unnoticed, for example if it only changes a number or a word.',
+    'Clients receive a response that they cannot parse, with the status that the upstream sent. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the event with the response is damaged: the TypeScript SDK skips it and waits until the request times out, and the Python SDK reports -32700. A flipped bit can go unnoticed, for example if it changes only a digit or a letter.',
   otherTools:
     'Chaos Mesh has `corrupt` for packets, and `replace.body` for HTTP responses. toxiproxy and Envoy have no equivalent.',
   example: `- name: gateway-page

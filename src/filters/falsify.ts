@@ -82,7 +82,7 @@ const schema = section({
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Handles later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, otherwise `allow`.',
+        'Sets what happens to later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, otherwise `allow`.',
     }),
   ),
 })
@@ -95,7 +95,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible but wrong value into a result',
   schema,
   clientSees:
-    'Clients receive a valid result with one wrong value, without any sign of the change. Structured content and texts agree on the value, and structured content remains valid against the listed `outputSchema`. Only the first such call of a task, or of a caller without tasks, receives a false result. Later calls receive the true result (counted as `within_limit`), so an agent can verify the value. Squall recognizes values of at least five digits or six characters in later calls of the task. Failed calls, task handles and images are unchanged. So are results without a plausible change (counted as `no_plausible_change`) and results whose false value could not be tracked (`not_followed`). If the rule sets no kind, the seed selects a kind that applies.',
+    'Clients receive a valid result that contains a false value, with no sign of the change. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or by a caller, without tasks) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. In later calls of the task, Squall recognizes numbers with at least five digits and strings with at least six characters. Failed calls, task handles and images are unchanged. Also unchanged are results that contain no value to falsify plausibly (counted as `no_plausible_change`), and results whose false value Squall cannot track (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

@@ -82,7 +82,9 @@ export const hang = defineFault({
       const { bytes, events = 0 } = offset ?? {}
       if (call?.from !== 'server' || bytes !== undefined) return NOTHING
       const needs =
-        events > 0 ? `${counted(events, 'earlier message')} of its kind in the call` : undefined
+        events > 0
+          ? `${counted(events, 'earlier message')} of the same kind in the call`
+          : undefined
       return { by: 'request', does, needs, ...(ms === undefined ? { asks: 'silence' } : {}) }
     }
     if (at === 'headers') return { by: 'output', does: `${does} after the headers` }

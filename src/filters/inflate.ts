@@ -29,7 +29,7 @@ export const inflate = defineFault({
     to: size({
       default: '512KiB',
       description:
-        'Extends the last text until all result texts together have this size in UTF-8, from 1 byte to 16 MiB. Larger results are unchanged.',
+        'Pads the last text until all texts of the result together have this size in UTF-8, from 1 byte to 16 MiB. Results that are already larger are unchanged.',
       examples: ['2MiB'],
     }),
     with: Type.Optional(
@@ -37,13 +37,13 @@ export const inflate = defineFault({
         minLength: 1,
         maxLength: 16_384,
         description:
-          "Repeats this text as padding. Default: lines of the result, in an order derived from the rule's seed.",
+          "Repeats this text as padding. Default: lines of the result, in a random order derived from the rule's seed.",
         examples: ['All work and no play. '],
       }),
     ),
   }),
   clientSees:
-    'Clients receive a valid result with text of the given size, even if the tool result had no text. Squall adds the padding to the end of the last text; JSON in that text becomes invalid. Structured content is unchanged. The Python client fails with -32000 if an event exceeds 1 MiB. A result is unchanged if all messages together would exceed `--max-memory` (counted as `memory`), or if the result exceeds `--max-body` on a shared stream (`too_large`). Later faults of the call skip results above `--max-body`.',
+    'Clients receive a valid result whose text has the given size, even if the original result had no text. Squall appends the padding to the last text, so JSON in that text becomes invalid. Structured content is unchanged. The Python client fails with -32000 if an event exceeds 1 MiB. Squall leaves the result unchanged if the padding would make all in-flight messages together exceed `--max-memory` (counted as `memory`), or if the result exceeds `--max-body` on a shared stream (`too_large`). If the padded result exceeds `--max-body`, later faults of the call do not act on it.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: context-blow-up
   match: { tool: fetch_page }

@@ -21,7 +21,7 @@ const MAX_PRINT = 16 * 1024
 /** A failure of the process of an MCP server that speaks stdio. */
 export const processFault = defineFault({
   name: 'process',
-  summary: 'crashes or suspends a stdio MCP server, or adds to its output',
+  summary: 'crashes or suspends a stdio MCP server, or alters its output',
   schema: section({
     exit: Type.Optional(
       Type.Integer({
@@ -54,7 +54,7 @@ export const processFault = defineFault({
     ),
     crlf: Type.Optional(
       Type.Boolean({
-        description: 'Ends the response line with CRLF, as servers on Windows may do.',
+        description: 'Ends the response line with CRLF, as some servers on Windows do.',
         examples: [true],
       }),
     ),
@@ -62,7 +62,8 @@ export const processFault = defineFault({
   oneOf: ['exit', 'stop', 'print', 'crlf'],
   clientSees:
     'With `exit`, clients see a closed pipe. The TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show the server as failed. With `stop`, clients receive no response until they time out. With `print`, clients receive a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, the TypeScript SDKs accept the line ending; readers that split at LF keep the CR. The fault acts only on stdio.',
-  otherTools: 'Chaos Mesh has `pod-kill`, and StressChaos to slow down a whole server.',
+  otherTools:
+    'Chaos Mesh has `PodChaos` with `action: pod-kill`, and `StressChaos`, which slows down a whole server.',
   example: `- name: server-crashes
   match: { tool: index_files }
   percent: 5

@@ -17,7 +17,7 @@ export const replay = defineFault({
   clientSees:
     'Clients receive a valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. The first call, failed calls and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `no_caller`).',
   otherTools:
-    'In Envoy and Istio, a cache filter is the closest equivalent, but does not forward the request. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
+    'In Envoy and Istio, a cache filter comes closest, but on a cache hit it does not forward the request. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:

@@ -30,7 +30,7 @@ export const rewrite = defineFault({
   clientSees:
     'Clients receive a valid response with a different shape. Clients that have listed the tools validate structured content against the output schema of the tool: the TypeScript SDKs fail the call with -32602, the Python client with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
   otherTools:
-    'Chaos Mesh has HTTPChaos with `patch: { body: … }`, which merges a patch into a whole JSON body. `rewrite` changes members in place, even in JSON within texts.',
+    'Chaos Mesh has `HTTPChaos` with `patch: { body: … }`, which merges a patch into the whole JSON body. `rewrite` changes individual members in place, even in JSON inside text content.',
   example: `- name: drifted-weather
   match: { tool: get_weather }
   percent: 20

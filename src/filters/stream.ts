@@ -21,7 +21,7 @@ export const stream = defineFault({
   clientSees:
     "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with a wrong ID, the TypeScript SDKs wait for their timeout. The Python SDK reports a closed stream at once, and accepts a wrong ID. SDKs only report the duplicate if a response arrives twice. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE, where calls share a stream, `close` ends the call's events but leaves the stream open.",
   otherTools:
-    'toxiproxy has `slicer`, which splits bytes anywhere (`split` splits events), and `limit_data`, which ends a connection like `close`. Chaos Mesh has `NetworkChaos` with `loss`, `duplicate` and `reorder`, which acts on packets; TCP repairs these faults. Envoy and Istio have no equivalent.',
+    'toxiproxy has `slicer`, which splits the byte stream anywhere (`split` splits events), and `limit_data`, which ends a connection like `close`. Chaos Mesh has `NetworkChaos` with `loss`, `duplicate` and `reorder`, but these act on packets, and TCP hides them from clients. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
   match: { tool: "search_*" }
   percent: 10

@@ -22,7 +22,7 @@ export const unauthorized = defineFault({
   clientSees:
     'Clients receive status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry. Other clients report the status.',
   otherTools:
-    'Envoy and Istio have `abort.httpStatus: 401`, without the header. Chaos Mesh has `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent, because it works below HTTP.',
+    'Envoy has `abort` with `http_status: 401`, and Istio has `abort.httpStatus: 401`, both without `WWW-Authenticate`. Chaos Mesh has `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent, because it works below HTTP.',
   example: `- name: expired-token
   match: { headers: { authorization: { present: true } } }
   every: 50
@@ -47,7 +47,7 @@ export const unauthorized = defineFault({
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Lists the required scopes, separated by spaces.',
+        description: 'Sets the required scopes, separated by spaces.',
         examples: ['files:read files:write'],
       }),
     ),

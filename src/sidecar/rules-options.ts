@@ -130,9 +130,13 @@ export const RULES_FLAGS = {
       parseErrorRate,
       { default: '50%' },
     ),
-    guardWindow: duration('time window of the error rate', { min: 1000, max: 3_600_000 }, '30s'),
+    guardWindow: duration(
+      'time window over which --guard-error-rate is measured',
+      { min: 1000, max: 3_600_000 },
+      '30s',
+    ),
     guardMinCalls: count(
-      'minimum number of calls in the window before the guard disarms the rules',
+      'minimum number of calls in --guard-window before the guard can disarm the rules',
       COUNT,
       '10',
     ),
@@ -148,7 +152,7 @@ export const RULES_FLAGS = {
     ),
     headerFaults: toggle('let clients request faults with headers such as x-squall-delay: 2s'),
     headerFaultsMaxPercent: percent(
-      'maximum percentage of calls with these headers to sample',
+      'maximum percentage of calls with fault headers that are sampled',
       PERCENT,
       '100%',
     ),

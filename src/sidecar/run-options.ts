@@ -67,7 +67,11 @@ const OWN_FLAGS = {
   }),
   ...group('Timeouts:', {
     headerTimeout: duration('timeout for request headers', TIME, '60s'),
-    bodyTimeout: duration('timeout for a request body without progress', TIME, '5m'),
+    bodyTimeout: duration(
+      'maximum time without progress while receiving a request body',
+      TIME,
+      '5m',
+    ),
     holdTimeout: duration(
       'timeout for a buffered body: a parsed request, or a response that a fault changes; bodies at 1 KiB/s or more may take longer',
       TIME,
@@ -82,7 +86,7 @@ const OWN_FLAGS = {
     ),
     clientKeepalive: duration('idle timeout of client connections', TIME, '10m'),
     drainTimeout: duration(
-      'drain timeout for in-flight exchanges after SIGTERM; 0s does not wait',
+      'how long to wait for in-flight exchanges after SIGTERM; 0s does not wait',
       { ...TIME, min: 0 },
       '30s',
     ),
@@ -90,7 +94,7 @@ const OWN_FLAGS = {
   ...group('Metrics:', {
     metricsDetail: one(
       'how much',
-      'series on /metrics: basic aggregates latency across tools, with fewer buckets; full adds latencies by tool and an error metric',
+      'detail of /metrics: basic aggregates latency across tools, with fewer buckets; full adds latency by tool and squall_errors_total',
       oneOf(METRICS_DETAILS),
       { default: 'basic' },
     ),
@@ -113,7 +117,7 @@ const OWN_FLAGS = {
     ),
     callLog: one(
       'file',
-      'file for one JSON line per completed call, or - for standard output; reopened after a move, and on SIGHUP',
+      'file to which one JSON line is appended per completed call, or - for standard output; reopened when the file is moved, and on SIGHUP',
       pathTo('name a file, or - for standard output'),
     ),
     callLogSize: size(
@@ -123,7 +127,7 @@ const OWN_FLAGS = {
     ),
     logInjections: one(
       'which',
-      'log lines about injected faults: all, sample (at most 10 a second, with the number of omitted lines) or off',
+      'which injected faults to log: all, sample (at most 10 lines per second, with the number of omitted lines) or off',
       oneOf(LOG_INJECTIONS),
       { default: 'all' },
     ),

@@ -49,7 +49,7 @@ export const TARGET_FLAGS = {
     ),
     adminTokenFile: one(
       'path',
-      'file with the token that is required for changes through the admin port (or set SQUALL_ADMIN_TOKEN); without a token, the port is read-only',
+      'file with the token that clients need to make changes through the admin port (or set SQUALL_ADMIN_TOKEN); without a token, the port is read-only',
       asText,
     ),
   }),
@@ -62,7 +62,7 @@ export const TARGET_FLAGS = {
     ),
     compatTarget: many(
       'target=tool',
-      'tool for a target of --compat-api, by name or glob; repeatable (default: the target is the tool name)',
+      'tool, by name or glob, that a target of --compat-api stands for; repeatable (default: the target is the tool name)',
       pairsOf,
     ),
   }),
@@ -74,17 +74,17 @@ export const TARGET_FLAGS = {
     ),
     publicUrl: one(
       'url',
-      "public URL of every --listen, which replaces the upstream's in WWW-Authenticate and OAuth protected resource metadata (default: unchanged)",
+      "public URL of every --listen, which replaces the upstream's URL in WWW-Authenticate and OAuth protected resource metadata (default: no replacement)",
       parsePublicUrl,
     ),
     appProbes: one(
       'json',
-      'upstream probes and hooks that the admin port performs without faults, as JSON: "container/readyz" → handler',
+      'Kubernetes probes and lifecycle hooks that the admin port sends to the upstream without faults, as JSON: {"container/readyz": handler}',
       asGiven<FlagInput>,
     ),
     control: one(
       'socket',
-      'socket for squall pre-stop, in a directory that only this container sees: unix:/path.sock',
+      'Unix socket for squall pre-stop, in a directory that no other container mounts: unix:/path.sock',
       parseControl,
     ),
   }),
@@ -151,7 +151,7 @@ export function compatOf(
     throw invalidCombination('--compat-target needs --compat-api', 'add it, or remove both')
   }
   if (admin === undefined) {
-    throw invalidCombination('--compat-api needs the admin port', 'set --admin to an address')
+    throw invalidCombination('--compat-api requires the admin port', 'set --admin to an address')
   }
   const isProduction = env['NODE_ENV']?.toLowerCase() === 'production'
   return { tools, never: isProduction ? 'NODE_ENV is production' : undefined }

@@ -15,10 +15,10 @@ const file = (help: string) => one('file', help, asGiven<FlagInput>)
 /** Declares the options of `squall run` about TLS. */
 export const TLS_FLAGS = group('TLS:', {
   tlsCert: file('PEM file with the certificate of the listeners'),
-  tlsKey: file('PEM file with the private key of that certificate'),
+  tlsKey: file('PEM file with the private key for --tls-cert'),
   upstreamCa: file('PEM file with the CA certificates for the upstream, instead of the public CAs'),
   upstreamCert: file('PEM file with the client certificate for the upstream'),
-  upstreamKey: file('PEM file with the private key of that certificate'),
+  upstreamKey: file('PEM file with the private key for --upstream-cert'),
   upstreamServername: one(
     'name',
     'name in the upstream certificate, if it differs from the host of --upstream',

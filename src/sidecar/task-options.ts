@@ -22,10 +22,14 @@ export const TASK_FLAGS = group('Agent tasks:', {
     `keys that identify the task of a call, separated by commas, from ${KEY_KINDS.join(', ')}; the first key present in a call is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
-  taskHeader: one('name', `header with the key of a task (default: ${HEADER})`, headerOf),
+  taskHeader: one(
+    'name',
+    `request header that contains the task key (default: ${HEADER})`,
+    headerOf,
+  ),
   taskMeta: one('key', 'key in _meta that contains the task key', metaOf),
   taskWindow: duration(
-    'time that an agent has to react, and time without calls after which a task ends (default: 30s)',
+    'how long to wait for an agent to react to a fault, and how long without calls until a task ends (default: 30s)',
     { min: 100, max: 3_600_000 },
   ),
   taskRetries: count('number of retries above which an agent is reported as runaway (default: 3)', {

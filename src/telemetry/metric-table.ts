@@ -261,7 +261,7 @@ const TABLE = {
   ),
   squall_build_info: gauge(
     ['version', 'node'],
-    'Always 1; the labels show the versions of Squall and Node.js.',
+    'Build information: always 1, with the versions of Squall and Node.js as labels.',
   ),
 }
 

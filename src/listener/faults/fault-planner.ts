@@ -59,7 +59,7 @@ export function createPlanner(parts: RuleParts, context: PlannerContext): FaultP
       if (context.strict) throw error
       context.logger.error(
         { err: error },
-        'rules could not be applied; the exchange is forwarded without faults',
+        'cannot apply the rules; forwarding the exchange without faults',
       )
     },
   })

@@ -116,7 +116,7 @@ function settled(use: FaultUse, fault: Fault, form: Form, setting: OutlookInput)
   const { does, by, asks, any } = outlook
   let { needs } = outlook
   if (by === 'beforeResponse' && asks === 'status' && setting.response === 'events') {
-    needs ??= 'a stream that begins with the response'
+    needs ??= 'a stream whose first message is the response'
   }
   if (any === true && !setting.ends) needs ??= 'events on the stream'
   if (needs !== undefined) return { acts: 'depends', by, does, needs }

@@ -53,7 +53,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
     return percent === undefined ? undefined : percent / 100
   }),
   [INSTANT_FORMAT]: readable(
-    'a timestamp with an offset, such as 2026-03-01T09:00:00Z or 2026-03-01T09:00:00+01:00',
+    'a timestamp with a UTC offset, such as 2026-03-01T09:00:00Z or 2026-03-01T09:00:00+01:00',
     readInstant,
   ),
   [REGEX_FORMAT]: { wants: 'a regular expression', problem: regexProblem },

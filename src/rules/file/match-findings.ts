@@ -144,7 +144,7 @@ function methodFindings(method: unknown, path: Path, direction: unknown): readon
     return [
       {
         code: 'conflict',
-        message: 'a `regex` cannot match notifications of the client',
+        message: 'a `regex` cannot match client notifications',
         path,
         found: regex,
         hint: 'write a name or a glob, such as `notifications/*`',

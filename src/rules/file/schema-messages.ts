@@ -271,7 +271,7 @@ function suggestedForm(
   const key = path.at(-1)
   if (typeof key !== 'string') return undefined
   if (path.length === 1 && key === 'rules') {
-    return 'write each rule with a hyphen and its name: `- name: slow-search`'
+    return 'start each rule with a hyphen and its name: `- name: slow-search`'
   }
   if (node.type !== 'object' && ![node.type].flat().includes('array')) return undefined
   if (node.type !== 'object' && jsonType(value) === 'object') return hyphens(value as object)

@@ -81,7 +81,7 @@ const HEADER = shape('each of `headers`', {
   present_match: to('`present` or `absent`'),
   range_match: limit('headers are not compared as numbers'),
   invert_match: to('`not`, with `present: true`'),
-  treat_missing_header_as_empty: limit('a missing header has no value'),
+  treat_missing_header_as_empty: limit('rules cannot treat a missing header as empty'),
 })
 const REGEX = shape('`safe_regex`', {
   regex: to('`regex`, for the whole value'),

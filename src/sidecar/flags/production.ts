@@ -20,7 +20,7 @@ export function productionNamesFlag(title: string) {
   return group(title, {
     productionNames: many(
       'patterns',
-      `globs for words that mark a name as production; ! excludes, the last match wins (default: ${PRODUCTION_NAMES.join(',')})`,
+      `globs for words that mark a name as production; ! excludes matches, and the last matching glob wins (default: ${PRODUCTION_NAMES.join(',')})`,
       parseProductionNames,
     ),
   })

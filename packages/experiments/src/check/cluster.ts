@@ -165,7 +165,7 @@ async function serviceCheck(client: KubeClient, service: unknown): Promise<reado
   const where = `behind the Service ${namespace}/${name}`
   if (ready.length > 0) return [passed(check, `${ready.length} of ${pods.length} ${where}`)]
   const fix = `run kubectl -n ${namespace} describe pods -l ${selector}; once the webhook responds, rollouts continue within minutes, or immediately after kubectl -n NAMESPACE annotate replicasets --all retried-at=now --overwrite`
-  return [failed(check, `none of ${pods.length} ${where}; no new pod gets a sidecar`, fix)]
+  return [failed(check, `0 of ${pods.length} ${where} are ready; new pods get no sidecar`, fix)]
 }
 
 /** Checks whether the namespace is production; its `fix` says what that prevents. */

@@ -40,7 +40,7 @@ export const PLAY_FLAGS = group(PLAY, {
   ),
 })
 
-const LIVE = 'MCP endpoint of a live server for tool calls that are not on the tape'
+const LIVE = 'MCP endpoint of a live server that handles tool calls not on the tape'
 
 /** The flags of `squall run` for the sidecar of a tape. */
 const SIDECAR_FLAGS = {
@@ -145,7 +145,7 @@ export const TAPE_DIFF = operation({
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {
     if (before === undefined || after === undefined) {
-      throw missing('fewer than two tapes', 'pass the earlier and the later tape')
+      throw missing('fewer than two tapes', 'pass the earlier tape, then the later one')
     }
     return { files: [before, after] as const, ...flags }
   },

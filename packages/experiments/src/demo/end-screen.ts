@@ -108,8 +108,8 @@ const ROWS: readonly Row[] = [
 /** Explains the indicators of the table above. */
 const EXPLAINED = [
   'TCSR: calls with a correct response in time. ETA: calls with a response, times',
-  'correct responses. blast: tasks that failed due to a failed call; below it what',
-  'the share e of failed calls predicts. TCAF: calls per task, without retries.',
+  'correct responses. blast: tasks that failed due to a failed call; below it, the',
+  'rate expected from call failure rate e. TCAF: calls per task, without retries.',
 ] as const
 
 function runTable(screen: DemoScreen, runs: readonly DemoRun[]): string[] {

@@ -71,7 +71,7 @@ export const sidecar = section(
     replaceRules: Type.Boolean({
       default: false,
       description:
-        'Suspends other active rules during the experiment, instead of rejecting the plan.',
+        'If other rules are active, suspends them during the experiment instead of rejecting the plan.',
     }),
     expiry: duration({
       default: '30s',

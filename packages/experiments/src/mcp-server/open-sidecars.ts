@@ -51,8 +51,8 @@ export function chosenSidecar(
   if (found === undefined || another !== undefined) {
     const open =
       all.length === 0
-        ? 'no sidecar; ask a person to add --sidecar'
-        : `the sidecars ${all.join(', ')}`
+        ? 'no sidecars; ask a person to restart it with --sidecar'
+        : `only ${all.join(', ')}`
     throw new DeniedError(
       asked === undefined && all.length > 1
         ? `multiple sidecars are available; specify one of ${all.join(', ')}`

@@ -323,7 +323,7 @@ function rejectAhead({ text, now }: Replacing): void {
   if (ahead === undefined) return
   const at = `appliedAt of ${foreign(ahead.name)} is ${instantText(ahead.appliedAt)}`
   throw invalidFile(
-    `${at}, but the clock of the API server shows ${instantText(Math.floor(now / 1000) * 1000)}`,
+    `${at}, but the API server's clock shows ${instantText(Math.floor(now / 1000) * 1000)}`,
     'remove appliedAt, and write from: for a later start',
   )
 }

@@ -120,7 +120,10 @@ function managed(flags: CertificateValues, secret: FlagInput): WebhookTls {
   if (2 * checkMs + settleMs > rotateBeforeMs) {
     const fix =
       'use a longer --rotate-before, or shorter values of --certificate-check and --ca-settle'
-    throw invalidCombination('--rotate-before is too short for two certificate checks', fix)
+    throw invalidCombination(
+      '--rotate-before must be at least --ca-settle plus twice --certificate-check',
+      fix,
+    )
   }
   if (caMs < 2 * servingMs) {
     const wrong = '--ca-lifetime must be at least twice --certificate-lifetime'

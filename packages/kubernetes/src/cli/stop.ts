@@ -149,7 +149,7 @@ async function act(run: StopRun): Promise<void> {
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
   const again = list().catch((error: unknown) =>
-    warn(`cannot list the pods created meanwhile: ${asKubeError(error).message}`),
+    warn(`cannot list pods created in the meantime: ${asKubeError(error).message}`),
   )
   const [pods = first] = await Promise.all([again, touch(run, first)])
   await changeFor(pods)

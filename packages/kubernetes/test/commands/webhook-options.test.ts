@@ -66,7 +66,7 @@ test.each([
   [[...OWN, '--rotate-before', '2160h'], /must be shorter than --certificate-lifetime/],
   [
     [...OWN, '--certificate-check', '24h', '--rotate-before', '30h'],
-    /too short for two certificate checks/,
+    /must be at least --ca-settle plus twice --certificate-check/,
   ],
   [[...OWN, '--ca-lifetime', '2200h'], /at least twice --certificate-lifetime/],
   [['--tls-dir', 'a', '--listen', '127.0.0.1:15391'], /are the same address/],

@@ -85,7 +85,7 @@ test('a certificate that has ended and pods that are not ready are named', async
       /^failed: the CA certificate expired at 20/,
     ) as unknown,
     'the webhook has ready pods':
-      'failed: none of 1 behind the Service squall-system/squall; no new pod gets a sidecar',
+      'failed: 0 of 1 behind the Service squall-system/squall are ready; new pods get no sidecar',
   })
 })
 

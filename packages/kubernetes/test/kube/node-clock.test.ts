@@ -60,8 +60,6 @@ test('apply rejects an appliedAt that is ahead of the clock of the API server', 
   await writeFile(file, `appliedAt: ${ahead}\n${failing('first')}`)
   const { code, err } = await shop.apply('-f', file)
   expect(code).toBe(2)
-  expect(err).toMatch(
-    /^appliedAt of first is 20\S+Z, but the clock of the API server shows 20\S+Z; /,
-  )
+  expect(err).toMatch(/^appliedAt of first is 20\S+Z, but the API server's clock shows 20\S+Z; /)
   expect(shop.rules()).toEqual({})
 })

@@ -31,7 +31,7 @@ const FOUND = {
     save: one('file', 'file to write all findings to, for a later --against', asText),
     against: one(
       'file',
-      'file of saved findings to compare with; the exit code is 1 if a finding is new or worse',
+      'findings file from --save to compare with; the exit code is 1 if a finding is new or worse',
       asText,
     ),
   }),
