@@ -81,7 +81,7 @@ describe.skipIf(missingForCluster() !== undefined)('an audit in a cluster', () =
     const [pod] = await stage.pods('shop', 'app=past')
     const described = await stage.kubectl('-n', 'shop', 'describe', 'pod', nameOf(pod!))
     expect(described).toMatch(
-      /Warning +SquallWarning .* the Service "past" maps port 80 to port number 3000/,
+      /Warning +SquallWarning .* the Service "past" maps port 80 to the numeric targetPort 3000/,
     )
     await stage.kubectl('-n', 'shop', 'delete', 'deploy/past', 'svc/past')
   })

@@ -96,7 +96,9 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     for (const before of [undefined, first.kept]) {
       await expect(
         writeConfigMap(client, { ...target, text: '# other\n' }, before, {}),
-      ).rejects.toThrow(/was changed meanwhile, by alice at 20\S+Z; nothing was applied/)
+      ).rejects.toThrow(
+        /changed while the command was running, by alice at 20\S+Z; no rules were applied/,
+      )
     }
     // A program that does not know of the annotation goes by its own name.
     await client.request({
@@ -109,7 +111,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     })
     await expect(
       writeConfigMap(client, { ...target, text: '# other\n' }, second.kept, {}),
-    ).rejects.toThrow(/was changed meanwhile, by editor at 20/)
+    ).rejects.toThrow(/changed while the command was running, by editor at 20/)
     const pods = { kind: PODS, namespace: 'default' }
     for (const name of ['one', 'two', 'three']) {
       await client.create(

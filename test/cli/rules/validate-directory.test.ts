@@ -140,13 +140,13 @@ it('the depth and the number of files are limited', async () => {
   await write({ '1/2/3/4/a.yaml': rule('a'), '1/2/3/4/5/b.yaml': 'rules: nonsense' })
   expect(await validate()).toEqual({
     code: 0,
-    text: '1/2/3/4/a.yaml: ok\n1/2/3/4/5: skipped, too deep\n',
+    text: '1/2/3/4/a.yaml: ok\n1/2/3/4/5: skipped, nested too deeply\n',
   })
   const files = Array.from({ length: 257 }, (_, index) => [`${index}.yaml`, rule('a')] as const)
   await write(Object.fromEntries(files))
   const { code, text } = await validate()
   expect(code).toBe(1)
-  expect(text).toContain('has more than 256 rules files')
+  expect(text).toContain('contains more than 256 rules files')
 })
 
 it('the bytes are limited', async () => {
@@ -155,5 +155,5 @@ it('the bytes are limited', async () => {
   await write(Object.fromEntries(files))
   const { code, text } = await validate({ format: 'json' })
   expect(code).toBe(1)
-  expect(text).toContain('has more than 16 MiB of YAML and JSON')
+  expect(text).toContain('contains more than 16 MiB of YAML and JSON')
 })

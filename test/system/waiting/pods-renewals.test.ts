@@ -34,7 +34,7 @@ test('the rules of a dead runner are restored by the next experiment', async () 
   }
   const result = await stage.run({}, { onEvent })
   expect(notes).toEqual([
-    'the experiment 20260101-000000-abcdef died; squall restores its ConfigMap',
+    'the process of the experiment 20260101-000000-abcdef died; squall restored the ConfigMap',
   ])
   expect(result.verdict).toBe('passed')
   expect(stage.configMap()).toEqual(before)

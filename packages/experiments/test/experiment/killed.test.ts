@@ -46,7 +46,7 @@ test('after SIGKILL the rules expire, and the next experiment restores the rules
     await planFile({ hold: '300ms' }),
     ...kept,
   ]).finished()
-  expect(next.stderr).toContain('died; squall restores its rules file')
+  expect(next.stderr).toContain('died; squall restored the rules file')
   expect(next.stdout).toContain('Passed the stage 20 %')
   expect(next.code).toBe(0)
   expect(await stage.rules()).toBe(BEFORE)

@@ -24,7 +24,9 @@ it('a run that the client cannot ask about waits for squall mcp approve, once', 
   const shown = await approveInTerminal(asked.id, 'y')
   expect(shown).toContain(asked.digest)
   expect(shown).toContain('Largest effect: work fails with the tool error "no" in 20 % of calls')
-  expect(shown).toContain('Ends early when one of these limits fails: errors')
+  expect(shown).toContain(
+    'Ends early if one of these limits fails (errors >90%), or when stop_experiment',
+  )
   expect(shown).toContain('Worst case: at most 20% of calls, 12 calls of the load')
   const run = await agent.call('run_experiment', asked)
   expect(run.data).toMatchObject({ status: 'done', restored: true })

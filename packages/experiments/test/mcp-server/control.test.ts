@@ -125,6 +125,6 @@ it.each(['steadyState', 'abortOn', 'expect'])(
     const plan = stage.text({ [section]: written })
     const { text, isError } = await agent.call('propose_experiment', { plan })
     expect(isError).toBe(true)
-    expect(text).toContain('may not read the monitoring at http://169.254.169.254')
+    expect(text).toContain('may not query the monitoring system at http://169.254.169.254')
   },
 )

@@ -53,7 +53,7 @@ it('drops what waits as soon as the largest size is reached', async () => {
 it('holds a bounded number of messages without a text', async () => {
   const { tape, counts, ended } = await started()
   for (let i = 0; i < 200_000; i++) tape.take({ ...LINE, failed: 'reset' })
-  expect(await ended).toBe('it is written too slowly')
+  expect(await ended).toBe('writing to the file is too slow')
   expect(counts.dropped).toBe(200_000)
   await tape.close()
 })
@@ -64,7 +64,7 @@ it('closes in seconds, whatever waits', async () => {
   const text = textOf(1000)
   for (let i = 0; i < 800; i++) tape.take(LINE, text)
   await tape.close()
-  expect(await ended).toBe('it is written too slowly')
+  expect(await ended).toBe('writing to the file is too slow')
   expect(counts.dropped).toBeGreaterThan(0)
   expect(counts.written + counts.dropped).toBe(800)
   expect(await linesOf(path)).toHaveLength(counts.written)

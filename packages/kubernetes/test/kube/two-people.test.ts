@@ -62,7 +62,7 @@ test.each(['created', 'changed'])(
     const [first, second] = one.code === 0 ? [one, two] : [two, one]
     expect(first.err).toContain(`configmap squall-rules in shop: ${change}\n`)
     expect(second.err).toContain(
-      'rules.yaml of the ConfigMap squall-rules was changed meanwhile, by tester; nothing was applied',
+      'the key rules.yaml of the ConfigMap squall-rules changed while the command was running, by tester; no rules were applied',
     )
     expect(shop.rules()['rules.yaml']).toContain(first === one ? 'name: one' : 'name: two')
   },

@@ -89,7 +89,7 @@ describe('the policy of experiments at admission', () => {
     })
     expect(denied).toMatchObject({ allowed: false, auditAnnotations: { rules: 'denied: policy' } })
     expect(denied.status?.message?.split('\n')).toEqual([
-      'the policy does not allow the fault "truncate" of the rule "rule-0"; use delay, abort',
+      'the policy does not allow the fault "truncate" in the rule "rule-0"; use one of delay, abort',
       'the policy forbids experiments with the tool "delete_all"; choose another tool',
       'the rule "rule-2" does not name its tools exactly, which neverTools in the policy requires; write match: { tool: NAME } without wildcards',
       'the policy forbids experiments with the tool "pay"; choose another tool',
