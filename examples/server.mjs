@@ -1,7 +1,8 @@
-// Runs a small MCP server for trying Squall: `node examples/server.mjs`. It listens on 127.0.0.1:3000
-// (set HOST and PORT to change the address) at /mcp, and responds with event streams. GET /executed counts the calls of each tool.
+// Runs a small MCP server to try Squall with: `node examples/server.mjs`. The server listens on
+// 127.0.0.1:3000 (set HOST and PORT to change the address) at /mcp, and responds with event streams.
+// GET /executed returns the number of calls to each tool.
 //   --json      respond with JSON bodies
-//   --failing   fail every fifth get_weather, to compare real errors with injected ones
+//   --failing   fail every fifth get_weather call, to compare real errors with injected errors
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'

@@ -1,8 +1,8 @@
-// Runs a shop of two MCP servers that produces a retry storm: `node examples/agents/shop.mjs`.
-//   inventory  port 3000: reserve_item uses one of ten connections of a pool for 200 ms
+// Runs a shop with two MCP servers that produces a retry storm: `node examples/agents/shop.mjs`.
+//   inventory  port 3000: reserve_item uses one of ten pooled connections for 200 ms
 //   orders     port 3001: place_order calls reserve_item through Squall, at INVENTORY_URL
-// orders times out after a second and retries at once, without a limit, and without cancelling the abandoned
-// call. Its own rate limiter allows 150 calls per second.
+// The orders server times out after a second and retries at once, without a limit, and without cancelling
+// the abandoned call. Its own rate limiter allows 150 calls per second.
 //   --fixed    limit attempts to six, back off between them, and cancel abandoned calls
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -22,7 +22,7 @@ const WORK_MS = 200
 let free = POOL_SIZE
 const waiting = new Set()
 
-/** Waits for a connection of the pool, until the client closes its request. */
+/** Waits for a pooled connection, until the client closes its request. */
 function connection(signal) {
   if (free > 0) {
     free--

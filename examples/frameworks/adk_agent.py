@@ -1,4 +1,4 @@
-"""Runs an agent of the Agent Development Kit, with default settings."""
+"""Runs an agent built with the Agent Development Kit with default settings."""
 
 import asyncio
 import os

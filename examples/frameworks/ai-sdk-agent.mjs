@@ -1,4 +1,4 @@
-// Runs an agent of the AI SDK, with default settings.
+// Runs an AI SDK agent with default settings.
 import { createMCPClient } from '@ai-sdk/mcp'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'

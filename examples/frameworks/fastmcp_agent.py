@@ -1,4 +1,4 @@
-"""Runs a loop around the client of FastMCP, with default settings: the model gets what a call returns or raises."""
+"""Runs a loop around the FastMCP client with default settings: the model gets what a call returns or raises."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-// Runs a loop around the client of the official Go SDK, with default settings.
+// Runs a loop around the client of the official Go SDK with default settings.
 package main
 
 import (

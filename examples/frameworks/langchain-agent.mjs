@@ -1,4 +1,4 @@
-// Runs an agent of LangChain for JavaScript, with default settings.
+// Runs an agent built with LangChain for JavaScript with default settings.
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessage } from '@langchain/core/messages'
 import { MultiServerMCPClient } from '@langchain/mcp-adapters'

@@ -1,4 +1,4 @@
-"""Runs an agent of LangChain, with default settings."""
+"""Runs a LangChain agent with default settings."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-// Runs a loop around the client of mcp-go, with default settings.
+// Runs a loop around the mcp-go client with default settings.
 package main
 
 import (

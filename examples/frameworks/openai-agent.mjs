@@ -1,4 +1,4 @@
-// Runs an agent of OpenAI Agents for JavaScript, with default settings.
+// Runs an agent built with OpenAI Agents for JavaScript with default settings.
 import { Agent, MCPServerStreamableHttp, run, setTracingDisabled, Usage } from '@openai/agents'
 import { Script } from './script.mjs'
 

@@ -1,4 +1,4 @@
-"""Runs an agent of OpenAI Agents for Python, with default settings."""
+"""Runs an agent built with OpenAI Agents for Python with default settings."""
 
 import asyncio
 import json

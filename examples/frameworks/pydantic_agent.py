@@ -1,4 +1,4 @@
-"""Runs an agent of Pydantic AI, with default settings."""
+"""Runs a Pydantic AI agent with default settings."""
 
 import asyncio
 import os

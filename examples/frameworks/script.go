@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Call is a tool call that the model of each agent requests, as in script.py.
+// Call is a tool call that the scripted model requests, as in script.py.
 type Call struct {
 	Name   string
 	Args   map[string]any
@@ -25,7 +25,7 @@ var calls = []Call{
 var isError = regexp.MustCompile(`(?i)error|invalid|fail|unavailable`)
 var isEmpty = regexp.MustCompile(`^(?:[\W_]*|null)$|"text":\s*""|"(?:content|value)":\s*(?:\[\]|null)`)
 
-// Play requests each call, and prints the result.
+// Play requests each call and prints the result.
 func Play(call func(Call) (any, error)) {
 	for _, each := range calls {
 		since := time.Now()

@@ -1,5 +1,5 @@
-// Scripts the model of each agent, as script.py does: requests three calls in sequence, regardless of the
-// results, and prints the results that it reads.
+// Scripts the model of each agent, like script.py: requests three calls in sequence, regardless of the
+// results, and prints the outcome of each.
 const BOOKED = ['BK-771204', 'confirmed', '4187.23']
 const CALLS = [
   { name: 'search_trips', args: { to: 'Lisbon' }, values: ['TR-48213', '4187.23'] },
@@ -11,7 +11,7 @@ export class Script {
   asked = 0
   since = 0
 
-  /** Reads the result of the last call; returns the tool and arguments of the next one, if any. */
+  /** Reads the result of the last call; returns the tool and arguments of the next call, if any. */
   next(result) {
     if (this.asked > 0) this.read(typeof result === 'string' ? result : JSON.stringify(result))
     if (this.asked === CALLS.length) return undefined

@@ -1,6 +1,6 @@
 """Scripts the model of each agent: requests three calls in sequence, regardless of the results.
 
-It prints what it reads in each result: `ok`, `changed` when values are missing or others, or `error`.
+Prints the outcome of each result: `ok`, `changed` if values are missing or different, or `error`.
 """
 
 import re

@@ -1,5 +1,5 @@
-// Runs a loop around the client of the TypeScript SDK v2, with default settings: the model gets what a
-// call returns or throws.
+// Runs a loop around the TypeScript SDK v2 client with default settings: the model gets what a call
+// returns or throws.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Script } from './script.mjs'
 

@@ -1,4 +1,4 @@
-// Runs the server for the recorded calls, with sessions (`node server.mjs sessions`, protocol version
+// Runs the MCP server for the scripted agents with sessions (`node server.mjs sessions`, protocol version
 // 2025-11-25) or without (`node server.mjs stateless`, 2026-07-28), and prints its address.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'

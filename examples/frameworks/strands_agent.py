@@ -1,4 +1,4 @@
-"""Runs an agent of Strands, with default settings."""
+"""Runs a Strands agent with default settings."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-// Tests retries under faults: node --test retry.test.mjs, with the URL of your MCP server in MCP_URL.
+// Tests retries under faults. Set MCP_URL to the URL of your MCP server, and run: node --test retry.test.mjs
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createSquall } from 'mcp-squall'
@@ -6,7 +6,7 @@ import { createSquall } from 'mcp-squall'
 const squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 after(() => squall.close())
 
-// Reports after a failed test which errors were injected.
+// After a failed test, reports which errors were injected.
 function whatWasInjected() {
   const counts = squall.rules().map(({ rule, injected: count }) => `${count} by the rule ${rule}`)
   return `errors that Squall injected, not the server: ${counts.join(', ')}`

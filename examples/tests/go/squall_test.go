@@ -1,5 +1,5 @@
-// Tests retries under faults in Go, with the URL of your MCP server in MCP_URL. Requires Squall on PATH (or
-// its command in SQUALL, such as "npx mcp-squall"), and only the standard library.
+// Tests retries under faults in Go. Set MCP_URL to the URL of your MCP server. Requires Squall on PATH (or its
+// command in SQUALL, such as "npx mcp-squall"), and only the standard library.
 package tests
 
 import (
@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// Squall is a running sidecar: URL replaces the server's URL, SetRules sets rules.
+// Squall is a running sidecar: URL replaces the server's URL, SetRules sets the rules.
 type Squall struct {
 	URL          string
 	t            *testing.T
 	rules, admin string
 }
 
-// Fault is a fault that was injected into a call.
+// Fault is a fault injected into a call.
 type Fault struct{ Rule, Fault, Tool, Effect, At string }
 
 // StartSquall starts Squall in front of the server for one test, and stops it after the test. The log of

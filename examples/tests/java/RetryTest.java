@@ -4,7 +4,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 
-/** Tests retries under faults, without a framework. MCP_URL has the URL of your MCP server. */
+/** Tests retries under faults, without a framework. Set MCP_URL to the URL of your MCP server. */
 public final class RetryTest {
   private static final String DOWN =
       """

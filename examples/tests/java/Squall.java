@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * Runs a sidecar: {@code url} replaces the server's URL, {@link #setRules} sets rules. Requires Squall on
+ * Runs a sidecar: {@code url} replaces the server's URL, {@link #setRules} sets the rules. Requires Squall on
  * PATH (or its command in SQUALL, such as "npx mcp-squall"), and only the JDK, 17 or newer. Use it in
  * try-with-resources, or in the extension of a test framework.
  */
@@ -55,8 +55,8 @@ public final class Squall implements AutoCloseable {
   }
 
   /**
-   * Replaces all rules, as the text of a rules file, and returns when they are active. A rule that does not
-   * change keeps its counts.
+   * Replaces all rules with the text of a rules file, and returns when they are active. Unchanged rules keep
+   * their counts.
    */
   public void setRules(String text) throws Exception {
     var data = text.getBytes();
@@ -74,7 +74,7 @@ public final class Squall implements AutoCloseable {
     throw new IllegalStateException("Squall did not read the rules");
   }
 
-  /** Returns the last 200 injected faults, the newest first, with their fields that are strings. */
+  /** Returns the last 200 injected faults, the newest first, with their string fields. */
   public List<Map<String, String>> faults() throws Exception {
     var objects = Pattern.compile("\\{(\"at\"[^{}]*)\\}").matcher(read("/api/injections"));
     var field = Pattern.compile("\"(\\w+)\":\"([^\"]*)\"");
@@ -107,7 +107,7 @@ public final class Squall implements AutoCloseable {
     }
   }
 
-  /** Reads the log up to a message, and returns its address. */
+  /** Reads the log until a message, and returns the address in the message. */
   private static String address(BufferedReader log, List<String> lines, String message) {
     var pattern = Pattern.compile("\"address\":\"([^\"]+)\".*\"msg\":\"" + message + "\"");
     try {

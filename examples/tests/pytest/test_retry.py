@@ -1,4 +1,4 @@
-"""Tests retries under faults with pytest, with the URL of your MCP server in MCP_URL. Requires Node, Squall on
+"""Tests retries under faults with pytest. Set MCP_URL to the URL of your MCP server. Requires Node, Squall on
 PATH (or its command in SQUALL, such as "npx mcp-squall"), and only pytest from PyPI."""
 
 import json
@@ -23,7 +23,7 @@ HEADERS = {
 
 
 class Sidecar:
-    """Runs a sidecar: `url` replaces the server's URL, `set_rules` sets rules."""
+    """Runs a sidecar: `url` replaces the server's URL, `set_rules` sets the rules."""
 
     def __init__(self, directory: Path):
         self._rules = directory / "rules.yaml"

@@ -1,4 +1,4 @@
-// Tests retries under faults with vitest: npx vitest run, with the URL of your MCP server in MCP_URL.
+// Tests retries under faults with vitest. Set MCP_URL to the URL of your MCP server, and run: npx vitest run
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createSquall } from 'mcp-squall'
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
   squall = await createSquall({ upstream: process.env.MCP_URL ?? 'http://127.0.0.1:3000/mcp' })
 })
 afterAll(() => squall.close())
-// Reports in a failed test which errors were injected.
+// After a failed test, reports which errors were injected.
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return
   for (const { rule, injected } of squall.rules()) {
