@@ -35,7 +35,7 @@ ${table(
       '`environment`, without prefix',
       'label',
       'a name',
-      'name of the environment; faults in `production` or `prod` require the annotation above',
+      'name of the environment; if it indicates production, the sidecar and its faults require the annotation above',
     ],
   ],
 )}
