@@ -1,3 +1,4 @@
+// part: slow
 import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { spawnSync } from 'node:child_process'
 import {
   closeSync,

@@ -1,3 +1,4 @@
+// part: slow
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { streamApp } from '../faults/responding-app.ts'

@@ -1,3 +1,4 @@
+// part: slow
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { startSquall } from '../support/commands.ts'
