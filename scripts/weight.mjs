@@ -11,15 +11,15 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9097 },
-  { name: 'filters', directories: ['src/filters'], budget: 7047 },
+  { name: 'filters', directories: ['src/filters'], budget: 7050 },
   { name: 'rules', directories: ['src/rules'], budget: 12729 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6116 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
   { name: 'listener', directories: ['src/listener'], budget: 16775 },
   { name: 'admin', directories: ['src/admin'], budget: 7340 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2806 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2818 },
   { name: 'cli', directories: ['src/cli'], budget: 3222 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15316 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15319 },
   { name: 'experiments', directories: ['packages/experiments/src'], budget: 32975 },
   { name: 'tools', directories: ['packages/tools/src'], budget: 2593 },
 ]
