@@ -18,7 +18,7 @@ npx mcp-squall validate imported.yaml
 Squall detects the format; to set it, use \`--from\`. Squall lists these fields with line and column on standard error, or in the output of \`--json\`:
 
 - \`changed\`: fields whose meaning changes, such as a random interval that becomes a fixed interval
-- \`left out\`: fields that rules do not support, with the reason
+- \`left out\` (in JSON, \`left_out\`): fields that rules do not support, with the reason
 - \`unknown\`: fields that the format does not define
 
 ## Check the imported rules
