@@ -53,7 +53,7 @@ ${Object.entries(SERVERS)
 | \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot be injected, because the client has no session.                                              |
 
-The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`empty\` and \`drift\` only by validating the result against the tool's \`outputSchema\`; they cannot detect \`falsified\`. \`drift\` changes only \`structuredContent\`, so a model that reads the text content gets the correct result (\`ok\`).
+The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`empty\` and \`drift\` only by validating the result against the tool's \`outputSchema\`; they cannot detect \`falsified\`. \`drift\` changes a field in \`structuredContent\` and in the JSON text alike; \`ok\` means that the text still contains all values.
 
 ## Versions
 

@@ -82,7 +82,7 @@ const schema = section({
   onUse: Type.Optional(
     oneOf(['block', 'allow'], {
       description:
-        'Sets what happens to later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `block` for tools with `destructiveHint` or without annotations, otherwise `allow`.',
+        'Sets what happens to later calls of the task that contain the false value. `block`: rejects them with a tool error. `allow`: forwards them. Default: `allow` for tools with `readOnlyHint: true` or `destructiveHint: false`, otherwise `block`.',
     }),
   ),
 })

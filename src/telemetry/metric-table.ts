@@ -78,7 +78,7 @@ const TABLE = {
   squall_result_bytes: histogram(
     ['tool'],
     RESULT_BYTES,
-    'Size in bytes of tool results that clients receive, including the enclosing message: the JSON body, the event, or the message in a batch.',
+    'Size in bytes, before compression, of tool results that clients receive, including the enclosing message: the JSON body, the event, or the message in a batch.',
   ),
   squall_overhead_seconds: histogram(
     [],
