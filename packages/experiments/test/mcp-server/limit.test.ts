@@ -133,10 +133,10 @@ interface Denied {
 it.each<[Denied, string]>([
   [{ vary: 'percent=1%..60%' }, 'above maxPercent'],
   [{ vary: 'percent=1..' }, 'percent'],
-  [{ vary: 'delay=10ms..1s' }, 'no rule has the fault delay'],
+  [{ vary: 'delay=10ms..1s' }, 'no rule sets `fixed` on the fault delay'],
   [{ vary: 'delay=5s..50ms' }, 'begins with the stronger value'],
   [{ second: 'percent=1%..5%' }, 'percent is varied twice'],
-  [{ second: 'delay=10ms..1s' }, 'no rule has the fault delay'],
+  [{ second: 'delay=10ms..1s' }, 'no rule sets `fixed` on the fault delay'],
   [{ second: 'percent=1%..60%', vary: 'abort.status=500..503', plan: 'wide' }, 'above maxPercent'],
   [{ second: 'delay=1ms..\u001b[31m9' }, 'with different units'],
   [{ second: 'x'.repeat(201) }, 'second'],

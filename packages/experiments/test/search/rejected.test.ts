@@ -56,10 +56,10 @@ test.each([
   [['--vary', 'percent=1%..50%', '--until', 'errors>5%'], 'maxPercent'],
   [
     ['--vary', 'delay=1ms..9ms', '--vary', 'percent=1%..50%', '--until', 'errors>5%'],
-    'no rule has',
+    'no rule sets',
   ],
   [['--vary', 'percent=15%..18%', '--until', 'errors>5%'], 'firstStage'],
-  [['--vary', 'delay=1s..2h', '--until', 'errors>5%'], 'no rule has the fault delay'],
+  [['--vary', 'delay=1s..2h', '--until', 'errors>5%'], 'no rule sets `fixed` on the fault delay'],
 ])('a range beyond the policy or the plan is rejected before a run: %j', async (asked, why) => {
   const policy = join(stage.directory, 'policy.yaml')
   await writeFile(policy, POLICY)
