@@ -34,7 +34,7 @@ test('the findings of all pods are joined, and reported', async () => {
     source: 'load',
     count: totals['gave_up'],
   })
-  expect(sentence).toMatch(new RegExp(`errors of work .* In all, ${count} of ${count}\\.$`))
+  expect(sentence).toMatch(new RegExp(`errors of work.* In all, ${count} of ${count}\\.$`))
   expect(experimentMarkdown(result)).toContain('In all, ')
 })
 
