@@ -3,8 +3,8 @@ import type { Logger } from '../telemetry/log.ts'
 import { output } from './ending.ts'
 
 /**
- * Keeps the process running after an uncaught error, as a bug on one exchange must not end the
- * others, and without its log.
+ * Keeps the process running after an uncaught error, and when the log cannot be written: neither
+ * may end the exchanges that are open.
  */
 export function surviveOwnErrors(logger: Logger, strict = false): void {
   output.isLog = true

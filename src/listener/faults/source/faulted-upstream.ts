@@ -166,7 +166,8 @@ export class FaultedTransfer implements Transfer, ResponseSink, OutletEvents {
   #forward(head: RequestHead, body: Body, responded: readonly number[] = []): void {
     this.#faults.forwarded()
     const { entries: all, barriers } = this.#request
-    const entries = all.filter((_, index) => !responded.includes(index))
+    const kept = new Set(responded)
+    const entries = kept.size === 0 ? all : all.filter((_, index) => !kept.has(index))
     const transfer = this.#services.inner.send({ head, body, entries, barriers }, this)
     this.#transfer = transfer
     if (this.#dropped) transfer.abort()
