@@ -11,11 +11,11 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
   { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9097 },
-  { name: 'filters', directories: ['src/filters'], budget: 7050 },
+  { name: 'filters', directories: ['src/filters'], budget: 7072 },
   { name: 'rules', directories: ['src/rules'], budget: 12729 },
   { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6116 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16775 },
+  { name: 'listener', directories: ['src/listener'], budget: 16776 },
   { name: 'admin', directories: ['src/admin'], budget: 7340 },
   { name: 'sidecar', directories: ['src/sidecar'], budget: 2818 },
   { name: 'cli', directories: ['src/cli'], budget: 3222 },

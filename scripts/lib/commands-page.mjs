@@ -1,4 +1,4 @@
-import { cell, GENERATED, table } from './markdown.mjs'
+import { cell, GENERATED, sentence, table } from './markdown.mjs'
 
 /** Number of commands from which a shared flag is described once. */
 const SHARED = 3
@@ -77,7 +77,7 @@ function section(command, homeOf) {
   const usage = `\`\`\`text\nsquall ${name}${options}${words}\n\`\`\``
   const at = (home) => flags.filter((flag) => homeOf(flag, command) === home)
   const rows = at('own').map(row)
-  const parts = [`## squall ${name}`, `${sentence(description)}`, usage]
+  const parts = [`## squall ${name}`, cell(sentence(description)), usage]
   if (rows.length > 0) parts.push(table(HEAD, rows))
   parts.push(
     ...elsewhere('[Flags of several commands](#flags-of-several-commands)', at('shared')),
@@ -106,10 +106,6 @@ function row({ name, short, value, default: fallback, help }) {
     fallback === undefined ? none : `\`${fallback}\``,
     cell(help),
   ]
-}
-
-function sentence(text) {
-  return cell(`${text[0].toUpperCase()}${text.slice(1)}.`)
 }
 
 function anchor(name) {

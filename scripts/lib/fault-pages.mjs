@@ -1,32 +1,8 @@
-import { GENERATED, cell, table } from './markdown.mjs'
+import { GENERATED, cell, sentence, table } from './markdown.mjs'
 import { schemaTables } from './schema-tables.mjs'
 
 /** Faults without a section in the matrix: they affect no call that a client could report. */
 const NOT_MEASURED = ['connection']
-
-/** Titles of the pages, with the words that people search for. */
-const TITLES = {
-  abort: 'inject HTTP, JSON-RPC and tool errors',
-  amplify: 'duplicate calls to the server',
-  catalog: 'change the tool list',
-  connection: 'break TCP connections to dependencies',
-  corrupt: 'damage response content',
-  delay: 'inject latency',
-  falsify: 'return false values in results',
-  hang: 'simulate an unresponsive server',
-  inflate: 'return oversized results',
-  poison: 'simulate prompt injection',
-  process: 'crash or suspend a stdio server',
-  rateLimit: 'return HTTP 429 Too Many Requests',
-  replay: 'return stale responses',
-  reset: 'close connections',
-  rewrite: 'change the JSON of results and arguments',
-  session: 'expire MCP sessions',
-  stream: 'drop, duplicate and reorder SSE events',
-  throttle: 'limit bandwidth',
-  truncate: 'cut responses short',
-  unauthorized: 'return HTTP 401 and 403',
-}
 
 /** Returns the file name of the page of a fault. */
 export function faultFile(name) {
@@ -60,7 +36,7 @@ function list(faults) {
   ].join('\n\n')}\n`
 }
 
-function pageOf({ name, summary, schema, clientSees, example, otherTools }, tables) {
+function pageOf({ name, title, summary, schema, clientSees, example, otherTools }, tables) {
   const parameters = tables(schema)
   // The fault of connections acts on no message.
   const ofMessages = NOT_MEASURED.includes(name)
@@ -76,7 +52,7 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
   ]
   const parts = [
     GENERATED,
-    `# ${name}: ${TITLES[name]}`,
+    `# ${name}: ${title}`,
     `The \`${name}\` fault ${summary}.`,
     ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
     ...(parameters.length === 0 ? [] : ['## Parameters', ...parameters]),
@@ -86,10 +62,6 @@ function pageOf({ name, summary, schema, clientSees, example, otherTools }, tabl
     links.join('\n'),
   ]
   return `${parts.join('\n\n')}\n`
-}
-
-function sentence(text) {
-  return `${text[0].toUpperCase()}${text.slice(1)}.`
 }
 
 function indented(text) {

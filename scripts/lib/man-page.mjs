@@ -1,4 +1,5 @@
 import { homeOfFlags, sharedFlags } from './commands-page.mjs'
+import { sentence } from './markdown.mjs'
 
 const WHERE = { shared: 'Options of several commands', run: 'Options of squall run' }
 
@@ -57,7 +58,7 @@ function section(command, homeOf) {
   const usage = `squall ${name}${flags.length > 0 ? ' [options]' : ''} ${operands?.form ?? ''}`
   return [
     `.SS "${escape(usage.trim())}"`,
-    prose(`${description[0].toUpperCase()}${description.slice(1).replace(/\.$/, '')}.`),
+    prose(sentence(description.replace(/\.$/, ''))),
     ...at('own').map(option),
     ...others,
     ...(fromEnvironment ? ['.P\nEnvironment variables set these options, too.'] : []),

@@ -14,6 +14,11 @@ export function cell(text) {
     .replaceAll('\n', ' ')
 }
 
+/** A sentence, from a summary without its capital and its full stop. */
+export function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}.`
+}
+
 /** A Markdown table. */
 export function table(head, rows) {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { cell, GENERATED, table } from './markdown.mjs'
+import { cell, GENERATED, sentence, table } from './markdown.mjs'
 import { faultFile } from './fault-pages.mjs'
 import { schemaTables } from './schema-tables.mjs'
 
@@ -23,7 +23,7 @@ const OF_RULES = [
   {
     title: 'Schedule keys',
     about:
-      'These keys limit when a rule acts, and change the share of sampled calls over time. [Time](../concepts/rules.md#time) explains when they start to count.',
+      'These keys limit when a rule acts, and change the share of sampled calls over time. [Time](../concepts/rules.md#schedules) explains when they start to count.',
     keys: 'from until for repeat appliedAt ramp stages each',
   },
 ]
@@ -109,7 +109,7 @@ export async function rulesPage(built) {
   const { root, tables, faults, ofRules, ofMatch } = await parts(built)
   const rows = faults.map(({ name, summary }) => [
     `[\`${name}\`](faults/${faultFile(name)})`,
-    cell(`${summary[0].toUpperCase()}${summary.slice(1)}.`),
+    cell(sentence(summary)),
   ])
   return `${[
     GENERATED,

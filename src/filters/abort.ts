@@ -9,6 +9,7 @@ import * as Type from 'typebox'
 /** An error in place of the response: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({
   name: 'abort',
+  title: 'inject HTTP, JSON-RPC and tool errors',
   summary: 'responds to a call with an HTTP, JSON-RPC or tool error',
   clientSees:
     'SDKs raise `status` as a transport error and `rpcError` as a protocol error. `toolError` is a tool result that the model can read. The error carries the ID of the call, and is sent as JSON or as an SSE event in the format of the protocol version. In a batch, `rpcError` and `toolError` replace only the response to the selected call. With `at: response`, the upstream has executed the call.',

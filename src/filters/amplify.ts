@@ -9,6 +9,7 @@ const MAX_TOTAL_MS = 3_600_000
 /** The same call again and again, as from a client that does not stop retrying. */
 export const amplify = defineFault({
   name: 'amplify',
+  title: 'duplicate calls to the server',
   summary: 'sends copies of a call to the upstream',
   clientSees:
     'Clients receive only the response to the original call; Squall drops the responses to copies. The upstream executes each copy under its own ID, so a tool that is not idempotent takes effect several times. In a session, Squall sends the first copy when the upstream begins to respond, or after 100 ms. It sends no copies after the session ends with DELETE or status 404. Squall skips calls over HTTP+SSE, because responses to their copies would reach the client.',

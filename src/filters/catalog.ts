@@ -44,6 +44,7 @@ const ghost = section({
 /** Another list of tools, prompts or resources than the upstream has. */
 export const catalog = defineFault({
   name: 'catalog',
+  title: 'change the tool list',
   summary: 'changes the list of tools, prompts or resources',
   schema: section({
     hide: Type.Optional(

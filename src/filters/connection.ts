@@ -10,6 +10,7 @@ const only = (description: string) => Type.Optional(Type.Boolean({ description, 
 /** A failure of TCP connections to a dependency. */
 export const connectionFault = defineFault({
   name: 'connection',
+  title: 'break TCP connections to dependencies',
   summary: 'breaks or slows TCP connections to a dependency',
   schema: section({
     refuse: only(

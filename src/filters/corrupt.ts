@@ -15,6 +15,7 @@ const HTML = 'text/html; charset=utf-8'
 /** A response that arrives and cannot be read, or reads wrong. */
 export const corrupt = defineFault({
   name: 'corrupt',
+  title: 'damage response content',
   summary: 'damages the content of a response',
   schema: section({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {

@@ -13,6 +13,7 @@ import { NOTHING } from './lib/outlook.ts'
 /** Delays a call before the upstream gets it, its response, or each event of the stream. */
 export const delay = defineFault({
   name: 'delay',
+  title: 'inject latency',
   summary: 'delays a call, its response or each stream event',
   clientSees:
     "Clients receive the upstream's response byte for byte, but later. A client whose timeout is shorter than the delay gives up first; the TypeScript SDK waits 60 s by default. With `at: request`, the upstream does not receive a call whose client cancels or disconnects during the delay. With `at: response` and `at: event`, the upstream has executed the call.",

@@ -92,6 +92,7 @@ type Config = Static<typeof schema>
 /** A plausible wrong value in a valid result, to see whether an agent looks again before it acts. */
 export const falsify = defineFault({
   name: 'falsify',
+  title: 'return false values in results',
   summary: 'puts a plausible but wrong value into a result',
   schema,
   clientSees:

@@ -255,6 +255,8 @@ export interface ParameterProblem {
 /** Defines a kind of fault: its name, its parameters and its effect. */
 export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   readonly name: Name
+  /** The title of the reference page, with the words that people search for. */
+  readonly title: string
   /** One line, used by `squall explain` and the reference page. */
   readonly summary: string
   /** Describes the effect on the client, in sentences for the reference page. */

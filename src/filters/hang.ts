@@ -26,6 +26,7 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({
   name: 'hang',
+  title: 'simulate an unresponsive server',
   summary: 'keeps a call waiting for a response',
   schema: section({
     for: Type.Optional(

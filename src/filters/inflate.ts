@@ -24,6 +24,7 @@ const PLAIN = 'This line is filler. It says nothing.'
 /** Adds far more text than the tool wrote, to show how an agent copes with a full context. */
 export const inflate = defineFault({
   name: 'inflate',
+  title: 'return oversized results',
   summary: 'pads the text of a result to a given size',
   schema: section({
     to: size({

@@ -27,6 +27,7 @@ const CANARY = '{canary}'
 /** Instructions in a result that the tool did not write, to see whether an agent obeys them. */
 export const poison = defineFault({
   name: 'poison',
+  title: 'simulate prompt injection',
   summary: 'adds a harmless prompt injection to a result, and counts calls that obey it',
   schema: section({
     preset: oneOf(KINDS, {

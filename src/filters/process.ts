@@ -21,6 +21,7 @@ const MAX_PRINT = 16 * 1024
 /** A failure of the process of an MCP server that speaks stdio. */
 export const processFault = defineFault({
   name: 'process',
+  title: 'crash or suspend a stdio server',
   summary: 'crashes or suspends a stdio MCP server, or alters its output',
   schema: section({
     exit: Type.Optional(

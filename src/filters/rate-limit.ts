@@ -20,6 +20,7 @@ const MODERN_RPC_CODE = 429
 /** Too many requests: always, or beyond a real limit. */
 export const rateLimit = defineFault({
   name: 'rateLimit',
+  title: 'return HTTP 429 Too Many Requests',
   summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
     'Clients receive status 429 with `Retry-After` and a short JSON body. With `as: rpc`, they receive the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`. From protocol version 2026-07-28 on, which reserves -32029, the error code is 429. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',

@@ -13,6 +13,7 @@ import * as Type from 'typebox'
 /** Staleness: the upstream responds, and the client gets an earlier response. */
 export const replay = defineFault({
   name: 'replay',
+  title: 'return stale responses',
   summary: 'returns the stored response to an earlier call',
   clientSees:
     'Clients receive a valid but outdated response, from an earlier call to the same tool. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. The first call, failed calls and calls with an unchanged response pass (counted as `within_limit`). Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `no_caller`).',

@@ -18,6 +18,7 @@ const MAX_REFUSE = 3_600_000
 /** The end of the client's connection, before or in the middle of the response. */
 export const reset = defineFault({
   name: 'reset',
+  title: 'close connections',
   summary: 'closes the connection of a call',
   schema: section(
     {

@@ -25,6 +25,7 @@ const MAX_GROWTH = 1024 * 1024
 /** Another shape of results, arguments or the catalog of tools than the upstream gave. */
 export const rewrite = defineFault({
   name: 'rewrite',
+  title: 'change the JSON of results and arguments',
   summary: 'changes JSON in results, arguments, tool schemas or whole messages',
   schema: rewriteSchema,
   clientSees:

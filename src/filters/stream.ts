@@ -17,6 +17,7 @@ const PAUSE_MS = 100
 /** Damage to the order and number of events; each that arrives is as the upstream sent it. */
 export const stream = defineFault({
   name: 'stream',
+  title: 'drop, duplicate and reorder SSE events',
   summary: 'drops, duplicates, reorders or splits SSE events',
   clientSees:
     "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with a wrong ID, the TypeScript SDKs wait for their timeout. The Python SDK reports a closed stream at once, and accepts a wrong ID. SDKs only report the duplicate if a response arrives twice. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE, where calls share a stream, `close` ends the call's events but leaves the stream open.",

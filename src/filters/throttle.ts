@@ -9,6 +9,7 @@ import * as Type from 'typebox'
 /** Limits the bytes per second of a call or its response. */
 export const throttle = defineFault({
   name: 'throttle',
+  title: 'limit bandwidth',
   summary: 'limits the bandwidth of a call or its response',
   schema: section({
     rate: size({

@@ -14,6 +14,7 @@ const HALF: CutOffset = { percent: 50 }
 /** Less than the upstream sent: a cut body, or a valid response that silently holds less. */
 export const truncate = defineFault({
   name: 'truncate',
+  title: 'cut responses short',
   summary: 'cuts a response short',
   schema: section({
     after: Type.Optional(

@@ -18,6 +18,7 @@ type BearerError = keyof typeof DESCRIPTIONS
 /** No access: the token has expired, or does not go far enough. */
 export const unauthorized = defineFault({
   name: 'unauthorized',
+  title: 'return HTTP 401 and 403',
   summary: 'rejects calls with HTTP 401 or 403',
   clientSees:
     'Clients receive status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry. Other clients report the status.',

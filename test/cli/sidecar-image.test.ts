@@ -8,12 +8,15 @@ import { type Finished, startProgram } from '../support/commands.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 let directory: string
+/** The modules of each file of the program. */
+let chunks: Readonly<Record<string, readonly string[]>>
 
 // The program as the image of the sidecar has it.
 beforeAll(async () => {
   // Below the project, so that its packages are found.
   directory = await mkdtemp(join(ROOT, 'build/sidecar-image-'))
   const list = await readFile(join(ROOT, 'build/js/sidecar-files.txt'), 'utf8')
+  chunks = JSON.parse(await readFile(join(ROOT, 'build/js/chunks.json'), 'utf8')) as typeof chunks
   await cp(join(ROOT, 'package.json'), join(directory, 'package.json'))
   for (const file of [...list.trim().split('\n'), 'admin']) {
     await mkdir(join(directory, 'dist', file, '..'), { recursive: true })
@@ -51,10 +54,6 @@ describe('the program in the image of the sidecar', () => {
 
   // Every pod pulls these files; notices are text, and few pods load OTLP.
   it('weighs at most 2.6 MB with the page, without notices and OTLP', async () => {
-    const chunks = JSON.parse(await readFile(join(ROOT, 'build/js/chunks.json'), 'utf8')) as Record<
-      string,
-      readonly string[]
-    >
     let bytes = 0
     for (const entry of await readdir(join(directory, 'dist'), {
       recursive: true,
@@ -74,8 +73,7 @@ describe('the program in the image of the sidecar', () => {
   it('says what is missing where a package that is there cannot be loaded', async () => {
     const home = join(directory, 'elsewhere')
     const cli = join(home, 'dist/cli')
-    const chunks = JSON.parse(await readFile(join(ROOT, 'build/js/chunks.json'), 'utf8')) as object
-    const [tools] = Object.entries(chunks).find(([, modules]: [string, string[]]) =>
+    const [tools] = Object.entries(chunks).find(([, modules]) =>
       modules.some((name) => name.endsWith('packages/tools/src/commands/index.js')),
     )!
     for (const file of [...Object.keys(chunks), 'package.json']) {

@@ -17,6 +17,7 @@ import { PushApp } from './push-app.ts'
 /** A fault that nothing else in the project knows: all it needs is here. */
 const shout = defineFault({
   name: 'shout',
+  title: 'change a result',
   summary: 'Adds a word to the text of a result.',
   clientSees: 'A result with more text.',
   otherTools: 'Other tools have nothing like it.',

@@ -15,6 +15,7 @@ const MIB = 2 ** 20
 function output(change: (ctx: FaultContext, body: AsyncIterable<Uint8Array>) => Output['body']) {
   return defineFault({
     name: 'odd',
+    title: 'change a result',
     summary: 'Sends a response in an odd way.',
     clientSees: 'An odd response.',
     otherTools: 'Other tools have nothing like it.',
