@@ -14,7 +14,7 @@ export async function changeSidecar(
   endpoint: AdminEndpoint,
   { what, token, reason, timeout }: SidecarChange,
 ) {
-  const { AdminError, askAdmin } = await import('../admin/contract/api-client.ts')
+  const { AdminError, adminProblem, askAdmin } = await import('../admin/contract/api-client.ts')
   const { API } = await import('../admin/contract/api.ts')
   const address = endpointText(endpoint)
   const body = what === 'disarm' ? { body: { reason } } : {}
@@ -30,6 +30,6 @@ export async function changeSidecar(
     return { address, ok, armed, changed: isChanged, text }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    return { address, ok: false, text: error.message }
+    return { address, ok: false, text: adminProblem(error) }
   }
 }

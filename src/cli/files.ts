@@ -14,18 +14,24 @@ export async function readBytes(
   path: string,
   most: number,
   label = quoted(path),
+  fix = 'check the path and its permissions',
 ): Promise<Uint8Array> {
   try {
     return await readBounded(path, most)
   } catch (error) {
     const wrong = `${label} cannot be read (${systemReason(error)})`
-    throw invalidFile(wrong, 'check the path and its permissions')
+    throw invalidFile(wrong, fix)
   }
 }
 
 /** Reads a text file without its BOM, as `readBytes` does. */
-export async function readText(path: string, most: number, label: string): Promise<string> {
-  const bytes = await readBytes(path, most, label)
+export async function readText(
+  path: string,
+  most: number,
+  label: string,
+  fix?: string,
+): Promise<string> {
+  const bytes = await readBytes(path, most, label, fix)
   if (bytes.length > most)
     throw invalidFile(`${label} is too large`, `use at most ${sizeText(most)}`)
   try {

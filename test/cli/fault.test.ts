@@ -139,7 +139,7 @@ it('tells the port of clients from an admin port, behind which the server knows 
       const command = [...args, ...to, join(directory, 'token')]
       const { code, stdout } = await startProgram(command, {}, { here: true })
       expect(code).toBe(1)
-      expect(stdout).toContain('not a Squall admin port')
+      expect(stdout).toContain('not a Squall admin port; pass the admin port of a running sidecar')
     }
   } finally {
     await clients.close()

@@ -39,12 +39,18 @@ export class AdminError extends Error {
   }
 }
 
+/** Returns the message of an error, with the next step where no admin port responded. */
+export function adminProblem({ status, message }: AdminError): string {
+  return status === undefined ? `${message}; ${PASS_ADMIN_PORT}` : message
+}
+
 /** The largest response, and the largest event, that is read. */
 export const MAX_BYTES = 4 * 1024 * 1024
 const MAX_FAILURE_BYTES = 16 * 1024
 /** A busy sidecar may take seconds to respond, and a packet may be lost. */
 export const PATIENCE_MS = 10_000
 export const NO_SQUALL = 'not a Squall admin port'
+export const PASS_ADMIN_PORT = 'pass the admin port of a running sidecar'
 const NO_READ = 'requires the read token: set --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
 const WORDS: ReadonlyMap<string, string> = new Map([
@@ -109,8 +115,9 @@ async function askOnce<E extends Endpoint>(
     })
     if (!response.ok) {
       const { status, headers } = response
-      // Easily the port for clients, behind which the MCP server does not know the path.
-      if (status === 404 && !headers.has('x-squall-pid')) throw new AdminError(NO_SQUALL)
+      // Easily the port for clients, behind which the MCP server does not know the path or method.
+      if ((status === 404 || status === 405) && !headers.has('x-squall-pid'))
+        throw new AdminError(NO_SQUALL)
       const failure =
         status === 401 && method === 'GET'
           ? NO_READ

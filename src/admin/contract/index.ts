@@ -1,9 +1,11 @@
 export { CallFilterError, parseCallFilter } from './call-filter.ts'
 export {
   AdminError,
+  adminProblem,
   askAdmin,
   checkResponse,
   MAX_BYTES,
+  PASS_ADMIN_PORT,
   PATIENCE_MS,
   problemText,
   readResponse,

@@ -1,5 +1,5 @@
 import { roundedDuration } from '../../base/units.ts'
-import { AdminError, askAdmin } from '../../admin/contract/api-client.ts'
+import { AdminError, adminProblem, askAdmin } from '../../admin/contract/api-client.ts'
 import { API, type Endpoint, type ResponseOf, type Rule } from '../../admin/contract/api.ts'
 import { endpointText } from '../../admin/contract/endpoint.ts'
 import type { FAULT_ADD, FaultRequest } from '../commands/fault.ts'
@@ -53,7 +53,7 @@ async function askEach<E extends Endpoint>(
       } catch (error) {
         if (!(error instanceof AdminError)) throw error
         const message =
-          error.status === 404 && endpoint.method !== 'DELETE' ? NO_FAULTS : error.message
+          error.status === 404 && endpoint.method !== 'DELETE' ? NO_FAULTS : adminProblem(error)
         return { address, ok: false, lines: [message], value: { error: message } }
       }
     }),

@@ -145,5 +145,6 @@ export async function trustPolicyFile({
 }
 
 function textOf(path: string): Promise<string> {
-  return readText(path, MAX_POLICY_BYTES, quoted(path))
+  const fix = 'squall mcp policy init writes one'
+  return readText(path, MAX_POLICY_BYTES, quoted(path), fix)
 }

@@ -1,9 +1,10 @@
-import { type RequestOf, writeText } from '#cli'
+import { print, type RequestOf, writeText } from '#cli'
 import type { LOAD_MERGE, ReportRequest } from '../commands/report.ts'
 import { LoadError } from '../load/load-error.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import { mergeResults, parseResult } from '../load/results/merge-results.ts'
 import type { LoadResult } from '../load/results/result.ts'
+import { loadTable } from '../report/load-table.ts'
 import { readAs, usable } from './read-input.ts'
 
 const MAX_RESULT = 256 * 1024 * 1024
@@ -30,6 +31,7 @@ export async function mergeShards({ files, out }: RequestOf<typeof LOAD_MERGE>):
   }
   const merged = usable(() => mergeResults(results))
   await writeText(out, '--out', `${JSON.stringify(merged)}\n`)
+  if (out !== undefined) await print(loadTable(merged, process.stdout))
   return merged.slo.every(({ ok }) => ok) ? 0 : 1
 }
 

@@ -122,6 +122,12 @@ it('reports invalid rules, a server that is down and a sidecar that is missing',
   expect(results['the sidecar runs']!.found).toBe(`${gone}: connection refused`)
 })
 
+it('does not look for free ports where another server has the admin port', async () => {
+  const { results } = await check('--sidecar', server.url.host)
+  expect(results['the sidecar runs']!.found).toBe(`${server.url.host}: not a Squall admin port`)
+  expect(Object.keys(results)).not.toContain('the ports are free')
+})
+
 it('says in lines what was skipped, what failed, and what to do next', async () => {
   const rules = await rulesFile('late', 'rules:\n  - name: late\n    faults: [delay: 2s]')
   const named = ['--sidecar', gone, '--listen', '127.0.0.1:0', '--rules', rules]

@@ -49,6 +49,15 @@ describe('squall mcp policy', () => {
 })
 
 describe('squall mcp policy init', () => {
+  it('is named where there is no policy', async () => {
+    const cwd = await mkdtemp(join(directory, 'none-'))
+    const { code, stderr } = await startProgram(['mcp'], {}, { cwd }).finished()
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /^squall: "squall-policy.yaml" cannot be read .*mcp policy init writes one/,
+    )
+  })
+
   it('writes a policy and adds the settings of the agent to its own, once', async () => {
     const cwd = await mkdtemp(join(directory, 'init-'))
     const settings = join(cwd, '.claude', 'settings.json')

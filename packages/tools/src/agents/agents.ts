@@ -1,4 +1,12 @@
-import { AdminError, type Agents, API, askAdmin, checkResponse, endpointText } from '#admin-api'
+import {
+  AdminError,
+  adminProblem,
+  type Agents,
+  API,
+  askAdmin,
+  checkResponse,
+  endpointText,
+} from '#admin-api'
 import { quoted } from '#base'
 import { invalidFile, paintLine, readText, type RequestOf, writeText } from '#cli'
 import {
@@ -54,8 +62,7 @@ async function askAll(
       answers.push((await askAdmin(admin, endpoint, { client: 'agents' })).value)
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      const fix = error.status === 404 ? '' : '; pass the admin port of a running sidecar'
-      throw new Error(`${address}: ${error.message}${fix}`, { cause: error })
+      throw new Error(`${address}: ${adminProblem(error)}`, { cause: error })
     }
   }
   return joined(answers)

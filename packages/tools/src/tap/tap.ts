@@ -5,6 +5,7 @@ import {
   type Endpoint,
   endpointText,
   openEvents,
+  PASS_ADMIN_PORT,
   type ResponseOf,
 } from '#admin-api'
 import { fieldsOf, foreignCell, numberOf, plain } from '#base'
@@ -64,7 +65,7 @@ const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
 /** Adds the fix, which a sidecar that serves no such stream does not need. */
 const withFix = (problem: string, missing: string | undefined): string =>
-  problem === missing ? problem : `${problem}; pass the admin port of a running sidecar`
+  problem === missing ? problem : `${problem}; ${PASS_ADMIN_PORT}`
 
 type TapOutput = Output & { readonly writableLength?: number }
 
