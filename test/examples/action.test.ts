@@ -87,6 +87,12 @@ it('tests run behind Squall, which has the URL for them', async () => {
   expect(failing.failed).toBe(true)
 })
 
+it('uses nothing that the bash of macOS lacks', async () => {
+  expect(await readFile(ACTION, 'utf8')).not.toMatch(
+    /mapfile|readarray|declare -A|\$\{\w+(?:\^|,|@)/,
+  )
+})
+
 it('a sweep needs no server, and a failure that breaks the task fails the job', async () => {
   const tape = await flightTape()
   onTestFinished(() => rm(dirname(tape), { recursive: true, force: true }))
