@@ -2,7 +2,7 @@ import type { Findings } from '../agents/findings.ts'
 import type { AgentSource } from '../admin/show-tasks.ts'
 import { createControlSocket } from '../admin/control-socket.ts'
 import type { Routes } from '../admin/routes.ts'
-import { createAdmin } from '../admin/server.ts'
+import { type Admin, createAdmin } from '../admin/server.ts'
 import type { BoundAddress } from '../listener/front/bind.ts'
 import { connectionLimits, descriptorLimit } from '../listener/front/descriptor-limit.ts'
 import type { RecentFaults } from '../listener/faults/fault-report.ts'
@@ -64,19 +64,57 @@ export interface OwnParts {
   readonly own?: OwnUpstream
 }
 
+/** The options of `squall run`, and of `squall stdio`. */
+type Options = RunOptions & Pick<SidecarOptions, 'stdio'>
+
 /** Creates the parts and binds every address; closes them all when it throws. */
 export async function assemble(
-  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
+  options: Options,
   logger: Logger,
   given?: OwnParts,
 ): Promise<Running> {
+  const parts = await createParts(options, logger, given)
+  const { sidecar, metrics, watch, agents, engine, callLog, closeOutputs } = parts
+  const control = createControlSocket(
+    { disarm: () => sidecar.podEnds(), upstreamAccepts: () => sidecar.upstreamAccepts() },
+    logger,
+  )
+  const closeRest = async (admin?: Admin): Promise<void> => {
+    control.close()
+    await engine?.close()
+    await admin?.close()
+    await closeOutputs()
+  }
+  // Before the first call, so that the rules apply to every call.
+  await engine?.start(() => sidecar.upstreams())
+  try {
+    const listeners = await sidecar.listen()
+    metrics.violations = sidecar.stdio?.violations ?? {}
+    const admin = await adminOf(options, logger, parts, listeners)
+    // The admin port comes last: its responses mean that all other parts are ready.
+    if (options.control !== undefined) await control.listen(options.control)
+    const bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
+    logAddresses(logger, parts, listeners, bound)
+    const { rules, recent, temporary } = engine ?? {}
+    const shown = { sidecar, metrics, watch, agents, rules, recent, temporary, callLog }
+    return running({ ...shown, listeners, admin: bound }, () => closeRest(admin))
+  } catch (error) {
+    await sidecar.close()
+    await closeRest()
+    throw error
+  }
+}
+
+type Parts = Awaited<ReturnType<typeof createParts>>
+
+/** Creates what runs behind the addresses, and opens the files that are written. */
+async function createParts(options: Options, logger: Logger, given: OwnParts | undefined) {
   const version = readVersion()
   const metrics = createMetrics({ version, detail: options.metricsDetail })
   const { callLog, tape, closeFiles } = await openedFiles(options, metrics, logger)
   const ids = new ShownIds(options.logIds, options.traceUrl)
   const agents = await agentsOf(options, metrics, ids)
   const engine = await rulesEngine(options, metrics, logger, given, agents?.findings)
-  const telemetry = engine?.telemetry ?? metrics
   const named = listenersOf(options, given?.own?.name)
   const room = connectionLimits(descriptorLimit(), { ...options, listeners: named.length })
   const messages = options.errorMessages === 'redacted'
@@ -86,27 +124,24 @@ export async function assemble(
   const services = { version, ids, messages, dropped, logger }
   const closeSpans = await openedSpans(options, services, watch, agents)
   const closeOutputs = () => Promise.all([closeFiles(), closeSpans?.()])
+  const telemetry = engine?.telemetry ?? metrics
   const reporters = { telemetry, logger, watch, agents: agents?.watch, own: given?.own, tape }
-  const outboundCounts = metrics.outbound
   const sidecar = new Sidecar(
     { ...options, ...room },
-    { ...reporters, faults: engine?.parts, outboundCounts },
+    { ...reporters, faults: engine?.parts, outboundCounts: metrics.outbound },
   )
   metrics.memory = sidecar.memory
-  // Before the first call, so that the rules apply to every call.
-  await engine?.start(() => sidecar.upstreams())
-  let listeners: BoundAddress[]
-  try {
-    listeners = await sidecar.listen()
-  } catch (error) {
-    await engine?.close()
-    await closeOutputs()
-    throw error
-  }
-  metrics.violations = sidecar.stdio?.violations ?? {}
-  const watched = { watch, agents, markers: sidecar.markers }
-  const compat = await compatRoutes(options, engine, logger)
-  const admin = createAdmin({
+  return { version, metrics, callLog, agents, engine, named, room, watch, sidecar, closeOutputs }
+}
+
+/** Creates the admin port, which shows the parts. */
+async function adminOf(
+  options: Options,
+  logger: Logger,
+  { version, metrics, agents, engine, named, room, watch, sidecar }: Parts,
+  listeners: readonly BoundAddress[],
+) {
+  return createAdmin({
     metrics: {
       render: (format) => scrape(sidecar, metrics, format),
       adminRejected: (reason) => metrics.adminRejected(reason),
@@ -117,9 +152,11 @@ export async function assemble(
     rules: engine?.rules,
     recent: engine?.recent,
     temporary: engine?.temporary,
-    compat,
+    compat: await compatRoutes(options, engine, logger),
     tools: () => metrics.tools(),
-    ...watched,
+    watch,
+    agents,
+    markers: sidecar.markers,
     outbound: options.outbound.length > 0 ? metrics.outbound : undefined,
     token: options.adminToken,
     access: options.adminAccess,
@@ -134,43 +171,26 @@ export async function assemble(
       ...(sidecar.stdio ? [{ listen: 'stdio', upstream: sidecar.stdio.upstreamName }] : []),
     ],
   })
-  const control = createControlSocket(
-    { disarm: () => sidecar.podEnds(), upstreamAccepts: () => sidecar.upstreamAccepts() },
-    logger,
-  )
-  let bound: BoundAddress | undefined
-  try {
-    // The admin port comes last: its responses mean that all other parts are ready.
-    if (options.control !== undefined) await control.listen(options.control)
-    bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
-  } catch (error) {
-    control.close()
-    await sidecar.close()
-    await engine?.close()
-    await closeOutputs()
-    throw error
-  }
+}
+
+/** Logs the bound addresses, and a limit on open files that is too low for the options. */
+function logAddresses(
+  logger: Logger,
+  { named, room }: Parts,
+  listeners: readonly BoundAddress[],
+  admin: BoundAddress | undefined,
+): void {
   for (const [index, { upstream, scheme }] of named.entries()) {
     const url = scheme && urlOf(listeners[index]!, scheme)
     logger.info({ address: listeners[index]!.text, upstream, url }, 'listening')
   }
-  if (bound !== undefined) {
-    logger.info({ address: bound.text, page: urlOf(bound) }, 'admin listening')
+  if (admin !== undefined) {
+    logger.info({ address: admin.text, page: urlOf(admin) }, 'admin listening')
   }
-  if (room.reduced) {
-    const message =
-      'the limit on open files allows fewer connections than configured; raise ulimit -n'
-    logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
-  }
-  const { rules, recent, temporary } = engine ?? {}
-  const added = { rules, recent, temporary, callLog }
-  const parts = { listeners, admin: bound, sidecar, metrics, watch, agents, ...added }
-  return running(parts, async () => {
-    control.close()
-    await engine?.close()
-    await admin.close()
-    await closeOutputs()
-  })
+  if (!room.reduced) return
+  const message =
+    'the limit on open files allows fewer connections than configured; raise ulimit -n'
+  logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
 }
 
 /** Returns the upstream of each listener by name, in the order in which they are bound. */
@@ -282,7 +302,7 @@ function urlOf({ host, port }: BoundAddress, scheme = 'http'): string | undefine
  * active.
  */
 async function rulesEngine(
-  options: RunOptions & Pick<SidecarOptions, 'stdio'>,
+  options: Options,
   metrics: Metrics,
   logger: Logger,
   given: OwnParts | undefined,

@@ -79,17 +79,65 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-  { logIds: ids, logInjections: injections, logFormat, keptFaults, idle, findings }: LoggedFaults,
+  logged: LoggedFaults,
 ): RulesEngine {
-  const { path, pollMs, podLabelsFile, self, denyTemporaryFaults: denial } = options
-  const log = new RulesLog(logger, path, isForPeople(logFormat), idle)
+  const { logIds: ids, logInjections: injections, keptFaults, findings } = logged
+  const log = new RulesLog(logger, options.path, isForPeople(logged.logFormat), logged.idle)
+  const guarded = guardedRules(options, metrics, log, () => ends.follow())
+  const { isActive, guard, rollbackOn, headerFaults, states } = guarded
+  const onExpired = (names: readonly string[]): void => log.expired(names)
+  const ends = new RuleEnds(isActive, onExpired)
+  const temporary = new TemporaryFaults(isActive, onExpired, options.denyTemporaryFaults)
+  metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
+  const recent = new RecentFaults(keptFaults)
+  const { watched } = metrics
+  const ruleLabel = (rule: string): string => states.totals.labelOf(rule)
+  const shown = { logger, recent, ids, injections, now: Date.now }
+  const report = new FaultReport({ telemetry: metrics, watched, ruleLabel, ...shown })
+  const connections = new ConnectionFaults(isActive, report.of(undefined), (outcome, origin) => {
+    // Many sound connections must not hide calls that fail.
+    if (outcome !== 'ok') guard?.record('reset', origin, performance.now())
+  })
+  const parts = {
+    rules: isActive,
+    listenerOf: (session: string, trace?: string) => report.of(session, trace),
+    headerFaults,
+    connections,
+    canaries: new Canaries(),
+    falseValues: followed(metrics, states, findings),
+    createPlanner,
+  }
+  const isGuarded = guard !== undefined || rollbackOn !== undefined
+  const telemetry = isGuarded ? guardedTelemetry(metrics, connections, guard, rollbackOn) : metrics
+  const files = watchedFiles(options, guarded, log)
+  let checking: NodeJS.Timeout | undefined
+  const start: RulesEngine['start'] = async (upstreams) => {
+    checking = rollbackOn && checkEach(rollbackOn, guarded.mayAct, upstreams)
+    for (const each of files) await each.start()
+  }
+  const close = async (): Promise<void> => {
+    clearInterval(checking)
+    await Promise.all(files.map((each) => each.close()))
+    for (const each of [isActive, ends, temporary]) each.close()
+  }
+  return { rules: isActive, recent, temporary, parts, telemetry, start, close }
+}
+
+/** Creates the rules with what may stop them; counts and logs each change. */
+function guardedRules(
+  options: RunRules,
+  metrics: Metrics,
+  log: RulesLog,
+  onChange: () => void,
+): ReturnType<typeof createGuardedRules> {
   const guarded = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
+      const { isActive, states } = guarded
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload, isActive.ruleSet.seed)
       if (reload.version.kind === 'rules') log.times(states.unanchored, isActive.ruleSet, reload.at)
-      ends.follow()
+      onChange()
     },
     onArming: (reasons) => log.arming(reasons),
     onTrip: (reason) => {
@@ -102,76 +150,31 @@ export function createRulesEngine(
     },
     onUnchecked: (condition) => log.unchecked(condition),
   })
-  const { arming, isActive, guard, rollbackOn, headerFaults, states } = guarded
-  let checking: NodeJS.Timeout | undefined
-  const ends = new RuleEnds(isActive, (names) => log.expired(names))
-  const temporary = new TemporaryFaults(isActive, (names) => log.expired(names), denial)
-  metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
-  const recent = new RecentFaults(keptFaults)
-  const report = new FaultReport({
-    telemetry: metrics,
-    watched: metrics.watched,
-    logger,
-    ruleLabel: (rule) => states.totals.labelOf(rule),
-    recent,
-    ids,
-    injections,
-    now: Date.now,
-  })
-  const connections = new ConnectionFaults(isActive, report.of(undefined), (outcome, origin) => {
-    // Many sound connections must not hide calls that fail.
-    if (outcome !== 'ok') guard?.record('reset', origin, performance.now())
-  })
-  const watcher =
-    path === undefined
-      ? undefined
-      : new RulesWatcher(
-          path,
-          { pollMs },
-          (version) => isActive.take(version),
-          (message) => log.trouble(message),
-        )
+  return guarded
+}
+
+/** Returns what watches files, in the order of their start. */
+function watchedFiles(
+  { path, pollMs, podLabelsFile, self }: RunRules,
+  { isActive, arming }: ReturnType<typeof createGuardedRules>,
+  log: RulesLog,
+) {
+  const onProblem = (message: string): void => log.trouble(message)
   const stop = path === undefined ? undefined : new StopWatcher(path, self.labels, arming)
   const identify = (found: PodLabels | undefined): void => {
     stop?.identify(found)
     isActive.identify({ ...self, labels: found })
   }
-  const labels =
-    podLabelsFile === undefined
-      ? undefined
-      : new PodLabelsWatcher(podLabelsFile, identify, (message) => log.trouble(message))
-  return {
-    rules: isActive,
-    recent,
-    temporary,
-    parts: {
-      rules: isActive,
-      listenerOf: (session, trace) => report.of(session, trace),
-      headerFaults,
-      connections,
-      canaries: new Canaries(),
-      falseValues: followed(metrics, states, findings),
-      createPlanner,
-    },
-    telemetry:
-      guard === undefined && rollbackOn === undefined
-        ? metrics
-        : guardedTelemetry(metrics, connections, guard, rollbackOn),
-    start: async (upstreams) => {
-      checking = rollbackOn && checkEach(rollbackOn, guarded.mayAct, upstreams)
-      // The labels come first: rules about labels are compiled with them.
-      await labels?.start()
-      await stop?.start()
-      await watcher?.start()
-    },
-    close: async () => {
-      clearInterval(checking)
-      await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
-      isActive.close()
-      ends.close()
-      temporary.close()
-    },
-  }
+  // The labels come first: rules about labels are compiled with them.
+  return [
+    ...(podLabelsFile === undefined
+      ? []
+      : [new PodLabelsWatcher(podLabelsFile, identify, onProblem)]),
+    ...(stop === undefined ? [] : [stop]),
+    ...(path === undefined
+      ? []
+      : [new RulesWatcher(path, { pollMs }, (version) => isActive.take(version), onProblem)]),
+  ]
 }
 
 /** Follows false values, and counts what agents did with them. */
