@@ -23,7 +23,7 @@ title: Squall
 hero:
   name: Squall
   text: Chaos engineering for MCP
-  tagline: A sidecar that injects faults into selected calls of an MCP server, and labels every error injected or real.
+  tagline: A sidecar that injects faults into selected calls of an MCP server, and labels every error by its origin.
   actions:
     - { theme: brand, text: Tutorial, link: /get-started/tutorial }
     - { theme: alt, text: All faults, link: /reference/faults/ }

@@ -8,7 +8,7 @@ from tenacity import retry_if_exception_type, stop_after_attempt, wait_random
 # Adds jitter, so that clients do not retry at once; never waits less than requested.
 PATIENT = RetryConfig(
     retry=retry_if_exception_type(httpx2.HTTPStatusError),
-    wait=wait_retry_after(max_wait=60) + wait_random(0.01, 0.2),
+    wait=wait_retry_after(max_wait=60) + wait_random(0.01, 0.2),  # at most 60 s
     stop=stop_after_attempt(4),
     reraise=True,
 )

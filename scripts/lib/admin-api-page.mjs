@@ -44,7 +44,7 @@ ${sections.join('\n\n')}
 
 ## Error responses
 
-Responses with a status other than 200 have this JSON body. The exception is \`/readyz\`, which returns its usual body with 503.
+Responses with a status other than 200 have this JSON body. The exceptions are \`/readyz\`, which returns its usual body with 503, and \`/app-health/…\`, which returns text.
 
 ${fields(SCHEMAS.failure)}
 `

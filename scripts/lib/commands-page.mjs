@@ -21,19 +21,19 @@ export async function commandsPage(built) {
 
 # Command-line reference
 
-Look up a \`squall\` command and its flags. A separate page lists [the flags of \`squall run\`](flags.md), the sidecar. All commands use the same [exit codes](exit-codes.md). \`man squall\` has the same content.
+Look up a \`squall\` command and its flags. A separate page lists [the flags of \`squall run\`](flags.md), the sidecar. All commands use the same [exit codes](exit-codes.md). \`man squall\` describes the same commands and flags, and also \`squall run\`.
 
 ${table(['Command', 'Purpose'], rows)}
 
 ## Flags of several commands
 
-Several commands accept these flags. The sections of the commands list these flags only by name.
+Several commands accept these flags. The sections of the commands list these flags only by name, unless their meaning or default differs there.
 
 ${table(HEAD, [...shared.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(row))}
 
 ## Environment variables
 
-For commands whose section links here, you can set flags as environment variables. Add the prefix \`SQUALL_\` to the flag in capitals, with \`_\` instead of \`-\`: \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for all commands, and prints errors as JSON too.
+For commands whose section links here, you can set flags as environment variables. Add the prefix \`SQUALL_\` to the flag in capitals, with \`_\` instead of \`-\`: \`SQUALL_ADMIN_TOKEN_FILE\` sets \`--admin-token-file\`. The command line takes precedence. \`SQUALL_JSON=true\` sets \`--json\` for all commands that have it, and prints errors as JSON too.
 
 ${others.map((command) => section(command, homeOf)).join('\n\n')}
 `
@@ -83,7 +83,7 @@ function section(command, homeOf) {
     ...elsewhere('[Flags of several commands](#flags-of-several-commands)', at('shared')),
     ...elsewhere('[Flags of `squall run`](flags.md)', at('run')),
   )
-  if (fromEnvironment)
+  if (fromEnvironment && flags.length > 0)
     parts.push('[Environment variables](#environment-variables) can set these flags.')
   const lines = examples.map((example) => `npx mcp-squall ${example}`).join('\n')
   const more = page.replace('docs/', '')

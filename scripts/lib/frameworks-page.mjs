@@ -48,12 +48,12 @@ ${Object.entries(SERVERS)
 | \`…, then error\`    | The next call, which had no fault, also failed: the client was unusable.                            |
 | \`…, then run ends\` | The next call, which had no fault, ended the run.                                             |
 | \`run ends\`         | An exception ended the run, and the model never saw the error.                                    |
-| \`waits\`            | Nothing ended the call within 90 s.                                                           |
+| \`waits\`            | Nothing ended the call within the 90 s of the run.                                                           |
 | \`repeated\`         | The framework retried; the model did not request the retry.                                         |
 | \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot be injected, because the client has no session.                                              |
 
-The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`empty\` and \`drift\` only by validating the result against the tool's \`outputSchema\`; they cannot detect \`falsified\`. \`drift\` changes a field in \`structuredContent\` and in the JSON text alike; \`ok\` means that the text still contains all values.
+The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`drift\` only by validating the result against the tool's \`outputSchema\`. This validation does not detect \`falsified\`, nor \`empty\`, because the schemas of this server allow empty strings. \`drift\` changes a field in \`structuredContent\` and in the JSON text alike; \`ok\` means that the text still contains all values.
 
 ## Versions
 
@@ -89,7 +89,7 @@ node scripts/frameworks.mjs langchain
 npm run generate
 \`\`\`
 
-Without a name, the script measures all frameworks. The script installs the package versions listed in \`examples/frameworks/frameworks.json\` into \`build/frameworks\`. A nightly test repeats the measurement for the frameworks marked \`isPinned\` (\`--check --pinned\`), and fails with a list of the table cells that changed.
+Without a name, the script measures all frameworks. The script installs the package versions listed in \`examples/frameworks/frameworks.json\` into \`build/frameworks\`. A nightly test repeats the measurement for the frameworks marked \`isPinned\` (like \`--check --pinned\`), and fails with a list of the table cells that changed.
 `
 }
 

@@ -18,12 +18,12 @@ npx mcp-squall validate imported.yaml
 Squall detects the format; to set it, use \`--from\`. Squall lists these fields with line and column on standard error, or in the output of \`--json\`:
 
 - \`changed\`: fields whose meaning changes, such as a random interval that becomes a fixed interval
-- \`left out\` (in JSON, \`left_out\`): fields that rules do not support, with the reason
-- \`unknown\`: fields that the format does not define
+- \`left out\` (in JSON, \`left_out\`): fields that rules do not support, or that have no effect, with the reason
+- \`unknown\`: fields of the format that Squall does not recognize, or that the format does not define
 
 ## Check the imported rules
 
-**Apply the rules only to the pods that the source selects.** Squall omits the hosts, namespaces, meshes and ports of the source, and keeps the rule enabled.
+**Apply the rules only to the pods that the source selects.** Squall omits the hosts, namespaces and meshes of the source, the \`port\` and \`remoteCluster\` of an HTTPChaos, and the workload selector of an EnvoyFilter, and keeps the rule enabled.
 
 - **Disabled rules**: if any other field that limits a fault is unknown or cannot be converted, Squall adds \`enabled: false\` to the rule, and a comment with the reason. Complete the \`match\` of the rule, then remove \`enabled: false\`.
 - **Invalid files**: Squall rejects a file with a wrong type, an unknown fault type or a missing value. The limits of rules files apply: 1 MiB, 50 levels, one document.
@@ -31,11 +31,11 @@ Squall detects the format; to set it, use \`--from\`. Squall lists these fields 
 
 ## Import a scenario as an experiment
 
-With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a plan for \`squall experiment\`. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`. Other sentences become \`# TODO\` comments. Replace the placeholders for addresses, environment and load.
+With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\` or \`assertions\` becomes a plan for \`squall experiment\`. A sentence such as \`p95 is below 2s\` or \`the error rate stays under 5%\` becomes a gate in \`slo\`. Other sentences become \`# TODO\` comments. Replace the placeholders for addresses, environment, limits of normal operation and load.
 
 ## Use files without conversion
 
-You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall validate\`, \`squall explain\`, and \`--rules\` of \`squall run\` and \`squall stdio\`, which reload these files live. Squall rejects files with unknown fields, and logs fields whose meaning changes. \`squall apply\` and \`squall attach\` accept only rules.
+You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall validate\`, \`squall explain\`, and \`--rules\` of \`squall run\` and \`squall stdio\`, which reload these files live. Squall rejects files with unknown fields, and logs fields that are left out or whose meaning changes. \`squall apply\` and \`squall attach\` accept only rules.
 
 ## Exit codes
 

@@ -61,7 +61,9 @@ function section(command, homeOf) {
     prose(sentence(description.replace(/\.$/, ''))),
     ...at('own').map(option),
     ...others,
-    ...(fromEnvironment ? ['.P\nEnvironment variables set these options, too.'] : []),
+    ...(fromEnvironment && flags.length > 0
+      ? ['.P\nEnvironment variables set these options, too.']
+      : []),
     '.P\nExamples:\n.P\n.RS 4\n.nf',
     ...examples.map((example) => prose(`squall ${example}`)),
     '.fi\n.RE',

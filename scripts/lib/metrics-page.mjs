@@ -5,7 +5,7 @@ const TOPICS = [
   {
     title: 'Calls and latency',
     names: /^squall_(?:calls|errors|call_duration|upstream_duration|result_bytes)/,
-    text: 'These metrics count MCP calls, by outcome and by origin of an error.',
+    text: 'These metrics count MCP calls by outcome and origin, and measure their latency and the size of tool results.',
   },
   {
     title: 'Rules and faults',
@@ -16,7 +16,7 @@ const TOPICS = [
   {
     title: 'Agent behaviour',
     names: /^squall_(?:after_fault|task|falsif)/,
-    text: 'These metrics show what agents do after faults and errors. They require `--tasks`, which is on by default.',
+    text: 'These metrics show what agents do after faults and errors. Except for `squall_falsified_total` and `squall_falsified_used_total`, they require `--tasks`, which is on by default.',
   },
   {
     title: 'Dependencies',
@@ -100,7 +100,7 @@ ${table(['Name', 'Buckets'], histograms)}
 
 To limit the number of series, set the detail of the metrics with \`--metrics-detail\` (\`squall run\`, \`squall stdio\`), the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` in the chart:
 
-- \`basic\` (default) has at most 500 series for 20 tools and 5 rules. Histograms have only the buckets in bold. Four metrics aggregate all tools as \`tool="*"\`: \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` (except for the verdicts \`runaway\` and \`possible_duplicate\`).
+- \`basic\` (default) has about 400 series for 20 tools and 5 rules with one fault each. Histograms have only the buckets in bold. Four metrics aggregate all tools as \`tool="*"\`: \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` (except for the verdicts \`runaway\` and \`possible_duplicate\`).
 - \`full\` has all buckets, series by tool, and \`squall_errors_total\`: about four times as many series.
 
 Sums and counts over all tools are the same in both. Dashboards, recording rules and alerts work with both; with \`basic\`, panels that show durations by tool have a single line for \`*\`. The admin page, \`/api/\` and \`squall top\` always show each tool. For latency objectives by tool in Prometheus, set \`full\`.

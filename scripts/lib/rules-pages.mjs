@@ -17,7 +17,7 @@ const OF_RULES = [
   {
     title: 'Sampling keys',
     about:
-      'These keys select some of the matching calls. Without them, the rule acts on every matching call. [Sampling](../concepts/sampling.md) explains `percent`, `probability`, `burst` and `stickyBy`.',
+      'These keys select some of the matching calls. Without them, the rule acts on every matching call. `first`, `after`, `every`, `times` and `episode` count on each replica. [Sampling](../concepts/sampling.md) explains `percent`, `probability`, `burst` and `stickyBy`.',
     keys: 'percent probability first after every times burst episode stickyBy shareSamples pods',
   },
   {
@@ -118,13 +118,13 @@ export async function rulesPage(built) {
     '- [Faults](#faults), each with its own page\n- [Matchers](#matchers), with [details on a separate page](matchers.md)\n- [Top-level keys](#top-level-keys)\n- [Rule keys](#rule-keys), [sampling keys](#sampling-keys) and [schedule keys](#schedule-keys)\n- [Value formats](#value-formats)',
     '```yaml\nversion: 1\nrules:\n  - name: slow-search\n    match: { tool: search_* }\n    percent: 30\n    for: 15m\n    faults:\n      - delay: { fixed: 2s }\n```',
     '## Faults',
-    'Each entry of `faults` is a fault name, or a fault name with its parameters.',
+    'Each entry of `faults` is a fault name with its parameters, or only the name if the fault requires no parameters.',
     table(['Fault', 'Effect'], rows),
     '## Matchers',
     'These keys of `match` select calls. A call must satisfy all keys that `match` sets.',
     indexOf(ofMatch, 'matchers.md'),
     '## Top-level keys',
-    'A rules file is YAML or JSON. Squall injects nothing if the file is empty or missing. An invalid file is rejected; the last valid file stays active.',
+    'A rules file is YAML or JSON. An empty or missing file contains no rules. An invalid file is rejected; the last valid file stays active.',
     ...tables(root),
     ...sectionsOf(ofRules, tables),
     '## Value formats',

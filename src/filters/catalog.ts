@@ -78,7 +78,7 @@ export const catalog = defineFault({
     by: Type.Optional(
       oneOf(['caller', 'all'], {
         description:
-          "Sets who receives a `stale` list. `caller`: only the same, identified caller, as with `replay`. `all`: every caller, which may expose one user's data to another.",
+          "Sets who receives a `stale` list (default: `caller`). `caller`: only the same, identified caller, as with `replay`. `all`: every caller, which may expose one user's data to another.",
       }),
     ),
     cursor: Type.Optional(

@@ -69,7 +69,7 @@ const schema = section({
   at: Type.Optional(
     names({
       description:
-        'Selects values by JSON Pointer (`*` matches any array item or object member), key or key glob. Default: all values except cursors, versions and timestamps.',
+        'Selects values by JSON Pointer (`*` matches any array item or object member), key or key glob. Default: all values except metadata, such as cursors, versions and timestamps.',
       examples: ['temperature', ['/temperature', 'humid*']],
     }),
   ),
@@ -96,7 +96,7 @@ export const falsify = defineFault({
   summary: 'puts a plausible but wrong value into a result',
   schema,
   clientSees:
-    'Clients receive a valid result that contains a false value, with no sign of the change. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or by a caller, without tasks) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. In later calls of the task, Squall recognizes numbers with at least five digits and strings with at least six characters. Failed calls, task handles and images are unchanged. Also unchanged are results that contain no value to falsify plausibly (counted as `no_plausible_change`), and results whose false value Squall cannot track (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
+    'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or by a caller, without tasks) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. In later calls of the task, Squall recognizes numbers with at least five digits, not counting zeros at either end, and strings with at least six characters. Failed calls, task handles and images are unchanged. Also unchanged are results that contain no value to falsify plausibly (counted as `no_plausible_change`), and results whose false value Squall could recognize but not track, for example because it occurred before (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

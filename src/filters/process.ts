@@ -62,7 +62,7 @@ export const processFault = defineFault({
   }),
   oneOf: ['exit', 'stop', 'print', 'crlf'],
   clientSees:
-    'With `exit`, clients see a closed pipe. The TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show the server as failed. With `stop`, clients receive no response until they time out. With `print`, clients receive a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, the TypeScript SDKs accept the line ending; readers that split at LF keep the CR. The fault acts only on stdio.',
+    'With `exit`, clients see a closed pipe. The TypeScript SDKs report `Connection closed` for each in-flight call and do not restart the server; desktop clients show the server as failed. With `stop`, clients receive no response until the duration ends or they time out. With `print`, clients receive a line that is not JSON, which the TypeScript SDKs report to `onerror`. With `crlf`, the TypeScript SDKs accept the line ending; readers that split at LF keep the CR. The fault acts only on stdio.',
   otherTools:
     'Chaos Mesh has `PodChaos` with `action: pod-kill`, and `StressChaos`, which slows down a whole server.',
   example: `- name: server-crashes

@@ -20,7 +20,7 @@ export const stream = defineFault({
   title: 'drop, duplicate and reorder SSE events',
   summary: 'drops, duplicates, reorders or splits SSE events',
   clientSees:
-    "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with a wrong ID, the TypeScript SDKs wait for their timeout. The Python SDK reports a closed stream at once, and accepts a wrong ID. SDKs only report the duplicate if a response arrives twice. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE, where calls share a stream, `close` ends the call's events but leaves the stream open.",
+    "Clients receive a stream with missing, duplicate, reordered or split events. The bytes of events are unchanged, except for the ID with `wrongId`. Without a response, or with `wrongId: other`, the TypeScript SDKs wait for their timeout. The Python SDK reports a stream that closes without event IDs at once, and accepts any ID in a stream. All SDKs accept the ID of `wrongId: type`. If a response arrives twice, the TypeScript SDKs only report the duplicate. Split events affect only parsers that treat each read as one event. On JSON responses, only `wrongId` acts. Over HTTP+SSE and stdio, where calls share a stream, `close` ends the call's events but leaves the stream open.",
   otherTools:
     'toxiproxy has `slicer`, which splits the byte stream anywhere (`split` splits events), and `limit_data`, which ends a connection like `close`. Chaos Mesh has `NetworkChaos` with `loss`, `duplicate` and `reorder`, but these act on packets, and TCP hides them from clients. Envoy and Istio have no equivalent.',
   example: `- name: lost-response
@@ -32,7 +32,7 @@ export const stream = defineFault({
     drop: Type.Optional(
       eventChoice({
         description:
-          'Drops these events. `last`: the response event. `notifications`: progress and log messages. `all`: every message. A number: the n-th message.',
+          'Drops these events. `last`: the response event. `notifications`: notifications, such as progress and log messages. `all`: every message. A number: the n-th message.',
         examples: ['last'],
       }),
     ),

@@ -21,7 +21,7 @@ export const unauthorized = defineFault({
   title: 'return HTTP 401 and 403',
   summary: 'rejects calls with HTTP 401 or 403',
   clientSees:
-    'Clients receive status 401 or 403 with `WWW-Authenticate: Bearer …` and the same error in a JSON body. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry. Other clients report the status.',
+    'Clients receive status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body with the error. The upstream does not receive the call. Clients with a token provider request a new token or more scopes, and retry. Other clients report an error.',
   otherTools:
     'Envoy has `abort` with `http_status: 401`, and Istio has `abort.httpStatus: 401`, both without `WWW-Authenticate`. Chaos Mesh has `HTTPChaos` with `replace: { code: 401 }`. toxiproxy has no equivalent, because it works below HTTP.',
   example: `- name: expired-token

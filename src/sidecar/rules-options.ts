@@ -52,20 +52,23 @@ export const LIMIT_FLAGS = {
       'name of this pod, for rules with pods (default: POD_NAME or HOSTNAME)',
       parsePod,
     ),
-    seed: count('sampling seed for rules without a seed (default: random)', {
-      min: 0,
-      max: Number.MAX_SAFE_INTEGER,
-    }),
+    seed: count(
+      'sampling seed if the rules have none, except for samples that all replicas share (default: random)',
+      {
+        min: 0,
+        max: Number.MAX_SAFE_INTEGER,
+      },
+    ),
     workload: one(
       'name',
-      "name of this pod's Deployment, StatefulSet or Job, for rules with match.workload",
+      "name of this pod's Deployment, StatefulSet, DaemonSet, Job or CronJob, for rules with match.workload",
       parseWorkload,
     ),
   }),
   ...group(GUARD, {
     environment: one(
       'name',
-      'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only)',
+      'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only; ENVIRONMENT and the namespace of the pod are checked in any case)',
       parseEnvironment,
     ),
     allowProduction: toggle('let rules act in production'),
@@ -77,7 +80,7 @@ export const LIMIT_FLAGS = {
       PERCENT,
     ),
     maxDuration: duration(
-      'maximum duration of a rule, counted from appliedAt or from its first load',
+      'maximum duration of a rule, counted from appliedAt or, without it, from its first load, but not before its from',
       {
         min: 1,
         max: MAX_DURATION_MS,

@@ -103,7 +103,7 @@ const OWN_FLAGS = {
   ...group('Logs:', {
     logIds: one(
       'how',
-      'how to show call IDs in logs and the admin API: full, hash or off',
+      'how to show call IDs in logs, spans and the admin API: full, hash or off',
       oneOf(LOG_IDS),
       {
         default: 'full',
@@ -111,7 +111,7 @@ const OWN_FLAGS = {
     ),
     errorMessages: one(
       'which',
-      'error messages in the admin API, which may be personal data: redacted (without secrets) or off',
+      'error messages in spans and the admin API, which may be personal data: redacted (without secrets) or off',
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
     ),

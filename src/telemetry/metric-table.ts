@@ -119,7 +119,7 @@ const TABLE = {
   ),
   squall_faults_injected_total: counter(
     ['rule', 'fault', 'tool'],
-    'Injected faults, counted once per fault, rule and call. Squall logs each injection, and each later request in a session that a fault ended.',
+    'Injected faults, counted once per fault, rule and call. By default, Squall logs each injection, and each later request in a session that a fault ended.',
   ),
   squall_injected_delay_seconds: histogram(
     ['rule'],
@@ -213,7 +213,7 @@ const TABLE = {
   ),
   squall_rules_last_reload_timestamp_seconds: gauge(
     [],
-    'Unix time of the last attempt to load the rules, applied or rejected.',
+    'Unix time of the last attempt to load the rules: applied, rejected or absent.',
   ),
   squall_rules_info: gauge(
     ['digest', 'generation', 'seed'],

@@ -41,11 +41,11 @@ ${alignedTable(CELLS)}
 
 ${alignedTable(COLUMNS)}
 
-If a fault cannot act, Squall counts it as \`not_applicable\`, with one of these reasons:
+If no fault of a rule can act, Squall counts \`not_applicable\`, and logs the reason at level \`debug\`. The tables contain these reasons:
 
 ${alignedTable([['reason', 'meaning'], ...legend])}
 
-Tests verify these tables: they send each message through Squall with a matching rule. Each message is sent with all content that the fault can change, without such content, and with an error instead of the result.
+Tests verify these tables: they send each message through Squall with a matching rule. Each message is sent with all content that the fault can change, without such content, and, if it has a response, with an error instead of the result.
 
 ${sections.join('\n\n')}
 `

@@ -41,7 +41,10 @@ const REPORTS = [
   ['_changed_', 'a valid result that differs from the result of the upstream'],
   ['_complains_', 'the client also reported an error outside the call'],
   ['_client dies_', 'the whole Python client terminated with an error'],
-  ['anything else', 'an exception: its class, and its status or code'],
+  [
+    'anything else',
+    'an exception: its class, and its status, code or message; `timeout`: that of the client',
+  ],
 ]
 
 const INTRO = `<!-- Generated from test/matrix/measured.json: npm run generate -->

@@ -72,7 +72,7 @@ const reload = {
   digest: text(DIGEST, 'SHA-256 digest of this version of the rules.'),
   at: time('When this version was found.'),
   reason: maybe(text(NAME, 'Why no rules were found. Present only for `absent`.')),
-  problemCount: maybe(count('The number of errors. Present only for `rejected`.')),
+  problemCount: maybe(count('The number of errors, at most 200. Present only for `rejected`.')),
   problems: maybe(list(problem, 50, 'The first 50 errors. Present only for `rejected`.')),
 }
 
@@ -122,7 +122,7 @@ const process = {
   unanchored: list(
     text(NAME, ''),
     20,
-    'Rules without `appliedAt`. Their timing starts when this process first loads them.',
+    'The first 20 timed rules (`for`, `ramp`, `stages` or `--max-duration`) without `appliedAt`. Their timing starts when this process first loads them.',
   ),
   lastReload: Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof reload>>> | null>({
     ...Type.Object(reload),
@@ -152,7 +152,9 @@ const rule = Type.Object({
   ),
   builtIn: maybe(flag('Whether the rule represents faults that clients request with headers.')),
   dryRun: maybe(flag('Whether the rule matches and counts calls without injecting faults.')),
-  since: time('When the timing and the counts of the rule started.'),
+  since: time(
+    'When the timing of the rule started: `appliedAt`, or when this process first loaded the rule.',
+  ),
   appliedAt: time('The `appliedAt` of the rule.'),
   from: time('When the rule starts to act.'),
   until: time('When the rule stops acting.'),
@@ -198,13 +200,16 @@ const fault = Type.Object({
   at: time('When the fault took effect.'),
   rule: text(NAME, 'The name of the rule.'),
   fault: text(40, 'The name of the fault.'),
-  tool: maybe(text(NAME, 'The tool of a `tools/call`.')),
+  tool: maybe(
+    text(NAME, 'The tool of a `tools/call`, or of the call to which the message belongs.'),
+  ),
   method: maybe(text(NAME, 'The method, for other calls.')),
   id: maybe(
     Type.Unsafe<string | number>({
       type: ['string', 'number'],
       maxLength: NAME,
-      description: 'The JSON-RPC ID of the call.',
+      description:
+        'The JSON-RPC ID of the call. Depending on `--log-ids`, in full, hashed or omitted.',
     }),
   ),
   session: maybe(text(40, 'Prefix of a session hash.')),

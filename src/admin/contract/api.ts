@@ -62,7 +62,8 @@ export const API = {
   addFault: {
     method: 'POST',
     path: '/api/faults',
-    summary: 'POST, with the admin token: adds the rule in the JSON body, which must set `for`',
+    summary:
+      'POST, with the admin token: adds the rule in the JSON body, which must set `for` or `until`',
     response: SCHEMAS.added,
   },
   removeFault: {

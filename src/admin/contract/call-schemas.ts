@@ -22,7 +22,7 @@ const status = maybe(count('The HTTP status code, if the call failed with an HTT
 const code = maybe(
   Type.Unsafe<number>({ type: 'integer', description: 'The code of a JSON-RPC error.' }),
 )
-const tool = maybe(text(NAME, 'The tool of a `tools/call`.'))
+const tool = maybe(text(NAME, 'The tool of a `tools/call`, or of the call that began a task.'))
 const method = text(NAME, 'The method of the call.')
 const effect = { rule: text(NAME, 'Name of the rule.'), fault: text(40, 'Name of the fault.') }
 const who = {
@@ -35,7 +35,7 @@ const who = {
   ),
   client: maybe(text(NAME, 'Name and version of the client.')),
   session: maybe(text(40, 'Prefix of a session hash.')),
-  trace: maybe(text(40, 'The trace ID from `traceparent`.')),
+  trace: maybe(text(40, 'The trace ID from `traceparent`, or of the exported span.')),
   traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 }
 const milliseconds = (description: string): TUnsafe<number> =>
@@ -137,7 +137,7 @@ export const historySchema = Type.Object({
       upstreamP95: column('95th percentile of the upstream latency in seconds.'),
     }),
     21,
-    'One series for all calls, and one for each of the first 20 tools that were called.',
+    'One series for all calls, and one for each of the first 20 tools that were called; all other methods count as one tool.',
   ),
   tools: maybe(
     list(

@@ -37,7 +37,7 @@ export const verdictSchema = Type.Object({
   idempotent: maybe(
     flag('For `duplicate_execution`: whether the tool declares itself idempotent.'),
   ),
-  trace: maybe(text(40, 'The trace ID from `traceparent`.')),
+  trace: maybe(text(40, 'The trace ID from `traceparent`, or of the exported span.')),
   traceUrl: maybe(text(2100, 'Link to a sampled trace, from `--trace-url`.')),
 })
 
@@ -59,7 +59,7 @@ export const tasksSchema = Type.Object({
   calls: count('Calls of tasks, without retries.'),
   retries: count('Calls that repeated a failed call with the same arguments.'),
   wasted: count('Wasted calls: retries that failed again, and calls that were executed twice.'),
-  silent: count('Results that a fault changed and the agent used.'),
+  silent: count('Results that a fault changed, and after which the agent continued.'),
   tcaf: seconds('Calls per task, without retries.'),
   retriesPerTask: seconds('Retries per task.'),
   blastRadius: seconds('The share of ended tasks that failed, from 0 to 1.'),

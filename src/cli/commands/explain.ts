@@ -57,7 +57,7 @@ const FLAGS = {
   ...group('The HTTP request, with or without a call:', {
     request: one(
       'file',
-      'file with a recorded request, instead of the options above: an HTTP request with headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
+      'file with a recorded request, instead of the options above, --http-method and --path: an HTTP request with headers, a JSON-RPC message or batch, or an HTTP Archive (HAR) with one entry; use - for standard input',
       asText,
     ),
     httpMethod: one(

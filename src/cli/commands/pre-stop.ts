@@ -13,7 +13,7 @@ const OPERATION = operation({
   ],
   page: 'docs/concepts/redirect.md',
   description:
-    'notify squall run that its pod is terminating; it disarms all rules at once, and keeps serving until the upstream exits',
+    'notify squall run that its pod is terminating, so that it disarms all rules at once; wait until the upstream exits, while squall run keeps serving',
   flags: {
     ...group('The sidecar:', {
       control: one('socket', 'control socket of squall run: unix:/path.sock', parseControl, {

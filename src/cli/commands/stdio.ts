@@ -50,7 +50,7 @@ const FLAGS = {
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {
-    help: 'log server lines that violate the protocol, and exit with code 1 if there were any',
+    help: 'log server lines that violate the protocol; if there were any, exit with code 1 where the server exits with code 0',
   }),
   metricsDetail: RUN_FLAGS.metricsDetail,
   logLevel: RUN_FLAGS.logLevel,

@@ -44,13 +44,13 @@ export const FAULT_FLAGS = {
     ),
   }),
   ...group('Duration and name:', {
-    for: duration('time after which the fault expires; required', {
+    for: duration('time after which the fault expires; required, unless --rule has for or until', {
       min: 1,
       max: MAX_DURATION_MS,
     }),
     name: one(
       'name',
-      'name in metrics and logs (default: the next free name, such as added-1)',
+      'name in metrics and logs (default: the name in --rule, or the next free name, such as added-1)',
       asText,
     ),
   }),

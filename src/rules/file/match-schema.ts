@@ -113,10 +113,15 @@ const valueOperators = section(
 const record = { minProperties: 1, maxProperties: 50 }
 const httpKeys = section(
   {
-    method: Type.Optional(texts('Matches the HTTP method. Write it in upper case.', 'POST')),
+    method: Type.Optional(
+      texts(
+        'Matches the HTTP method. Write it in upper case. `OPTIONS` matches only if named explicitly.',
+        'POST',
+      ),
+    ),
     path: Type.Optional(
       texts(
-        'Matches the path, without the query. Paths of health probes and OAuth match only if named explicitly.',
+        'Matches the path, without the query. Paths of health probes, OAuth and `/.well-known` match only if named explicitly.',
         '/api/*',
       ),
     ),
@@ -145,7 +150,7 @@ const httpKeys = section(
   {
     minProperties: 1,
     description:
-      'Matches HTTP exchanges instead of calls. Required to inject faults into traffic other than MCP.',
+      'Matches HTTP exchanges instead of calls. Required to inject faults into HTTP traffic other than MCP.',
   },
 )
 
@@ -153,7 +158,7 @@ const matchKeys = {
   direction: Type.Optional(
     oneOf(['client', 'server'], {
       description:
-        'Matches the sender of the message. `client`: requests, notifications and responses from the client (default). `server`: notifications and requests from the server, in event streams.',
+        'Matches the sender of the message. `client`: requests, notifications and responses from the client (default). `server`: notifications and requests from the server, in event streams, on stdio, or in a result that requests input.',
       examples: ['server'],
     }),
   ),
@@ -166,7 +171,7 @@ const matchKeys = {
   ),
   method: Type.Optional(
     texts(
-      'Matches the JSON-RPC method of a request or notification. Default: `tools/call`. Globs never match `initialize`, `ping` or `server/discover`; only patterns that begin with `notifications/` match client notifications.',
+      'Matches the JSON-RPC method (default: `tools/call`, `prompts/get` with `prompt`, `resources/read` with `resource`). Patterns never match `initialize`, `ping` or `server/discover`, nor client notifications unless they begin with `notifications/`.',
       'tools/call',
       '*',
       'notifications/cancelled',
@@ -221,7 +226,8 @@ const matchKeys = {
           { minProperties: 1 },
         ),
       ],
-      description: 'Matches the client name, or name and version, from `initialize`.',
+      description:
+        'Matches the client name, or name and version, from `_meta` or else from `initialize`.',
     }),
   ),
   transport: Type.Optional(
@@ -240,7 +246,7 @@ const matchKeys = {
   outbound: Type.Optional(outboundKeys),
   workload: Type.Optional(
     texts(
-      "Matches the name of the pod's Deployment, StatefulSet, DaemonSet or Job. Matches only in pods with an injected sidecar.",
+      "Matches the name of the pod's Deployment, StatefulSet, DaemonSet, Job or CronJob. Matches only if `--workload` is set, as in injected sidecars.",
       'shop-*',
     ),
   ),
@@ -248,7 +254,7 @@ const matchKeys = {
     mapOf(text('Matches this exact label value.'), {
       ...record,
       description:
-        'Matches pod labels by exact value. Label changes take effect at once. Matches only in pods with an injected sidecar.',
+        'Matches pod labels by exact value. Label changes take effect without a restart. Matches only if `--pod-labels-file` is set, as in injected sidecars.',
       examples: [{ app: 'shop' }],
     }),
   ),

@@ -85,7 +85,8 @@ const rule = section({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     minLength: 1,
     maxLength: 63,
-    description: 'Names the rule in metrics, logs and markers. Must be unique in the file.',
+    description:
+      'Names the rule in metrics, logs and markers. Must be unique in the file, and among all files of a directory.',
     examples: ['slow-search'],
   }),
   match: Type.Optional(matchRef),
@@ -100,7 +101,7 @@ const rule = section({
   first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
   after: Type.Optional(count(0, 'Acts only after n matching calls.')),
   every: Type.Optional(count(1, 'Acts only on every n-th matching call.')),
-  times: Type.Optional(count(1, 'Samples at most n calls in total.')),
+  times: Type.Optional(count(1, 'Samples at most n calls in total on each replica.')),
   burst: Type.Optional(
     section(
       {
@@ -146,7 +147,7 @@ const rule = section({
   for: Type.Optional(
     duration({
       description:
-        'Ends the rule after this duration, counted from `appliedAt` or from the first load of the rule. Reloads do not restart the time of an unchanged rule.',
+        'Ends the rule after this duration, counted from `appliedAt` or else from the first load of the rule, at the earliest from `from`. Reloads do not restart the time.',
     }),
   ),
   repeat: Type.Optional(
@@ -170,7 +171,7 @@ const rule = section({
       },
       {
         description:
-          'Increases the percentage of sampled calls linearly from `percent`, or from 0 if `percent` is not set.',
+          'Increases the percentage of sampled calls linearly from `percent` or `probability`, or from 0 if neither is set.',
       },
     ),
   ),
@@ -186,7 +187,8 @@ const rule = section({
   each: Type.Optional(duration({ description: 'With `stages`: sets the duration of each stage.' })),
   pods: Type.Optional(
     percentage({
-      description: 'Acts only on this percentage of replicas. The selection of replicas is stable.',
+      description:
+        'Acts only on about this percentage of replicas. The selection is stable for the same pod names.',
     }),
   ),
   maxActive: Type.Optional(count(1, "Limits the rule's concurrent faults.")),
@@ -210,7 +212,7 @@ const rule = section({
   marker: Type.Boolean({
     default: true,
     description:
-      'Adds a marker with rule and fault to each affected response, as a header or an SSE comment. Logs and metrics always record the fault.',
+      'Adds a marker with rule and fault to each affected response, as a header or an SSE comment (not on stdio). Metrics record the fault in either case.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
@@ -238,7 +240,7 @@ const file = section({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description:
-        'Makes sampling reproducible for the same replicas and calls. Default: each sidecar generates and reports a seed at start.',
+        'Makes sampling reproducible for the same replicas and calls. Default: `--seed`, or a seed that each sidecar generates and reports at start; samples that all replicas share then use 0.',
     }),
   ),
   enabled: Type.Boolean({ default: true, description: 'If `false`, disables all rules.' }),

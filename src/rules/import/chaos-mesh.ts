@@ -58,7 +58,7 @@ type SpecEntry = Entry<keyof typeof SPEC.fields>
 export const CHAOS_MESH: Converter = {
   source: 'an HTTPChaos of Chaos Mesh',
   about:
-    'Each object becomes a rule, with its faults in Chaos Mesh order: abort, delay, replace. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt unless a rule names their path. Squall does not convert other Chaos Mesh objects.',
+    'Each object becomes a rule, with its faults in Chaos Mesh order: abort, delay, replace. Rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method. Squall does not convert other Chaos Mesh objects.',
   shapes: [CHAOS, SPEC, SELECTOR, REPLACE],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

@@ -85,7 +85,7 @@ const KINDS: Kinds<Faults> = {
     shape('`connection-drop`', {
       type: to('`reset` with `at: response`'),
       afterBytes: to('`reset` with `at: stream` and `after.bytes`'),
-      afterMs: to('`delay` before the `reset`'),
+      afterMs: to('`delay` before the `reset`; left out with `afterBytes`'),
       ...COMMON,
     }),
     (config) => {

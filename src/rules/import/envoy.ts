@@ -94,7 +94,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. Two kinds of filters become disabled rules: filters below `typed_per_filter_config`, because they apply to a single route, and filters of an Istio `EnvoyFilter` for outgoing requests or gateways. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
+    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. These filters become disabled rules: filters below `typed_per_filter_config`, because they apply to a single route; filters of an Istio `EnvoyFilter` for outgoing requests or gateways; filters with a matcher; and filters with `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {

@@ -10,6 +10,7 @@ import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
 const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {
   targetRefs: to('`match`; several entries in `any`'),
+  targetRef: to('`match`, like an entry of `targetRefs`'),
   targetSelectors: limit('a sidecar cannot see route labels'),
   faultInjection: to('`rules`'),
 })
@@ -55,14 +56,16 @@ function policies(kind: string, group: string, source: string): Converter {
   return {
     source,
     about:
-      'Squall reads the targets and faults of the policy, and the matches of an `HTTPRoute` in the same file, but ignores the precedence of other routes. Faults are sampled independently. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
+      'Squall reads the targets and faults of the policy, and the matches of an `HTTPRoute` in the same file, but ignores the precedence of other routes. Faults are sampled independently. Rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
     shapes: [SPEC, REF, MATCH, TEST, FAULT, DELAY, ABORT, RATE],
     recognizes: (value) => found(value).length > 0,
     convert: (report, value) => {
       for (const { value: policy, path } of found(value)) {
         const { spec, metadata } = fieldsOf(policy)
-        const known = Object.entries(fieldsOf(spec)).filter(([key]) => key in SPEC.fields)
-        const entry = new Entry(report, Object.fromEntries(known), [...path, 'spec'], SPEC)
+        // Other fields of a policy concern neither faults nor targets.
+        const own = ([key]: [string, unknown]) => key in SPEC.fields || key.startsWith('target')
+        const fields = Object.fromEntries(Object.entries(fieldsOf(spec)).filter(own))
+        const entry = new Entry(report, fields, [...path, 'spec'], SPEC)
         const match = matchOf(entry, manifestsOf(value, 'HTTPRoute'))
         const fault = entry.part('faultInjection', FAULT)
         if (fault !== undefined) addRules(report, fault, nameOf(metadata, 'gateway'), match)
@@ -100,7 +103,9 @@ function addRules(
 
 /** Returns the condition of all targets; what rules cannot express becomes a doubt. */
 function matchOf(spec: Entry<keyof typeof SPEC.fields>, routes: readonly Item[]): HttpMatch {
-  const matches = spec.parts('targetRefs', REF).flatMap((ref): readonly HttpMatch[] => {
+  const single = spec.part('targetRef', REF) ?? []
+  const refs = [...spec.parts('targetRefs', REF), single].flat()
+  const matches = refs.flatMap((ref): readonly HttpMatch[] => {
     const kind = ref.text('kind')
     const name = ref.text('name')
     if (kind === 'Gateway') return [EVERY_EXCHANGE]

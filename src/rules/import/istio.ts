@@ -97,7 +97,7 @@ type TextKey = 'uri' | 'method' | 'authority'
 export const ISTIO: Converter = {
   source: 'an Istio VirtualService',
   about:
-    'Fields can be in camelCase or snake_case. The delay and the abort of a route are sampled independently. As in Istio, rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
+    'Fields can be in camelCase or snake_case. The delay and the abort of a route are sampled independently. As in Istio, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
   shapes: [SERVICE, SPEC, ROUTE, MATCH, TEXT, FAULT, DELAY, ABORT, PERCENT],
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {

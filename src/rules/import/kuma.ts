@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1000, Gbps: 1_0
 export const KUMA: Converter = {
   source: 'a MeshFaultInjection of Kuma',
   about:
-    'The file can be in the Kubernetes format or the universal format. As in Kuma, the faults of a list are sampled one after the other. Rules match all HTTP exchanges, not only MCP. Health checks and OAuth are exempt.',
+    'The file can be in the Kubernetes format or the universal format. As in Kuma, the faults of a list are sampled one after the other. Rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt.',
   shapes: [POLICY, SPEC, FROM, INBOUND, CONF, FAULT, DELAY, ABORT, BANDWIDTH],
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {

@@ -84,8 +84,12 @@ const KINDS: Kinds = {
   server_degradation: kind(
     shape('`server_degradation`', {
       type: FAILURE,
-      tools: to('`match.tool`, one rule for all tools, so they fail together'),
-      episode_rate: to('`episode.of`: `episode_len` divided by the rate'),
+      tools: to(
+        '`match.tool`, one rule for all tools, so they fail together; with several tools, the message names none',
+      ),
+      episode_rate: to(
+        '`episode.of`: `episode_len` divided by the rate, rounded up; for 0, `percent: 0`; for 1, no `episode`',
+      ),
       episode_len: to('`episode.tasks`, with `stickyBy: trace`'),
     }),
     serverDegradation,

@@ -104,12 +104,12 @@ export function adminAccessFlags(title: string) {
   return group(title, {
     adminHosts: many(
       'names',
-      'additional host names that the admin port accepts, such as mcp.example.com or *.example.com; IP addresses, single-label names, *.svc, *.cluster.local and *.internal are always accepted',
+      'additional host names that the admin port accepts, such as mcp.example.com or *.example.com; IP addresses, single-label names, *.localhost, *.svc, *.cluster.local and *.internal are always accepted',
       parseHosts,
     ),
     adminReadTokenFile: one(
       'path',
-      'file with the token that is required to read from the admin port, except /livez and /readyz (or set SQUALL_ADMIN_READ_TOKEN)',
+      'file with the token that is required to read from the admin port, except /livez, /readyz and /app-health (or set SQUALL_ADMIN_READ_TOKEN)',
       asText,
     ),
   })

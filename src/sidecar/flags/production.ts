@@ -44,7 +44,7 @@ export function productionFlags(title: string) {
     ...group(title, {
       environment: one(
         'name',
-        'environment of the target, such as staging (default: ENVIRONMENT or NODE_ENV)',
+        'environment of the target, such as staging; ENVIRONMENT also counts, and NODE_ENV if neither is set',
         asGiven,
       ),
       allowProduction: toggle('continue even if a name indicates production'),

@@ -287,6 +287,17 @@ describe('policies of gateways', () => {
     expect(notes).toEqual(['4:149 left_out spec.faultInjection.abort.grpcStatus'])
   })
 
+  it('reads a single target, and disables the rules of one that it cannot read', () => {
+    const single = 'targetRef: { kind: HTTPRoute, name: docs }'
+    const { file } = imported(
+      policy(`${single}, ${ABORT}`) + route('{ matches: [{ path: { value: /a } }] }'),
+    )
+    expect(file.rules).toMatchObject([{ match: { http: { path: ['/a', '/a/*'] } } }])
+    const unknown = imported(policy(`targetZones: [a], ${ABORT}`))
+    expect(unknown.file.rules).toMatchObject([{ enabled: false }])
+    expect(unknown.notes).toEqual([expect.stringContaining('spec.targetZones')])
+  })
+
   it('reads rate limit and most faults of kgateway', () => {
     const { file } = imported(
       policy(

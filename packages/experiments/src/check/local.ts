@@ -144,7 +144,9 @@ async function checkSidecar(
     const isHere = ['127.0.0.1', '::1', 'localhost'].includes(host)
     return [
       (admin === undefined ? skipped : failed)(check, found, fix),
-      ...(isHere && error.cause !== undefined ? [await checkPorts(listen, admin ?? defaultAdmin)] : []),
+      ...(isHere && error.cause !== undefined
+        ? [await checkPorts(listen, admin ?? defaultAdmin)]
+        : []),
     ]
   }
 }

@@ -55,7 +55,7 @@ export const ACCESS_FLAGS = {
     ),
     kubeconfig: one(
       'file',
-      'kubeconfig for access to the pods and to the namespace of the sidecar (default: KUBECONFIG, or ~/.kube/config)',
+      'kubeconfig for access to the pods and to the namespace of the sidecar (default: KUBECONFIG, the service account of the pod, or ~/.kube/config)',
       asText,
     ),
     context: one('name', 'kubeconfig context (default: from the plan, or the current one)', asText),
@@ -215,7 +215,8 @@ export const EXPERIMENT_VALIDATE = operation({
   name: 'experiment validate',
   examples: ['experiment validate plan.yaml', 'experiment validate one.yaml two.yaml'],
   page: PAGE,
-  description: 'validate plans, and list every reason for rejection',
+  description:
+    'validate plans, and list all reasons for rejection that do not depend on a sidecar or monitor',
   operands: { form: '[plans...]', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
   parse: ({ productionNames, policy, json }, { operands: paths }) => {

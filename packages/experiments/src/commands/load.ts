@@ -38,11 +38,11 @@ const LOAD_FLAGS = {
   ...group(TARGET, {
     tools: many(
       'names',
-      'exact names of tools to call, separated by commas, with arguments generated from their schemas (default without --calls: all tools with readOnlyHint)',
+      'exact names of tools to call, separated by commas, with arguments generated from their schemas (default without --calls: all tools with readOnlyHint: true)',
       parseTools,
     ),
     yes: toggle(
-      'also call tools that do not declare whether they are read-only; tools declared as writing or destructive must be named with --tools',
+      'also call tools that do not declare whether they are read-only; tools declared as writing or destructive must be named with --tools or --calls',
     ),
     calls: one('file', 'YAML file of calls with their arguments, weights and expectations', asText),
     clientKind: one(
@@ -106,7 +106,7 @@ const LOAD_FLAGS = {
     ),
     metricsHosts: many(
       'names',
-      'additional host names that --metrics accepts; IP addresses, single-label names, *.svc, *.cluster.local and *.internal are always accepted',
+      'additional host names that --metrics accepts; IP addresses, single-label names, *.localhost, *.svc, *.cluster.local and *.internal are always accepted',
       parseHosts,
     ),
   }),

@@ -23,7 +23,11 @@ const DEFAULT_DURATION_MS = 10_000
 /** Declares the options of `squall load` for its pace and for the client's resilience. */
 export const PACE_FLAGS = {
   ...group('Pace:', {
-    clients: count('number of clients, each with its own session', { min: 1, max: 100_000 }, '10'),
+    clients: count(
+      'number of clients, each with its own session if the protocol version has sessions',
+      { min: 1, max: 100_000 },
+      '10',
+    ),
     rate: one(
       'rate',
       'call arrival rate, such as 200/s, independent of in-flight calls; by default, each client starts a task when its previous task ends',
@@ -41,7 +45,7 @@ export const PACE_FLAGS = {
     taskCount: count('number of tasks to run', { min: 1, max: 1_000_000_000 }),
     ramp: duration('ramp-up time of the rate, or of the number of clients', DURATION_OR_NONE, '0s'),
     fanOut: count(
-      'number of calls in a task; a task fails if any of its calls fails',
+      'number of calls in a task; a task fails if any of its calls fails, except the optional calls of --degrade',
       { min: 1, max: 1000 },
       '1',
     ),
@@ -79,10 +83,13 @@ export const PACE_FLAGS = {
       { min: 0, max: 10 },
       '0',
     ),
-    retryBudget: percent('retry budget: maximum number of retries, as a percentage of calls', {
-      min: 0,
-      max: 100,
-    }),
+    retryBudget: percent(
+      'retry budget: maximum number of retries, as a percentage of calls, plus ten',
+      {
+        min: 0,
+        max: 100,
+      },
+    ),
     breaker: one(
       'share',
       "failure rate, such as 0.5, at which a tool's circuit breaker opens for a second",

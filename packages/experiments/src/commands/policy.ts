@@ -56,7 +56,8 @@ export const POLICY_TRUST = operation({
   name: 'mcp policy trust',
   examples: ['mcp policy trust', 'mcp policy trust squall-policy.yaml'],
   page: PAGE,
-  description: 'trust the current content of a policy, in a terminal; required by squall mcp',
+  description:
+    'trust the current content of a policy, in a terminal; required for the experiments of squall mcp',
   operands: { form: '[path]', most: 1 },
   flags: {},
   fromEnvironment: false,
@@ -71,7 +72,7 @@ export const MCP_HOOK = operation({
   examples: ['mcp hook', 'mcp hook --policy squall-policy.yaml'],
   page: 'docs/guides/policy-hook.md',
   description:
-    "allow or deny an agent's tool call, given its PreToolUse hook event on standard input",
+    "allow or deny an agent's tool call, given its hook event, such as PreToolUse, on standard input",
   flags: group('Policy:', {
     policy: one('file', 'policy to check against', asText, { default: DEFAULT_FILE }),
   }),

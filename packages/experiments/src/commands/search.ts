@@ -49,7 +49,11 @@ export const SEARCH_FLAGS = {
       { min: 1, max: 20 },
       '2',
     ),
-    resume: one('search', 'ID of an interrupted search to resume', asText),
+    resume: one(
+      'search',
+      'ID of an unfinished search to resume; its maximum runs, time and calls count anew',
+      asText,
+    ),
   }),
   ...group(BUDGET, {
     maxRuns: count('maximum number of runs', { min: 1, max: 1000 }, '80'),

@@ -39,7 +39,7 @@ export const EXPERIMENT_SIMULATE = operation({
       ),
       results: many(
         'file',
-        'result of squall load, or report.json of an experiment, that measured the tools without faults; repeatable (default: the past experiments on the target)',
+        'result of squall load, or report.json of an experiment, that measured the tools without faults; repeatable (default: the last 20 experiments on the target)',
         (all) => {
           atMost(MOST_FILES, all)
           return all.map(({ text }) => text)

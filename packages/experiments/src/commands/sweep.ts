@@ -27,7 +27,11 @@ const FORM = 'add its command after --, as in -- node agent.js'
 
 export const SWEEP_FLAGS = {
   ...group(TASK, {
-    tape: one('file', 'tape of the task, recorded by squall run --tape', asText),
+    tape: one(
+      'file',
+      'tape of the task, recorded by squall run or squall stdio with --tape',
+      asText,
+    ),
     check: one(
       'command',
       "shell command that checks the task's output on standard input; exit code 0 accepts the run",
@@ -49,7 +53,7 @@ export const SWEEP_FLAGS = {
     ),
     repeat: count('number of runs per cell', { min: 1, max: 1000 }, '1'),
     parallel: count(
-      'number of concurrent runs',
+      'number of concurrent runs; by default, one for each available CPU',
       { min: 1, max: 256 },
       String(availableParallelism()),
     ),

@@ -159,7 +159,7 @@ export const TAPE_CHECK = operation({
   ],
   page: PAGE,
   description:
-    'replay a tape against a live server, and compare the responses; exit code 1 for a difference',
+    'replay the tool calls of a tape against a live server, and compare the responses; exit code 1 for a difference, or if no call is compared',
   operands: OWN,
   flags: {
     ...group('The server:', {

@@ -37,7 +37,11 @@ export const TRY = operation({
       ...headerFlags(SERVER),
     }),
     ...group('Call:', {
-      tool: one('name', 'tool to call (default: the first read-only tool)', asText),
+      tool: one(
+        'name',
+        'tool to call (default: a read-only tool, or else one without hints)',
+        asText,
+      ),
       json: toggle('print the results as one line of JSON'),
     }),
   },

@@ -43,13 +43,13 @@ const MEASURED: Readonly<Record<string, string>> = {
   scr: 'share of calls whose result conforms to the output schema',
   deadline: 'share of calls that ended within the deadline',
   blast: 'share of failed tasks (blast radius)',
-  silent: 'share of tasks with a wrong result and no error',
+  silent: 'share of tasks with an injected fault, a wrong result and no error',
   degraded: 'share of tasks in which only optional calls failed',
   tcaf: 'mean number of calls in a task (call amplification)',
   retries: 'mean number of retries in a task',
-  runaway: 'share of faults after which the agent repeated the call many times',
-  'gave-up': 'share of faults after which the agent gave up',
-  'ignored-retry-after': 'share of faults after which the agent ignored `Retry-After`',
+  runaway: 'share of faults and errors after which the agent repeated the call many times',
+  'gave-up': 'share of faults and errors after which the agent gave up',
+  'ignored-retry-after': 'share of faults and errors after which the agent ignored `Retry-After`',
   'duplicate-execution': 'number of non-idempotent calls that were executed twice',
   'possible-duplicates': 'number of non-idempotent calls that may have been executed twice',
   'falsified-used': 'number of calls with a false value in their arguments',
@@ -82,7 +82,9 @@ const slo = Type.Unsafe<Readonly<Record<string, number>>>(
 const target = section(
   {
     url: text('URL of the MCP endpoint. The sidecar must be on the path of the requests.'),
-    environment: Type.Optional(text("The sidecar's `--environment` (case-insensitive).", 63)),
+    environment: Type.Optional(
+      text("The sidecar's `--environment` (case-insensitive). A plan without it is rejected.", 63),
+    ),
     indirect: Type.Boolean({
       default: false,
       description:
@@ -137,7 +139,7 @@ const steadyState = section(
     for: duration({
       default: '20s',
       description:
-        'How long all metrics must stay within their limits, both before and after the stages.',
+        'Before the stages: time over which all metrics are measured. After the stages: how long all metrics must stay within their limits.',
     }),
     within: duration({
       default: '2m',
@@ -186,7 +188,7 @@ const load = section(
     }),
     retryBudget: Type.Optional(
       percentage({
-        description: 'Retry budget: maximum number of retries, as a percentage of calls.',
+        description: 'Retry budget: maximum number of retries, as a percentage of calls, plus ten.',
       }),
     ),
     deadline: Type.Optional(

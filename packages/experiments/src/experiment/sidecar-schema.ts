@@ -145,7 +145,7 @@ export const exhaust = section(
   {
     sessions: number(1, 1000, {
       description:
-        'Number of MCP sessions to keep open during each stage, each with an event stream.',
+        'Number of MCP sessions to keep open during each stage, each with an event stream if the server offers one.',
     }),
   },
   {

@@ -208,7 +208,7 @@ export const CLUSTER_FLAGS = {
     }),
     kubeconfig: one(
       'file',
-      "kubeconfig to use (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
+      "kubeconfig to use (default: KUBECONFIG, the pod's service account, or ~/.kube/config)",
       asText,
     ),
     context: one('name', 'kubeconfig context (default: the current one)', asText),
@@ -243,7 +243,9 @@ export const BUDGET_FLAGS = group(CLUSTER, {
     parseObjectName,
     { default: SYSTEM_NAMESPACE },
   ),
-  requireBudget: toggle('do not start new faults if squall-budget cannot be read'),
+  requireBudget: toggle(
+    'do not start new faults if squall-budget does not exist or cannot be read',
+  ),
 })
 
 /** Rejects new chaos that the budget of the cluster does not allow. Throws a `UsageError`. */
@@ -291,7 +293,7 @@ export function waitFlags<More extends Readonly<Record<string, Kind<boolean>>>>(
     all: toggle('list all pods, even if there are more than 40'),
     confirm: one(
       'prometheus=url',
-      'confirm through a Prometheus server that scrapes the sidecars, and query at most 20 pods directly at a time; select series with labels such as ?cluster=eu',
+      'confirm through a Prometheus server that scrapes the sidecars, and query at most 20 pods directly at a time, or all if Prometheus fails or contradicts a sidecar; select series with labels such as ?cluster=eu',
       parseConfirm,
     ),
     ...more,

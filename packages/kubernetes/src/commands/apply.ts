@@ -55,7 +55,7 @@ export const APPLY = operation({
       force: toggle(
         'replace rules even if an experiment has claimed them, or if they are time-limited and the new rules are not',
       ),
-      dryRun: toggle('print the changes and the affected pods, without writing anything'),
+      dryRun: toggle('print the rules to write and the affected pods, without writing anything'),
     }),
     ...CLUSTER_FLAGS,
     ...CONTEXTS_FLAG,

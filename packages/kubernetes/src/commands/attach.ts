@@ -63,7 +63,7 @@ export const ATTACH = operation({
     ...environmentLabelFlag('The cluster:'),
     ...group('Waiting and output:', {
       timeout: duration(
-        'how long to wait for the redirect to start or, with --undo, for the sidecar to exit; a container that starts later does nothing',
+        'how long to wait for the redirect to start or, with --undo, for the faults to end; a container that starts later does nothing',
         { min: 1_000, max: 600_000 },
         '60s',
       ),

@@ -76,7 +76,7 @@ const OPERATION = operation({
       exemptGid: count('GID of squall run, whose connections are not captured', IDS, '15390'),
     }),
     ...group('Mode:', {
-      undo: toggle('remove all rules'),
+      undo: toggle('remove all rules of squall redirect'),
       release: toggle(
         'remove the redirect of squall attach; new connections go to your MCP server, open connections continue',
       ),

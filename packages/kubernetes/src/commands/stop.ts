@@ -53,7 +53,7 @@ const COMMON_FLAGS = {
       { default: 'squall-rules' },
     ),
   }),
-  ...waitFlags('timeout for all sidecars to confirm', '30s', {
+  ...waitFlags('timeout for all sidecars to confirm; 120s with --confirm, unless set', '30s', {
     dryRun: toggle('validate every change with the API server, without changing anything'),
   }),
   ...environmentLabelFlag(CLUSTER),
@@ -75,7 +75,7 @@ export const STOP = operation({
     }),
     ...group(CLUSTER, {
       production: toggle(
-        'stop only namespaces that are production by name or label: all of them, or that of --namespace',
+        'stop only namespaces that are production by name or label and do not allow it by annotation: all of them, or that of --namespace',
       ),
     }),
     ...productionNamesFlag(CLUSTER),

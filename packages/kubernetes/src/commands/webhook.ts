@@ -57,12 +57,14 @@ export const WEBHOOK = operation({
         'read Services, to warn about those that bypass the sidecar; requires permission to list services',
       ),
       readBudget: toggle(
-        'deny new rules that the ConfigMap squall-budget in --namespace does not allow; requires permission to get it',
+        'deny new rules, and temporary faults in new pods, that the ConfigMap squall-budget in --namespace does not allow; requires permission to get it',
       ),
-      requireBudget: toggle('with --read-budget: also deny new rules if the budget cannot be read'),
+      requireBudget: toggle(
+        'with --read-budget: also deny new rules if the budget does not exist or cannot be read',
+      ),
       policy: one(
         'file',
-        'policy for new rules, as for experiments, read for each admission request; requires --read-namespaces',
+        'policy for new rules, as for experiments, read for each admission request about rules; requires --read-namespaces',
         asText,
       ),
     }),
@@ -70,7 +72,7 @@ export const WEBHOOK = operation({
     ...group('The API server:', {
       namespace: one(
         'name',
-        'namespace of the Secret (default: from the pod or the context)',
+        'namespace of the Secret and of squall-budget (default: from the pod or the context)',
         parseObjectName,
         { short: 'n' },
       ),
@@ -81,7 +83,7 @@ export const WEBHOOK = operation({
       ),
       kubeconfig: one(
         'file',
-        'kubeconfig to use (default: the service account of the pod)',
+        'kubeconfig to use (default: KUBECONFIG, the service account of the pod, or ~/.kube/config)',
         asText,
       ),
       context: one('name', 'context of the kubeconfig', asText),

@@ -96,7 +96,7 @@ const TABLE = {
   'rules-key': {
     form: 'a key such as `shop.yaml`',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
-    meaning: 'the only key of that ConfigMap to read',
+    meaning: 'the only key of that ConfigMap from which rules are read',
     check: (value) => {
       const fix = rulesKey(value)
       return fix && `${fix}, and rename the key in the ConfigMap, too`
@@ -111,7 +111,7 @@ const TABLE = {
   'upstream-tls': {
     ...words('verify', 'insecure-skip-verify'),
     fallback:
-      'plain HTTP to your MCP server; pods that have a probe with `scheme: HTTPS` are denied',
+      'plain HTTP to your MCP server; pods with a probe or hook that uses `scheme: HTTPS` on these ports are denied',
     meaning: 'use TLS with your MCP server, on all intercepted ports; requires `tls-secret`',
   },
   'upstream-ca': {
@@ -135,7 +135,7 @@ const TABLE = {
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
     meaning:
-      'environment of the sidecar; if the name indicates production, such as `shop-prod`, no rule ever acts',
+      'environment of the sidecar; if the name indicates production, such as `shop-prod`, no rule acts unless the namespace has `allow-production`',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -149,7 +149,7 @@ const TABLE = {
   'max-duration': {
     form: 'a duration',
     meaning:
-      'maximum duration of a rule, counted from `appliedAt` or from when the rule was first loaded',
+      'maximum duration of a rule, counted from `appliedAt` or, without it, from the first load of the rule, but not before its `from`',
     check: maxDuration,
   },
   'max-active': {
@@ -199,7 +199,7 @@ const TABLE = {
     ...BOOLEAN,
     fallback: '`true` from Kubernetes 1.33 on',
     meaning:
-      'run the sidecar as a native sidecar, an init container with `restartPolicy: Always` (from 1.29 on)',
+      'run the sidecar as a native sidecar, an init container with `restartPolicy: Always` (from 1.29 on; in mode `port`, from 1.33 on)',
   },
   image: {
     form: 'an image',
@@ -280,7 +280,7 @@ const TABLE = {
   },
   'cpu-limit': {
     ...CPU,
-    fallback: '`1`',
+    fallback: '`1`, or `500m` if the sidecar has the QoS `guaranteed`',
     meaning: 'CPU limit of the sidecar',
   },
   'memory-request': {

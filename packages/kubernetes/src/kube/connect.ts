@@ -8,7 +8,7 @@ import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.
 
 /** Chooses a cluster and a user. */
 export interface ClusterChoice {
-  /** A file; without one KUBECONFIG, then the home directory, then the pod's service account. */
+  /** A file; without one KUBECONFIG, then the pod's service account, then the home directory. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   /** The user to impersonate, and its groups, instead of those of the kubeconfig. */

@@ -60,7 +60,15 @@ const FOLLOWED = group('Following:', {
     texts,
   ),
 })
-const FLAGS = { ...FOUND, ...FOLLOWED, ...followFlags('verdicts or findings') }
+const FLAGS = {
+  ...FOUND,
+  ...FOLLOWED,
+  ...followFlags(
+    'verdicts',
+    'print the findings as one line of JSON, or with --follow each verdict as a line',
+    'with --follow: exit after this number of verdicts',
+  ),
+}
 const FILTERS = ['task', 'tool', 'fault', 'verdict', 'limit'] as const
 
 export const AGENTS = operation({

@@ -62,11 +62,15 @@ calls that match all options, but never arguments, results or messages. Ctrl-C s
 })
 
 /** Declares the options of a command that follows lines of sidecars. */
-export function followFlags(what: string) {
+export function followFlags(
+  what: string,
+  json = `print ${what} as lines of JSON`,
+  limit = `exit after this number of ${what}`,
+) {
   return {
     ...group('Output:', {
-      json: toggle(`print ${what} as lines of JSON`),
-      limit: count(`exit after this number of ${what}`, { min: 1, max: 1_000_000_000 }),
+      json: toggle(json),
+      limit: count(limit, { min: 1, max: 1_000_000_000 }),
     }),
     ...readTokenFlag('Reading:'),
   }

@@ -63,7 +63,7 @@ const parameters = {
     mapOf(oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
-        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length. `boolean`: whether the value has content. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
+        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length; 1 for `true`, 0 for `false` and null. `boolean`: whether the value has content other than 0, `false` or `no`. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
       examples: [{ '/humidity': 'string' }],
     }),
   ),
@@ -85,7 +85,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Makes this many random changes after the other changes. All items of an array change alike; changes are reproducible for a seed and a response. Default without other parameters: 1.',
+        'Makes up to this many random changes after the others. All items of an array change alike. The seed and the response determine the changes. Default without other changes: 1.',
     }),
   ),
   text: Type.Optional(

@@ -5,7 +5,8 @@ import { oneOrMore } from './alert-schema.ts'
 import * as Type from 'typebox'
 
 const SHARES = {
-  uptime: 'Minimum share of successful MCP probes: `initialize` and `tools/list`, twice a second.',
+  uptime:
+    'Minimum share of successful MCP probes: `initialize` and `tools/list`, at most twice a second.',
   cpu: 'Maximum CPU usage of this host (Linux).',
   memory: 'Maximum memory usage of this host (Linux).',
 }
@@ -37,7 +38,7 @@ const PROCESSES = {
 const health = (lasting: Partial<typeof LASTING>) =>
   section(
     {
-      url: text('URL that is requested twice a second.'),
+      url: text('URL that is requested at most twice a second.'),
       status: number(100, 599, {
         default: 200,
         description: 'HTTP status that the endpoint must return.',

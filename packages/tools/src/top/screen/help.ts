@@ -19,7 +19,7 @@ g3               the third rules version in that process
 ≠                the sidecars have different rules: compare their digests
 IDLE             the rule is active but has sampled no call yet: check its match
 
-Rates cover the last second. Counts begin when the sidecar starts; counts of a rule, when its version loads.
+Rates cover the last second. Counts begin when the sidecar starts; counts of a rule, when it is added or changed.
 Times are UTC.`
 
 export function helpLines(): readonly Line[] {
