@@ -48,12 +48,15 @@ const schema = section({
       description: 'Sets the approximate relative change. Must be above 0.',
     }),
   }),
-  date: variant('Shifts an ISO 8601 date, with or without a time.', {
-    by: duration({
-      default: '1d',
-      description: 'Shifts the date by this duration, forwards or backwards. Must be above 0.',
-    }),
-  }),
+  date: variant(
+    'Shifts a date such as `2026-03-01` or `2026-03-01T09:00:00Z`; without a time, by whole days.',
+    {
+      by: duration({
+        default: '1d',
+        description: 'Shifts the date by this duration, forwards or backwards. Must be above 0.',
+      }),
+    },
+  ),
   boolean: variant('Inverts a boolean. Results that also contain prose are unchanged.', {}),
   enum: variant('Replaces a string with another value that the `outputSchema` lists.', {}),
   id: variant('Replaces an ID with one from the same field of an earlier result.', {}),
@@ -61,8 +64,8 @@ const schema = section({
     'Replaces a name, address or code with one from the same field of an earlier result.',
     {},
   ),
-  omit: variant('Removes a row from a list, and adjusts counts and totals.', {}),
-  duplicate: variant('Repeats a row in a list, and adjusts counts and totals.', {}),
+  omit: variant('Removes a row from a list, and adjusts counts and totals beside the list.', {}),
+  duplicate: variant('Repeats a row in a list, and adjusts counts and totals beside the list.', {}),
   order: variant('Swaps two rows in a list.', {}),
   unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
   stale: variant('Responds with an earlier result of the same call, like `replay`.', {}),

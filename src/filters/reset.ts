@@ -19,7 +19,7 @@ const MAX_REFUSE = 3_600_000
 export const reset = defineFault({
   name: 'reset',
   title: 'close connections',
-  summary: 'closes the connection of a call',
+  summary: 'closes the connection of a call, or refuses new connections',
   schema: section(
     {
       at: oneOf(['request', 'response', 'stream', 'connect'], {

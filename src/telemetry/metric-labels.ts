@@ -24,7 +24,8 @@ export const LABELS: Readonly<Record<LabelName, string>> = {
     '`ambiguous`, `duplicate_execution`, `possible_duplicate`, `runaway`, `ignored_retry_after`, `honoured_retry_after`, `retried`, `retried_changed`, `reinitialized`, `relisted`, `switched_tool`, `continued`, `gave_up`. For false values `used`, `used_blocked`, `used_after_verification`, `verified`, `not_seen`, `untracked`.',
   hint: 'The effect that a tool declares: `read_only`, `additive`, `destructive`, `unknown`.',
   by: '`header`, `trace`, `meta`, `session`, `client`.',
-  idempotent: '`declared` if the tool has `idempotentHint` or `readOnlyHint`, else `not_declared`.',
+  idempotent:
+    '`declared` if a forwarded tool list sets `idempotentHint` or `readOnlyHint` of the tool to true, else `not_declared`.',
   digest: 'Digest of the rules file.',
   generation: 'Number of rules versions that have become active.',
   seed: 'Sampling seed, from the rules or generated at start.',

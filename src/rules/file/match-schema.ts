@@ -197,7 +197,7 @@ const matchKeys = {
     mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
-        'Matches W3C baggage by key, from `_meta.baggage` if present, otherwise from the `baggage` header. Values are percent-decoded.',
+        'Matches W3C baggage by key, from `_meta.baggage` if it has a valid member, otherwise from the `baggage` header. Values are percent-decoded.',
       examples: [{ tenant: 'canary' }],
     }),
   ),

@@ -97,7 +97,7 @@ const parameters = {
           mapOf(Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
             description:
-              'Replaces every occurrence of a string: maps the string to its replacement.',
+              'Replaces every occurrence of a string: maps the string to its replacement. Entries apply in order.',
           }),
         ),
       },
