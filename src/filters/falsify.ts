@@ -96,7 +96,7 @@ type Config = Static<typeof schema>
 export const falsify = defineFault({
   name: 'falsify',
   title: 'return false values in results',
-  summary: 'puts a plausible but wrong value into a result',
+  summary: 'replaces a value in a result with a plausible but wrong one',
   schema,
   clientSees:
     'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or by a caller, without tasks) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. In later calls of the task, Squall recognizes numbers with at least five digits, not counting zeros at either end, and strings with at least six characters. Failed calls, task handles and images are unchanged. Also unchanged are results that contain no value to falsify plausibly (counted as `no_plausible_change`), and results whose false value Squall could recognize but not track, for example because it occurred before (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',

@@ -89,7 +89,7 @@ export const rateLimit = defineFault({
     message: Type.String({
       default: 'Too many requests',
       maxLength: 4096,
-      description: 'Sets the response message.',
+      description: 'Sets the message text in the response.',
     }),
   }),
   check({ limit, by, as, retryAfterAs }) {

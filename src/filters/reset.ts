@@ -44,7 +44,7 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   clientSees:
-    'The request fails, for example with `fetch failed` or `terminated` in the TypeScript SDK. The Python client terminates if a connection breaks before the headers or within a JSON body. If a stream ends without the response, clients resume the stream with a GET and `Last-Event-ID`, provided that its events have IDs; otherwise the TypeScript SDK waits for its timeout. With `at: response`, and with `at: stream` without `after`, the upstream has executed the call; with `after`, it may still be executing it. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; other clients report `ECONNREFUSED`.',
+    'The request fails, for example with `fetch failed` or `terminated` in the TypeScript SDK. The Python client terminates if a connection breaks before the headers or within a JSON body. If a stream ends without the response, clients resume the stream with a GET and `Last-Event-ID`, provided that its events have IDs; otherwise the TypeScript SDK waits until it times out. With `at: response`, and with `at: stream` without `after`, the upstream has executed the call; with `after`, it may still be executing it. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; other clients report `ECONNREFUSED`.',
   otherTools:
     'toxiproxy has `reset_peer`, `limit_data` (like `after`) and `enabled: false` (like `at: connect`). Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops

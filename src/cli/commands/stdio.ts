@@ -46,7 +46,7 @@ const FLAGS = {
   maxInFlight: RUN_FLAGS.maxInFlight,
   inFlightTtl: RUN_FLAGS.inFlightTtl,
   drainTimeout: changed(RUN_FLAGS.drainTimeout, {
-    help: 'how long to wait for delayed messages after the client closes standard input; 0s does not wait',
+    help: 'how long to wait for delayed messages after the client closes standard input; 0s means no wait',
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {

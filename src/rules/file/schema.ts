@@ -77,7 +77,7 @@ const stickyBy = Type.Unsafe<StickyBy>({
   ],
   default: 'ordinal',
   description:
-    'Gives calls with the same key the same sampling result on all replicas. Keys: `session`, `args`, `trace` or `{header: name}`. `ordinal` samples each call by its number on the replica.',
+    'Makes calls with the same key share one sampling decision across all replicas. Keys: `session`, `args`, `trace` or `{header: name}`. `ordinal` samples each call by its number on the replica.',
 })
 
 const rule = section({
@@ -140,7 +140,7 @@ const rule = section({
   shareSamples: Type.Boolean({
     default: false,
     description:
-      'Gives the n-th matching call the same sampling result on every replica. Default: replicas sample independently.',
+      'Gives the n-th matching call the same sampling decision on every replica. Default: replicas sample independently.',
   }),
   from: Type.Optional(instant({ description: 'Starts the rule at this time.' })),
   until: Type.Optional(instant({ description: 'Ends the rule at this time.' })),

@@ -29,7 +29,7 @@ export const SWEEP_FLAGS = {
   ...group(TASK, {
     tape: one(
       'file',
-      'tape of the task, recorded by squall run or squall stdio with --tape',
+      'tape of the task, recorded with squall run --tape or squall stdio --tape',
       asText,
     ),
     check: one(

@@ -23,17 +23,17 @@ const OWN = { form: '[file]', most: 1 }
 /** Declares how a tape is played. */
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
-    'how',
+    'mode',
     'match calls by tool and arguments (arguments), or by tool alone (tool), for models that vary arguments between runs',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
-  pace: one('how', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
+  pace: one('mode', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
     default: 'none',
   }),
   session: one('id', 'ID prefix of the recorded session to play, or all', asText),
   offTape: one(
-    'how',
+    'mode',
     'response to a call that is not on the tape: an error (error), or the last recorded response to the same call or, if there is none, from the same tool (last)',
     oneOf(OFF_TAPE),
     { default: 'error' },

@@ -122,7 +122,7 @@ const parameters = {
   tools: Type.Optional(
     names({
       description:
-        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools whose names match these strings or globs.',
+        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools whose name matches one of these strings or globs.',
       examples: ['search_*', ['query_db', 'list_*']],
     }),
   ),
