@@ -25,7 +25,7 @@ export const reset = defineFault({
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: closes the connection before the upstream receives the call. `response`: closes it after the upstream has executed the call, before the response. `stream`: closes it within the response, by default before the response event. `connect`: closes the port for the duration `refuse`, so new connections fail with ECONNREFUSED; open connections and the call continue.',
+          '`request`: closes the connection before the upstream receives the call. `response`: closes it after the upstream has executed the call, before the response. `stream`: closes it within the response, by default before the response event. `connect`: closes the port for the `refuse` duration, so new connections fail with ECONNREFUSED; open connections and the call continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {

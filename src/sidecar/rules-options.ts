@@ -80,7 +80,7 @@ export const LIMIT_FLAGS = {
       PERCENT,
     ),
     maxDuration: duration(
-      'maximum duration of a rule, measured from its appliedAt (or, without it, from when the rule is first loaded), but never from earlier than its from',
+      'maximum duration of a rule, measured from its appliedAt (without it, its first load) or its from, whichever is later',
       {
         min: 1,
         max: MAX_DURATION_MS,

@@ -147,7 +147,7 @@ const rule = section({
   for: Type.Optional(
     duration({
       description:
-        'Ends the rule after this duration, counted from `appliedAt` or else from the first load of the rule, at the earliest from `from`. Reloads do not restart the time.',
+        'Ends the rule after this duration, measured from `appliedAt` (without it, the first load of the rule) or `from`, whichever is later. Reloads do not restart the time.',
     }),
   ),
   repeat: Type.Optional(
