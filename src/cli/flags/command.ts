@@ -30,7 +30,7 @@ interface CommandSpec<Of extends Flags, Request> {
   /** The path of the page in docs. */
   readonly page: string
   readonly flags: Of
-  /** The form of the arguments after the options, and their maximum number. */
+  /** The form of the arguments after the options, in brackets if optional, and their number. */
   readonly operands?: { readonly form: string; readonly most: number }
   /** The last paragraph of the help. */
   readonly note?: string
