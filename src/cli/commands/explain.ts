@@ -112,7 +112,7 @@ export const EXPLAIN = operation({
   page: 'docs/guides/explain.md',
   description:
     'show which rules match a call, whether they sample it, and what their faults would do',
-  operands: { form: '[path]', most: 1 },
+  operands: { form: '<path>', most: 1 },
   flags: FLAGS,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {

@@ -75,7 +75,7 @@ export const STDIO = defineCommand({
   page: 'docs/guides/stdio.md',
   description:
     'run a stdio MCP server and inject faults into its calls; clients start this command instead of the server',
-  operands: { form: '[command...]', most: Infinity },
+  operands: { form: '<command...>', most: Infinity },
   flags: FLAGS,
   note: `
 Put the server command after --. Standard output carries only MCP messages. Logs go to standard error,

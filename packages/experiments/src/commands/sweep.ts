@@ -89,7 +89,7 @@ export const SWEEP = operation({
   ],
   page: 'docs/guides/sweep.md',
   description: 'find the single failures that break a task, using a tape of its calls',
-  operands: { form: '[command...]', most: Infinity },
+  operands: { form: '<command...>', most: Infinity },
   flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `

@@ -18,7 +18,7 @@ import { JSON_OUT } from './past-experiments.ts'
 
 const PAGE = 'docs/guides/tapes.md'
 const PLAY = 'The tape:'
-const OWN = { form: '[file]', most: 1 }
+const OWN = { form: '<file>', most: 1 }
 
 /** Declares how a tape is played. */
 export const PLAY_FLAGS = group(PLAY, {
@@ -141,7 +141,7 @@ export const TAPE_DIFF = operation({
   examples: ['tape diff monday.tape tuesday.tape', 'tape diff monday.tape tuesday.tape --values'],
   page: PAGE,
   description: 'compare two tapes, and show changed calls and responses; exit code 1 for a change',
-  operands: { form: '[files...]', most: 2 },
+  operands: { form: '<before> <after>', most: 2 },
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {
     if (before === undefined || after === undefined) {
