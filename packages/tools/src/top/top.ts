@@ -7,7 +7,7 @@ import { combine, differingDigests } from './combined.ts'
 import { shortDigest } from '#base'
 import { count, rate, sampledCalls } from './figures.ts'
 import { renderReport } from './screen/screen.ts'
-import type { Rates } from './rates.ts'
+import { type Rates, RATES } from './rates.ts'
 
 export interface TopOptions {
   readonly endpoints: readonly AdminEndpoint[]
@@ -179,12 +179,6 @@ function showSidecar(view: SidecarView): object {
 
 function showRates(rates: Rates | undefined): object | null {
   if (rates === undefined) return null
-  const { calls, injected, real, squall } = rates
   const round = (value: number): number => Math.round(value * 1_000) / 1_000
-  return {
-    calls: round(calls),
-    injected: round(injected),
-    real: round(real),
-    squall: round(squall),
-  }
+  return Object.fromEntries(RATES.map((name) => [name, round(rates[name])]))
 }
