@@ -40,8 +40,7 @@ export async function injectCommand(
       namespace: facts.namespace(namespace),
       services: facts.services(namespace),
       injectedServices,
-      cluster:
-        request.kubernetesVersion === undefined ? undefined : { minor: request.kubernetesVersion },
+      minor: request.kubernetesVersion,
       settings,
       owner: template.owner,
       workload: template.workload,

@@ -438,23 +438,23 @@ function chooseLifecycle(
   pod: Pod,
   options: InjectionOptions,
   mode: Mode,
-  { cluster, owner, settings }: InjectionContext,
+  { minor, owner, settings }: InjectionContext,
 ) {
   const key = `${settings.prefix}native-sidecar`
   const wanted = options.get('native-sidecar')
-  if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
+  if (wanted === 'true' && minor !== undefined && minor < FIRST) {
     throw new Denial(
       'native_sidecar',
-      `Kubernetes 1.${cluster.minor} has no native sidecars: the pod would never start`,
+      `Kubernetes 1.${minor} has no native sidecars: the pod would never start`,
       `remove ${key}, or use 1.${FIRST} or newer`,
     )
   }
   const warnings: string[] = []
-  let native = wanted === undefined ? (cluster?.minor ?? 0) >= STABLE : wanted === 'true'
-  if (native && mode === 'port' && cluster !== undefined && cluster.minor < STABLE) {
+  let native = wanted === undefined ? (minor ?? 0) >= STABLE : wanted === 'true'
+  if (native && mode === 'port' && minor !== undefined && minor < STABLE) {
     native = false
     warnings.push(
-      `a plain container is used: Services of Kubernetes 1.${cluster.minor} do not find ports of native sidecars by name`,
+      `a plain container is used: Services of Kubernetes 1.${minor} do not find ports of native sidecars by name`,
     )
   }
   if (native) return { native, warnings }

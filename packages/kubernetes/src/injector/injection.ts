@@ -11,7 +11,7 @@ export interface InjectionContext {
   /** The Services whose pods all have a sidecar, as `name.namespace:port`, as far as known. */
   readonly injectedServices?: ReadonlySet<string> | undefined
   /** Kubernetes 1.`minor`; undefined when that is not known. */
-  readonly cluster?: { readonly minor: number } | undefined
+  readonly minor?: number | undefined
   readonly settings: InjectorSettings
   /** The kind that makes the pod: `Pod`, `ReplicaSet`, `Deployment`, `Job` … */
   readonly owner: string

@@ -14,7 +14,7 @@ export function contextOf(
   return {
     settings: SETTINGS,
     owner: 'ReplicaSet',
-    cluster: { minor: 33 },
+    minor: 33,
     ...more,
     namespace: { name: 'tools', labels: {}, annotations: {}, ...more.namespace },
   }

@@ -33,8 +33,8 @@ function envOf(injected: Injected): Readonly<Record<string, string | undefined>>
 }
 
 const restricted = { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } }
-const native = { cluster: { minor: 33 } }
-const plain = { cluster: { minor: 30 } }
+const native = { minor: 33 }
+const plain = { minor: 30 }
 
 describe('the mode', () => {
   it('is redirect where nothing stands against it', () => {
