@@ -95,7 +95,7 @@ function removeSidecars(
     const parsed = parsePod(template.value)
     if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
-      const pod = uninjectPod(parsed.pod, prefix)
+      const { pod } = uninjectPod(parsed.pod, prefix)
       note(pod === parsed.pod ? 'unchanged: nothing was injected' : 'unchanged')
       return pod
     } catch (error) {
