@@ -36,7 +36,6 @@ export interface ServicePorts {
   /** True for a Service without a cluster IP: clients connect to the pods. */
   readonly isHeadless?: boolean | undefined
   readonly ports: readonly {
-    readonly name?: string | undefined
     readonly port: number
     readonly targetPort?: number | string | undefined
     /** TCP when there is none. */

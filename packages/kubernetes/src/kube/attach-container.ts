@@ -12,7 +12,7 @@ import {
   type Pod,
 } from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
-import { literal } from '../injector/sidecar-container.ts'
+import { fromPod, literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
 import { findHttps } from '../injector/upstream-tls.ts'
@@ -114,9 +114,6 @@ function redirectContainer(
 }
 
 function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): readonly EnvVar[] {
-  const field = (name: string, fieldPath: string): EnvVar => {
-    return { name, valueFrom: { fieldRef: { fieldPath } } }
-  }
   const values = {
     ...env,
     ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
@@ -124,9 +121,9 @@ function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): r
     NODE_OPTIONS: heapOption(RESOURCES),
   }
   return [
-    field('SQUALL_POD', 'metadata.name'),
-    field('POD_NAMESPACE', 'metadata.namespace'),
-    field('SQUALL_UPSTREAM_HOST', 'status.podIP'),
+    fromPod('SQUALL_POD', 'metadata.name'),
+    fromPod('POD_NAMESPACE', 'metadata.namespace'),
+    fromPod('SQUALL_UPSTREAM_HOST', 'status.podIP'),
     ...Object.entries(values).map(([name, value]) => ({ name, value: literal(value) })),
   ]
 }
