@@ -68,7 +68,7 @@ export type Injection =
 export type UntouchedReason =
   'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
-export type DenialReason =
+type DenialReason =
   | 'invalid_pod'
   | 'invalid_status'
   | 'unknown_key'

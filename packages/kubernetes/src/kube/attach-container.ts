@@ -22,7 +22,7 @@ import { metadataOf } from './resources.ts'
 /** Begins the names of containers that `squall attach` adds. */
 export const ATTACHED = `${SIDECAR}-attach-`
 /** Begins the names of containers that end an attached sidecar. */
-export const DETACH = `${SIDECAR}-detach-`
+const DETACH = `${SIDECAR}-detach-`
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
 const RESOURCES = { cpuRequest: '0', cpuLimit: '1', memoryRequest: '0', memoryLimit: '256Mi' }

@@ -34,7 +34,7 @@ const CHANGES: Readonly<Record<Difference['change'], Tone>> = {
 const CALLS = 3
 
 /** Returns the sentence above all others. */
-export function headOf({ agents, differences }: AgentsReport): string {
+function headOf({ agents, differences }: AgentsReport): string {
   const { total, findings, since, waiting } = agents
   const start = `since ${moment(since ?? '')}`
   const open =

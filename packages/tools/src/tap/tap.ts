@@ -55,7 +55,7 @@ export interface TapOptions {
 }
 
 /** Receives problems. */
-export interface Problems {
+interface Problems {
   write(text: string): unknown
 }
 

@@ -5,7 +5,7 @@ import { type FeedOptions, watchFleet } from './feed.ts'
 import { mostScroll, renderScreen, type ScreenOptions } from './screen/screen.ts'
 import { type Input, onStopSignal, openTerminal, type Output } from '#cli'
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly endpoints: readonly AdminEndpoint[]
   readonly token: string | undefined
   readonly readToken?: string | undefined

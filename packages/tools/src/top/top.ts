@@ -93,7 +93,7 @@ function sidecarText(view: SidecarView, differing: boolean): string {
   ].join(' ')
 }
 
-export interface OnceOptions {
+interface OnceOptions {
   readonly endpoints: readonly AdminEndpoint[]
   readonly readToken?: string | undefined
   readonly json: boolean
@@ -137,7 +137,7 @@ function awaitBoard({ endpoints, readToken }: OnceOptions, timeoutMs: number): P
 const MAX_LISTED = 20
 
 /** Formats the state of all sidecars as one line of JSON. */
-export function jsonLine(board: Board): string {
+function jsonLine(board: Board): string {
   const { rules, tools, errors, faults, digests, rates } = combine(board.sidecars)
   const shown = {
     at: board.at,
