@@ -7,7 +7,7 @@ import { combine, differingDigests } from './combined.ts'
 import { shortDigest } from '#base'
 import { count, rate, sampledCalls } from './figures.ts'
 import { renderReport } from './screen/screen.ts'
-import type { Rates } from './rates.ts'
+import { type Rates, RATES } from './rates.ts'
 
 export interface TopOptions {
   readonly endpoints: readonly AdminEndpoint[]
@@ -93,7 +93,7 @@ function sidecarText(view: SidecarView, differing: boolean): string {
   ].join(' ')
 }
 
-export interface OnceOptions {
+interface OnceOptions {
   readonly endpoints: readonly AdminEndpoint[]
   readonly readToken?: string | undefined
   readonly json: boolean
@@ -137,7 +137,7 @@ function awaitBoard({ endpoints, readToken }: OnceOptions, timeoutMs: number): P
 const MAX_LISTED = 20
 
 /** Formats the state of all sidecars as one line of JSON. */
-export function jsonLine(board: Board): string {
+function jsonLine(board: Board): string {
   const { rules, tools, errors, faults, digests, rates } = combine(board.sidecars)
   const shown = {
     at: board.at,
@@ -179,12 +179,6 @@ function showSidecar(view: SidecarView): object {
 
 function showRates(rates: Rates | undefined): object | null {
   if (rates === undefined) return null
-  const { calls, injected, real, squall } = rates
   const round = (value: number): number => Math.round(value * 1_000) / 1_000
-  return {
-    calls: round(calls),
-    injected: round(injected),
-    real: round(real),
-    squall: round(squall),
-  }
+  return Object.fromEntries(RATES.map((name) => [name, round(rates[name])]))
 }
