@@ -86,7 +86,7 @@ export class RuleStates {
       this.#states.set(digest, state)
       if (!isNew) before.delete(digest)
       // The labels of the pod have changed.
-      if (elsewhere.length > 0) state.wake()
+      if (elsewhere.length > 0) state.faults.wake()
       return state
     })
     this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
@@ -95,9 +95,9 @@ export class RuleStates {
         enabled ? { name, temporary, state: this.#inOrder[index]! } : [],
       ),
     )
-    for (const retired of before.values()) {
-      retired.wake()
-      retired.close()
+    for (const { faults } of before.values()) {
+      faults.wake()
+      faults.close()
     }
     if (!ruleSet.enabled) this.#wakeAll()
   }
@@ -129,8 +129,8 @@ export class RuleStates {
   }
 
   #wakeAll(): void {
-    for (const state of this.#states.values()) state.wake()
-    for (const state of this.#builtIn.values()) state.wake()
+    for (const { faults } of this.#states.values()) faults.wake()
+    for (const { faults } of this.#builtIn.values()) faults.wake()
   }
 }
 
