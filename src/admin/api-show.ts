@@ -5,6 +5,7 @@ import type { TrustedMarkers } from '../listener/trusted-markers.ts'
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { ErrorKind, ErrorSamples } from '../telemetry/error-samples.ts'
 import { redactText } from '../telemetry/redact-text.ts'
+import { unanchoredRules } from '../rules/match/rule-set.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { phaseAt, shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
 import type { ActiveRules, Reload, TemporaryRule } from '../rules/watch/active-rules.ts'
@@ -58,7 +59,7 @@ export function showState(
   { version, environment, namespace, pod, workload, listeners = [], token, markers }: ProcessFacts,
 ): LiveEvent['state'] {
   const uptime = process.uptime()
-  const { states, file, temporary, current, last } = rules
+  const { states, ruleSet, file, temporary, current, last } = rules
   return {
     version,
     environment: environment ?? null,
@@ -82,7 +83,7 @@ export function showState(
       since: isoTime(current?.at),
     },
     ...(markers?.seen && { foreignMarkers: markers.seen }),
-    unanchored: states.unanchored.slice(0, MAX_NAMES),
+    unanchored: unanchoredRules(ruleSet).slice(0, MAX_NAMES),
     lastReload: last === undefined ? null : showReload(last),
   }
 }

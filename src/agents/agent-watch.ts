@@ -179,7 +179,7 @@ export class AgentWatch {
     }
     if (task.undecided.length > 0) this.#follow(action)
     if (passive || isHandshake(method)) return
-    this.#counts.called(task.kind)
+    this.#counts.calls.add(task.kind)
     if (action.isRetry) {
       task.retries++
       this.#counts.retries++
@@ -220,7 +220,7 @@ export class AgentWatch {
       if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
-      this.#counts.ofTool(action.name, task.tools)
+      this.#counts.tools.add(action.name, task.tools)
     }
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
     if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
@@ -348,7 +348,7 @@ export class AgentWatch {
   }
 
   #decide(task: Task, event: FaultEvent): void {
-    const { facts, verdict } = event
+    const { verdict } = event
     const at = task.undecided.indexOf(event)
     if (at < 0) return
     task.undecided.splice(at, 1)
@@ -356,17 +356,11 @@ export class AgentWatch {
     if (task.undecided.length === 0) this.#undecided.delete(task)
     const decided = { event, verdict, at: this.#now() }
     this.#shown.add(task, decided)
-    const tool = toolOf(facts.action)
-    this.#counts.decided(verdict)
+    const { action, causes, isNoticed, trace } = event.facts
+    const tool = toolOf(action)
+    const isSafe = action.server.isSafe(tool)
+    this.#counts.decided({ verdict, tool, isSafe, causes, isNoticed, trace })
     this.#findings.decided(task, event)
-    if (verdict === 'continued' && facts.isNoticed) this.#counts.silent++
-    for (const fault of facts.causes) {
-      this.#counts.afterFault({ tool, fault, verdict, trace: facts.trace })
-    }
-    if (verdict === 'duplicate_execution') {
-      const isSafe = facts.action.server.isSafe(tool)
-      this.#counts.duplicated(tool, isSafe ? 'declared' : 'not_declared')
-    }
     for (const reader of this.#readers) reader({ ...decided, task })
   }
 
@@ -387,7 +381,7 @@ export class AgentWatch {
     this.#shown.ended(task)
     if (!task.counts) return
     this.#counts.open--
-    this.#counts.endedAs(task.result)
+    this.#counts.ended.add(task.result)
     this.#ended.push(task)
     if (this.#ended.length > MAX_ENDED) this.#ended.shift()
   }

@@ -3,7 +3,7 @@ import { editEntries, splice } from '../base/json/json-edit.ts'
 import { type JsonNode, memberOf, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
-import { type SharedBy, audience } from './lib/audience.ts'
+import { type Audience, type SharedBy, audience } from './lib/audience.ts'
 import { DURATION_FORMS, mapOf, oneOf, section } from './lib/config-schema.ts'
 import { editResult } from './lib/json/json-part.ts'
 import {
@@ -120,20 +120,7 @@ export const catalog = defineFault({
       if (key === undefined) return frame
       const asked = cursorOf(ctx)
       const effects: string[] = []
-      let isFirst = false
-      const { key: whose, cannot } =
-        age === 0 ? NOBODY : audience(ctx, config.by ?? 'caller', [...aboutOf(ctx), asked ?? null])
-      const old =
-        whose === undefined
-          ? undefined
-          : editResult(frame, (text, result) => {
-              const now = text.slice(result.start, result.end)
-              const first = ctx
-                .memory(() => new FirstTexts(age, ctx.cacheBudget))
-                .firstOr(whose, now, ctx.now())
-              isFirst = first === undefined || first === now
-              return isFirst ? [] : [{ start: result.start, end: result.end, text: first! }]
-            })
+      const { old, isFirst, cannot } = age === 0 ? NO_FIRST : firstList(ctx, frame, age, config.by)
       if (old !== undefined) effects.push('stale')
       const before = old ?? frame
       const after = editResult(before, (text, result) => {
@@ -148,7 +135,7 @@ export const catalog = defineFault({
       })
       if (effects.length > 0) ctx.injected(effects.join(', '))
       else if (cannot !== undefined) ctx.cannot(cannot)
-      else if (isFirst && notify === undefined) ctx.withinLimit()
+      else if (isFirst === true && notify === undefined) ctx.withinLimit()
       return after ?? before
     }
 
@@ -223,10 +210,30 @@ function cursorOf({ call }: Pick<FaultContext, 'call'>): string | undefined {
   return typeof cursor === 'string' ? cursor : undefined
 }
 
-const NOBODY = { key: undefined, cannot: undefined }
+/** The list that a caller got first, where the upstream has another one by now. */
+interface FirstList {
+  readonly old?: Frame | undefined
+  /** True when this list is the first, or equals it. */
+  readonly isFirst?: boolean
+  readonly cannot?: Audience['cannot']
+}
 
-function aboutOf({ call }: FaultContext): readonly unknown[] {
-  return [call?.method ?? null, call?.protocolVersion ?? null]
+const NO_FIRST: FirstList = {}
+
+function firstList(ctx: FaultContext, frame: Frame, age: number, by?: SharedBy): FirstList {
+  const { call } = ctx
+  const about = [call?.method ?? null, call?.protocolVersion ?? null, cursorOf(ctx) ?? null]
+  const { key, cannot } = audience(ctx, by ?? 'caller', about)
+  if (key === undefined) return { cannot }
+  let isFirst = false
+  const old = editResult(frame, (text, { start, end }) => {
+    const now = text.slice(start, end)
+    const lists = ctx.memory(() => new FirstTexts(age, ctx.cacheBudget))
+    const first = lists.firstOr(key, now, ctx.now())
+    isFirst = first === undefined || first === now
+    return isFirst ? [] : [{ start, end, text: first! }]
+  })
+  return { old, isFirst }
 }
 
 function rejectInvalid(ctx: FaultContext): Verdict {

@@ -1,7 +1,7 @@
 import { copyOf } from '../base/bytes.ts'
 
 /** The chunks of one run; further chunks begin another run. */
-const MOST = 256
+export const MAX_CHUNKS = 256
 
 /**
  * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size
@@ -18,14 +18,9 @@ export class ChunkRun {
   /** The offset behind the last chunk. */
   to = 0
   /** The offsets at which the data of each chunk begins and ends. */
-  readonly #offsets = new Uint32Array(2 * MOST)
+  readonly #offsets = new Uint32Array(2 * MAX_CHUNKS)
   #text: string | undefined
   #copy: Buffer | undefined
-
-  /** True when no further chunk can be added. */
-  get full(): boolean {
-    return this.count === MOST
-  }
 
   /** The run with its framing as latin1; cached, because it is both written and searched. */
   get text(): string {

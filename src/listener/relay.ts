@@ -1,4 +1,4 @@
-import type { ChunkRun } from '../http/chunk-run.ts'
+import { type ChunkRun, MAX_CHUNKS } from '../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
 import { declaredLength } from '../http/response-facts.ts'
@@ -105,7 +105,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     } catch (error) {
       this.#observerFailed(error)
     }
-    return this.#written(more, started || run.full)
+    return this.#written(more, started || run.count === MAX_CHUNKS)
   }
 
   end(trailers: HeaderLines): void {

@@ -114,23 +114,17 @@ export class SseFramer {
     const bytes = asBuffer(chunk)
     const length = bytes.length
     if (length === 0) return
+    let at = this.#afterCr && bytes[0] === LF ? 1 : 0
+    this.#afterCr = false
     let begin = 0
+    if (at === 1 && this.#fresh) {
+      emit(new Frame(bytes.subarray(0, 1), false, true, NO_FIELDS))
+      begin = 1
+    }
     /** The end of the comments and blank lines that start at `begin`. */
-    let quiet = 0
-    let at = 0
+    let quiet = begin
     let lf = -1
     let cr = -1
-    if (this.#afterCr) {
-      this.#afterCr = false
-      if (bytes[0] === LF) {
-        at = 1
-        if (this.#fresh) {
-          emit(new Frame(bytes.subarray(0, 1), false, true, NO_FIELDS))
-          begin = 1
-          quiet = 1
-        }
-      }
-    }
     while (at < length) {
       if (lf < at) lf = positionOf(bytes, LF, at)
       if (cr < at) cr = positionOf(bytes, CR, at)

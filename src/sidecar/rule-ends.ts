@@ -30,7 +30,7 @@ export class RuleEnds {
     let next = Infinity
     for (const [rule, state] of this.#timed()) {
       const hasPaused = nextEnd(rule.selection, state.since, last) <= from
-      if (hasPaused || phaseAt(rule, state.since, from) !== 'on') state.wake()
+      if (hasPaused || phaseAt(rule, state.since, from) !== 'on') state.faults.wake()
       next = Math.min(next, nextEnd(rule.selection, state.since, from))
     }
     if (next === Infinity) return

@@ -133,10 +133,10 @@ function guardedRules(
   const guarded = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
-      const { isActive, states } = guarded
+      const { ruleSet } = guarded.isActive
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
-      log.reloaded(reload, isActive.ruleSet.seed)
-      if (reload.version.kind === 'rules') log.times(states.unanchored, isActive.ruleSet, reload.at)
+      log.reloaded(reload, ruleSet.seed)
+      if (reload.version.kind === 'rules') log.times(ruleSet, reload.at)
       onChange()
     },
     onArming: (reasons) => log.arming(reasons),

@@ -1,5 +1,5 @@
 import { isAhead } from '../rules/select/selection.ts'
-import type { RuleSet } from '../rules/match/rule-set.ts'
+import { type RuleSet, unanchoredRules } from '../rules/match/rule-set.ts'
 import { resolve } from 'node:path'
 import { shortDigest } from '../base/digest.ts'
 import type { Reload } from '../rules/watch/active-rules.ts'
@@ -88,10 +88,12 @@ export class RulesLog {
   }
 
   /** Logs rules that have a duration but no start, and those that start ahead of this clock. */
-  times(unanchored: readonly string[], { rules }: Pick<RuleSet, 'rules'>, now: number): void {
-    const ahead = rules.filter(({ appliedAt }) => isAhead(appliedAt, now)).map(({ name }) => name)
+  times(ruleSet: RuleSet, now: number): void {
+    const ahead = ruleSet.rules
+      .filter(({ appliedAt }) => isAhead(appliedAt, now))
+      .map(({ name }) => name)
     for (const [names, message] of [
-      [unanchored, UNANCHORED],
+      [unanchoredRules(ruleSet), UNANCHORED],
       [ahead, AHEAD],
     ] as const) {
       const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }

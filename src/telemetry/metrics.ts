@@ -1,7 +1,4 @@
-import { CallCounts } from './call-counts.ts'
 import type { LoggedLine } from './call-log.ts'
-import { FaultCounts } from './fault-counts.ts'
-import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { METRICS, type MetricName, type MetricsDetail } from './metric-table.ts'
 import { CONTENT_TYPE, nodeTexts } from './prom-registry.ts'
@@ -10,30 +7,12 @@ import { WatchedCounts } from './watched-counts.ts'
 import { TaskCounts } from './task-counts.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { Count, Histogram, type Series } from './series.ts'
+import { Count, type Series } from './series.ts'
+import { TelemetryCounts } from './telemetry-counts.ts'
 import { END, familyText, type TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
-import type {
-  CallRecord,
-  GaugeName,
-  GuardReason,
-  HttpRecord,
-  InjectedFault,
-  MemorySource,
-  RejectionReason,
-  ReloadResult,
-  Telemetry,
-  UnclassifiedReason,
-} from './telemetry.ts'
-import {
-  NO_EVICTIONS,
-  NO_GAUGES,
-  NO_GUARD_TRIPS,
-  NO_REJECTIONS,
-  NO_RELOADS,
-  NO_UNCLASSIFIED,
-} from './zero-counts.ts'
+import type { MemorySource, Telemetry } from './telemetry.ts'
 
 /** Holds the metrics of one scrape; `text` is the whole body. */
 export interface Exposition {
@@ -95,87 +74,34 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return new PromMetrics(options)
 }
 
-class PromMetrics implements Metrics {
+class PromMetrics extends TelemetryCounts implements Metrics {
   readonly #build: Count
-  readonly #calls: CallCounts
-  readonly #http = new HttpCounts()
-  readonly #overhead: Histogram
-  readonly #unclassified = { ...NO_UNCLASSIFIED }
-  readonly #rejected = { ...NO_REJECTIONS }
   readonly #adminRejected: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
   readonly outputs = {
     callLog: { written: 0, dropped: 0 },
     tape: { written: 0, dropped: 0 },
     droppedSpans: 0,
   }
-  readonly #gauges = { ...NO_GAUGES }
-  readonly #faults: FaultCounts
   readonly watched = new WatchedCounts()
   readonly #rules = new RuleMetrics()
   readonly tasks: TaskCounts
   readonly outbound: OutboundCounts
   memory: MemorySource = { limit: 0, held: 0, cacheBudget: { bytes: 0 }, pressure: {} }
   violations: Readonly<Record<string, number>> = {}
-  readonly #reloads = { ...NO_RELOADS }
-  readonly #guardTrips = { ...NO_GUARD_TRIPS }
-  readonly #evictions = { ...NO_EVICTIONS }
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #pool = new ChunkPool()
 
   constructor(options: MetricsOptions) {
-    const { detail } = options
-    const calls = new CallCounts(options.maxTools ?? 200, detail)
-    this.#calls = calls
-    this.#faults = new FaultCounts((name) => calls.labelOf(name), detail)
-    this.tasks = new TaskCounts((name) => calls.labelOf(name), detail)
+    const { maxTools, detail } = options
+    super(maxTools, detail)
+    this.tasks = new TaskCounts((name) => this.calls.labelOf(name), detail)
     this.outbound = new OutboundCounts(detail)
-    this.#overhead = new Histogram('squall_overhead_seconds', {}, detail)
     const build = { version: options.version, node: process.versions.node }
     this.#build = new Count('squall_build_info', build, 1)
   }
 
-  call(record: CallRecord): void {
-    this.#calls.add(record)
-  }
-
-  http(record: HttpRecord): void {
-    this.#http.add(record)
-  }
-
-  unclassified(reason: UnclassifiedReason): void {
-    this.#unclassified[reason]++
-  }
-
-  rejected(reason: RejectionReason): void {
-    this.#rejected[reason]++
-  }
-
   adminRejected(reason: AdminRejection): void {
     this.#adminRejected[reason]++
-  }
-
-  overhead(seconds: number): void {
-    this.#overhead.observe(seconds)
-  }
-
-  gauge(name: GaugeName, delta: number): void {
-    this.#gauges[name] += delta
-  }
-
-  evicted(table: keyof typeof NO_EVICTIONS): void {
-    this.#evictions[table]++
-  }
-
-  injected(record: InjectedFault): void {
-    this.#faults.add(record)
-  }
-
-  reloaded(result: ReloadResult): void {
-    this.#reloads[result]++
-  }
-
-  guardTripped(reason: GuardReason): void {
-    this.#guardTrips[reason]++
   }
 
   showRules(source: RulesSource): void {
@@ -183,7 +109,7 @@ class PromMetrics implements Metrics {
   }
 
   tools(): readonly ToolSample[] {
-    return this.#calls.tools()
+    return this.calls.tools()
   }
 
   render(format: TextFormat = 'prometheus'): Promise<Exposition> {
@@ -231,45 +157,22 @@ class PromMetrics implements Metrics {
   /** Maps each metric of the table to what it shows. */
   #sources(): Record<MetricName, Source> {
     return {
-      ...this.#calls.sources(),
-      ...this.#faults.sources(),
+      ...this.recorded(),
       ...this.tasks.sources(),
       ...this.outbound.sources(),
       ...this.watched.sources(),
       ...this.#rules.sources(),
-      ...this.#gaugeSources(),
-      squall_overhead_seconds: [this.#overhead],
-      squall_http_requests_total: [this.#http.series],
-      squall_unclassified_total: this.#unclassified,
       squall_stdio_violations_total: this.violations,
-      squall_rejected_total: this.#rejected,
       squall_admin_rejected_total: this.#adminRejected,
       squall_call_log_lines_total: this.outputs.callLog,
       squall_tape_messages_total: this.outputs.tape,
       squall_spans_dropped_total: this.outputs.droppedSpans,
-      squall_guard_trips_total: this.#guardTrips,
-      squall_rules_reloads_total: this.#reloads,
       squall_memory_held_bytes: this.memory.held,
       squall_memory_kept_bytes: this.memory.cacheBudget.bytes,
       squall_memory_limit_bytes: this.memory.limit,
       squall_memory_pressure_total: this.memory.pressure,
-      squall_table_evictions_total: this.#evictions,
       squall_build_info: [this.#build],
     }
-  }
-
-  #gaugeSources() {
-    const gauges = this.#gauges
-    return {
-      squall_connections: {
-        client: gauges.client_connections,
-        upstream: gauges.upstream_connections,
-        tunnel: gauges.tunnels,
-      },
-      squall_open_streams: { request: gauges.request_streams, push: gauges.push_streams },
-      squall_sessions: gauges.sessions,
-      squall_in_flight_requests: gauges.in_flight_calls,
-    } as const
   }
 }
 

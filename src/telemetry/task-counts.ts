@@ -14,14 +14,48 @@ const AFTER = 'squall_after_fault_total'
 type AfterLabels = { readonly tool: string; readonly fault: string; readonly verdict: string }
 type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
 
-/** One verdict about what an agent did after a fault. */
-export interface AfterFault {
+/** What an agent did after a fault. */
+interface AfterFault {
+  readonly verdict: string
   /** Undefined for calls of other methods. */
   readonly tool: string | undefined
-  /** The fault, or the origin of an error that no fault caused. */
-  readonly fault: string
-  readonly verdict: string
+  /** True for a tool that declares that calls may be repeated. */
+  readonly isSafe: boolean
+  /** The faults, and the origin of an error that no fault caused. */
+  readonly causes: readonly string[]
+  /** True when the client learned of the error, or got a changed result. */
+  readonly isNoticed: boolean
   readonly trace: string | undefined
+}
+
+/** Counts by name. */
+class NameCounts extends Map<string, number> {
+  add(name: string): void {
+    this.set(name, (this.get(name) ?? 0) + 1)
+  }
+}
+
+/** Counts by tool the tasks that called it, and their calls without retries. */
+class ToolCounts extends Map<string, { tasks: number; calls: number }> {
+  readonly #labelOf: (name: string) => string
+
+  constructor(labelOf: (name: string) => string) {
+    super()
+    this.#labelOf = labelOf
+  }
+
+  /** Counts a call of a task, whose tools so far are `known`. */
+  add(name: string, known: string[]): void {
+    const tool = this.#labelOf(name)
+    const isFirst = !known.includes(tool)
+    if (isFirst && known.length >= MAX_TOOLS) return
+    let counts = this.get(tool)
+    if (counts === undefined) this.set(tool, (counts = { tasks: 0, calls: 0 }))
+    counts.calls++
+    if (!isFirst) return
+    known.push(tool)
+    counts.tasks++
+  }
 }
 
 /** Counts tasks of agents, and what agents did after faults. */
@@ -31,12 +65,13 @@ export class TaskCounts {
   wasted = 0
   /** Results that a fault changed, and with which the agent went on. */
   silent = 0
-  readonly calls = new Map<string, number>()
-  readonly ended = new Map<string, number>()
+  /** By the kind of key that named their task. */
+  readonly calls = new NameCounts()
+  /** The tasks that have ended, by result. */
+  readonly ended = new NameCounts()
   /** The events by verdict; an event with several causes counts once. */
-  readonly verdicts = new Map<string, number>()
-  /** By tool: the tasks that called it, and their calls without retries. */
-  readonly tools = new Map<string, { tasks: number; calls: number }>()
+  readonly verdicts = new NameCounts()
+  readonly tools: ToolCounts
   readonly #toolOf: (name: string) => string
   readonly #after = new Counts<AfterLabels>(AFTER, MAX_SERIES)
   /** The verdicts that scrapes show. */
@@ -46,35 +81,8 @@ export class TaskCounts {
   /** `toolOf` returns the label of a tool in all metrics. */
   constructor(toolOf: (name: string) => string, detail: MetricsDetail = 'full') {
     this.#toolOf = toolOf
+    this.tools = new ToolCounts(toolOf)
     this.#shownAfter = detail === 'full' ? this.#after : new Counts(AFTER, MAX_SERIES)
-  }
-
-  /** Counts a call by the kind of key that named its task. */
-  called(by: string): void {
-    increase(this.calls, by)
-  }
-
-  /** Counts a call of a task, whose tools so far are `known`. */
-  ofTool(name: string, known: string[]): void {
-    const tool = this.#toolOf(name)
-    const isFirst = !known.includes(tool)
-    if (isFirst && known.length >= MAX_TOOLS) return
-    let counts = this.tools.get(tool)
-    if (counts === undefined) this.tools.set(tool, (counts = { tasks: 0, calls: 0 }))
-    counts.calls++
-    if (!isFirst) return
-    known.push(tool)
-    counts.tasks++
-  }
-
-  /** Counts a task that has ended. */
-  endedAs(result: string): void {
-    increase(this.ended, result)
-  }
-
-  /** Counts an event that has its verdict. */
-  decided(verdict: string): void {
-    increase(this.verdicts, verdict)
   }
 
   /** Returns the verdicts by tool and cause, the most frequent first. */
@@ -87,16 +95,20 @@ export class TaskCounts {
     return [...this.#duplicates]
   }
 
-  afterFault({ tool, fault, verdict, trace }: AfterFault): void {
-    const labels = { tool: this.#label(tool), fault, verdict }
-    this.#after.add(labels, trace)
-    if (this.#shownAfter === this.#after) return
-    this.#shownAfter.add(ALERTED.has(verdict) ? labels : { ...labels, tool: ALL_TOOLS }, trace)
-  }
-
-  /** Counts a call that was executed twice; `idempotent` says whether its tool declares that safe. */
-  duplicated(tool: string | undefined, idempotent: string): void {
-    this.#duplicates.add({ tool: this.#label(tool), idempotent })
+  /** Counts an event that has its verdict. */
+  decided({ verdict, tool: name, isSafe, causes, isNoticed, trace }: AfterFault): void {
+    this.verdicts.add(verdict)
+    if (verdict === 'continued' && isNoticed) this.silent++
+    const tool = name === undefined ? '' : this.#toolOf(name)
+    if (verdict === 'duplicate_execution') {
+      this.#duplicates.add({ tool, idempotent: isSafe ? 'declared' : 'not_declared' })
+    }
+    for (const fault of causes) {
+      const labels = { tool, fault, verdict }
+      this.#after.add(labels, trace)
+      if (this.#shownAfter === this.#after) continue
+      this.#shownAfter.add(ALERTED.has(verdict) ? labels : { ...labels, tool: ALL_TOOLS }, trace)
+    }
   }
 
   /** Maps each metric of tasks to its series. */
@@ -113,12 +125,4 @@ export class TaskCounts {
       squall_task_duplicate_executions_total: [...this.#duplicates],
     } as const
   }
-
-  #label(tool: string | undefined): string {
-    return tool === undefined ? '' : this.#toolOf(tool)
-  }
-}
-
-function increase(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
 }

@@ -60,7 +60,7 @@ it.each([
   ],
   [
     'whether rules may act on an exchange (rules/select/inactive-reason.ts)',
-    /[sS]tates\??\.(?:denies|deniesAny|excludes)\(|[sS]tates\??\.deniesTools\b|enabled (?:&&|\|\||\?).*disarmed/,
+    /[sS]tates\??\.(?:isDenied|isExcluded)\b|enabled (?:&&|\|\||\?).*disarmed/,
     ['rules/select/inactive-reason.ts'],
   ],
   [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileRules } from '../../src/rules/match/compile.ts'
+import { unanchoredRules } from '../../src/rules/match/rule-set.ts'
 import { planCall } from '../../src/rules/select/plan.ts'
 import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
@@ -28,6 +29,10 @@ class Pod {
 
   #rules = compileRules({ rules: [] })
 
+  get unanchored(): readonly string[] {
+    return unanchoredRules(this.#rules)
+  }
+
   isHit(now: number): boolean {
     return planCall(this.#rules, facts(), this.states, () => now) !== undefined
   }
@@ -43,17 +48,15 @@ describe('when rules were applied', () => {
     expect([first.isHit(AT + 19_000), first.isHit(AT + 20_000)]).toEqual([true, false])
     const scaledUp = new Pod(file(APPLIED), AT + 60 * MINUTE)
     expect(scaledUp.isHit(AT + 60 * MINUTE)).toBe(false)
-    expect(scaledUp.states.unanchored).toEqual([])
+    expect(scaledUp.unanchored).toEqual([])
   })
 
   it('is not known of other rules: they count from the start of the pod, which is reported', () => {
     const pod = new Pod(file(''), AT + 60 * MINUTE)
     expect(pod.isHit(AT + 60 * MINUTE)).toBe(true)
-    expect(pod.states.unanchored).toEqual(['a'])
-    expect(new Pod(file('', 'percent: 100'), AT).states.unanchored).toEqual([])
-    expect(new Pod(file('', 'percent: 100'), AT, { maxDuration: 1 }).states.unanchored).toEqual([
-      'a',
-    ])
+    expect(pod.unanchored).toEqual(['a'])
+    expect(new Pod(file('', 'percent: 100'), AT).unanchored).toEqual([])
+    expect(new Pod(file('', 'percent: 100'), AT, { maxDuration: 1 }).unanchored).toEqual(['a'])
   })
 
   it('is what --max-duration counts from', () => {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { CallFacts } from '../../src/rules/match/call-facts.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
+import { isUntouchable } from '../../src/rules/select/inactive-reason.ts'
 import type { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { planCall, planHttp } from '../../src/rules/select/plan.ts'
 import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
@@ -88,7 +89,7 @@ export function expectHeld(text: string, limits: Strict, disarmed?: string): See
       for (const each of CALLS) {
         const isDenied = each.call.name?.startsWith('pay_') === true
         const { call, ...shared } = each
-        const exchange = { ...shared, untouchable: states.deniesAny([call]) }
+        const exchange = { ...shared, untouchable: isUntouchable(states, [call], false) }
         if (exchange.untouchable !== isDenied) broken.add('not known as denied')
         meet(planHttp(ruleSet, exchange, states, () => now)?.matched, isDenied)
         meet(planCall(ruleSet, each, states, () => now)?.matched, isDenied)

@@ -18,7 +18,7 @@ test('a rule of which only the end is moved keeps its memory, and whoever waits 
   ] as const
   states.adopt(first, 1000)
   const state = states.of(first.rules[0]!)!
-  const { retired } = state
+  const { retired } = state.faults
   states.adopt(later, 1500)
   expect(states.of(later.rules[0]!)).toBe(state)
   expect(retired.aborted).toBe(false)

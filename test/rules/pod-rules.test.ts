@@ -123,7 +123,7 @@ describe('labels of the pod that change', () => {
     const rules = world()
     rules.identify(SHOP)
     take(rules, rulesOf('{ podLabels: { app: shop } }'))
-    const { retired } = rules.states.of(rules.ruleSet.rules[0]!)!
+    const { retired } = rules.states.of(rules.ruleSet.rules[0]!)!.faults
     rules.identify(BANK)
     expect(retired.aborted).toBe(true)
   })

@@ -90,10 +90,16 @@ describe('a scrape', () => {
     metrics.watched.falsified({ rule: 'a', tool: 'b', verdict: 'used' })
     metrics.watched.usedFalse('b', 'unknown')
     metrics.outbound.of('db:5432').end('ok', 'real')
-    metrics.tasks.called('header')
-    metrics.tasks.endedAs('ok')
-    metrics.tasks.duplicated('a', 'declared')
-    metrics.tasks.afterFault({ tool: 'a', fault: 'delay', verdict: 'continued', trace: undefined })
+    metrics.tasks.calls.add('header')
+    metrics.tasks.ended.add('ok')
+    metrics.tasks.decided({
+      verdict: 'duplicate_execution',
+      tool: 'a',
+      isSafe: true,
+      causes: ['delay'],
+      isNoticed: true,
+      trace: undefined,
+    })
     metrics.showRules(() => ({
       rules: [
         {

@@ -1,7 +1,7 @@
 import { type IncomingMessage, get } from 'node:http'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
-import { SseFramer } from '../../mcp/sse-framer.ts'
+import { type SseFrame, SseFramer } from '../../mcp/sse-framer.ts'
 import {
   AdminError,
   connectionProblem,
@@ -38,77 +38,87 @@ const MAX_EVENT = 4 * 1024 * 1024
 
 /** Reads a stream of events until it is closed, and connects again when the stream ends. */
 export function openEvents(
-  { url, readToken }: SidecarAdmin,
+  admin: SidecarAdmin,
   path: string,
   listener: EventListener,
-  { client, missing = NO_SQUALL, silenceMs = SILENCE_MS, retryMs = RETRY_MS }: EventClientOptions,
+  options: EventClientOptions,
 ): { close(): void } {
-  let closed = false
-  let opened = false
+  const { retryMs = RETRY_MS } = options
+  let wasOpened = false
   let tries = 0
-  let end: (problem: string) => void = () => undefined
-  let timer: NodeJS.Timeout | undefined
-
-  const open = (): void => {
-    let ended = false
-    const request = get(new URL(path, url), {
-      agent: false,
-      headers: {
-        accept: 'text/event-stream',
-        [CLIENT_HEADER]: client,
-        ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
-      },
-    })
-    end = (problem) => {
-      if (ended) return
-      ended = true
-      clearTimeout(timer)
-      request.destroy()
-      if (closed) return
+  let retry: NodeJS.Timeout | undefined
+  let connection: { close(): void }
+  const retrying: EventListener = {
+    onEvent: (data, event) => {
+      tries = 0
+      listener.onEvent(data, event)
+    },
+    onLost: (problem, opened) => {
+      wasOpened ||= opened
       tries = Math.min(tries + 1, MAX_BACKOFF)
-      timer = setTimeout(open, retryMs * tries)
-      listener.onLost(problem, opened)
-    }
-    const restartTimer = (): void => {
-      clearTimeout(timer)
-      timer = setTimeout(() => end('no event for too long'), silenceMs)
-    }
-    const listen = (response: IncomingMessage): void => {
-      opened = true
-      response.on('error', () => end('the connection was lost'))
-      response.on('close', () => end('the connection ended'))
-      const framer = new SseFramer(MAX_EVENT)
-      response.on('data', (chunk: Buffer) => {
-        try {
-          framer.push(chunk, ({ oversized, data, event, ends }) => {
-            if (ended) return
-            if (oversized) return end('sent an event that is too large')
-            if (ends) restartTimer()
-            if (data === undefined) return
-            tries = 0
-            listener.onEvent(data, event)
-          })
-        } catch (error) {
-          end(error instanceof AdminError ? error.message : 'sent an invalid event')
-        }
-      })
-    }
-    restartTimer()
-    request.on('error', (error) => end(connectionProblem(error)))
-    request.on('response', (response) => {
-      if (response.statusCode === 200 && isEventStream(response)) listen(response)
-      else void responseProblem(response, missing, readToken).then(end)
-    })
+      retry = setTimeout(open, retryMs * tries)
+      listener.onLost(problem, wasOpened)
+    },
   }
-
+  const open = (): void => {
+    connection = connect(admin, path, retrying, options)
+  }
   open()
   return {
     close: () => {
-      closed = true
-      end('closed')
-      clearTimeout(timer)
+      clearTimeout(retry)
+      connection.close()
     },
   }
+}
+
+/** Reads the events of one connection until it is lost or closed. */
+function connect(
+  { url, readToken }: SidecarAdmin,
+  path: string,
+  listener: EventListener,
+  { client, missing = NO_SQUALL, silenceMs = SILENCE_MS }: EventClientOptions,
+): { close(): void } {
+  let opened = false
+  let ended = false
+  const authorization = readToken === undefined ? {} : { authorization: `Bearer ${readToken}` }
+  const headers = { accept: 'text/event-stream', [CLIENT_HEADER]: client, ...authorization }
+  const request = get(new URL(path, url), { agent: false, headers })
+  const close = (): void => {
+    ended = true
+    clearTimeout(silence)
+    request.destroy()
+  }
+  const end = (problem: string): void => {
+    if (ended) return
+    close()
+    listener.onLost(problem, opened)
+  }
+  const silence = setTimeout(() => end('no event for too long'), silenceMs)
+  const take = ({ oversized, data, event, ends }: SseFrame): void => {
+    if (ended) return
+    if (oversized) return end('sent an event that is too large')
+    if (ends) silence.refresh()
+    if (data !== undefined) listener.onEvent(data, event)
+  }
+  request.on('error', (error) => end(connectionProblem(error)))
+  request.on('response', (response) => {
+    if (response.statusCode !== 200 || !isEventStream(response)) {
+      return void responseProblem(response, missing, readToken).then(end)
+    }
+    opened = true
+    response.on('error', () => end('the connection was lost'))
+    response.on('close', () => end('the connection ended'))
+    const framer = new SseFramer(MAX_EVENT)
+    response.on('data', (chunk: Buffer) => {
+      try {
+        framer.push(chunk, take)
+      } catch (error) {
+        end(error instanceof AdminError ? error.message : 'sent an invalid event')
+      }
+    })
+  })
+  return { close }
 }
 
 function isEventStream({ headers }: IncomingMessage): boolean {

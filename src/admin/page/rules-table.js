@@ -20,6 +20,15 @@ const WHY_NOT = [
   ['not_reached', 'not reached'],
 ]
 
+const COLUMNS = [
+  { id: 'rule', title: 'Rule', by: ({ name }) => name },
+  { id: 'share', title: 'Share', by: ({ percent }) => percent, number: true },
+  { id: 'matched', title: 'Matched', by: ({ counts }) => counts.matched ?? 0, number: true },
+  { id: 'sampled', title: 'Sampled', by: ({ sampled }) => sampled, number: true },
+  { id: 'active', title: 'Active', by: ({ active }) => active, number: true },
+  { id: 'status', title: 'Status', by: (rule) => statusOf(rule).text },
+]
+
 /** Shows the rules with their counts; idle rules stand out. */
 export function createRulesTable() {
   /** @type {import('../contract/api.ts').LiveEvent | undefined} */
@@ -38,14 +47,7 @@ export function createRulesTable() {
     setText(byId('rules-about'), about(rules.rules, rules.count))
   }
   const table = new Table('rules', {
-    columns: [
-      { id: 'rule', title: 'Rule', by: ({ name }) => name },
-      { id: 'share', title: 'Share', by: ({ percent }) => percent, number: true },
-      { id: 'matched', title: 'Matched', by: ({ counts }) => counts.matched ?? 0, number: true },
-      { id: 'sampled', title: 'Sampled', by: ({ sampled }) => sampled, number: true },
-      { id: 'active', title: 'Active', by: ({ active }) => active, number: true },
-      { id: 'status', title: 'Status', by: (rule) => statusOf(rule).text },
-    ],
+    columns: COLUMNS,
     key: keyOf,
     create: createRow,
     empty: 'No rule is active.',
@@ -96,15 +98,21 @@ function about(rules, all) {
 }
 
 /** @param {import('../contract/api.ts').Rule} rule */
-function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
+function detailsOf({ faults, about: what, builtIn, temporary, dryRun }) {
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
-    ...(what === 'http' ? ['HTTP'] : []),
-    ...(dryRun === true ? ['dry run'] : []),
-    ...(builtIn === true ? ['requested by headers'] : []),
-    ...(temporary === true ? ['temporary'] : []),
+    what === 'http' && 'HTTP',
+    dryRun && 'dry run',
+    builtIn && 'requested by headers',
+    temporary && 'temporary',
   ]
-  const known = details.filter((each) => each !== '').join(' · ')
+  return details.filter(Boolean).join(' · ')
+}
+
+/** @param {import('../contract/api.ts').Rule} created */
+function createRow(created) {
+  const { name } = created
+  const link = { class: 'name', href: ruleLink(name), title: 'Show its faults and errors' }
   const summary = make('small')
   const whyNot = note('')
   const [share, matched, sampled, active] = [1, 2, 3, 4].map(() => make('td', { class: 'number' }))
@@ -114,18 +122,7 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
   const row = make(
     'tr',
     {},
-    make(
-      'th',
-      { scope: 'row' },
-      make(
-        'a',
-        { class: 'name', href: ruleLink(name), title: 'Show its faults and errors' },
-        foreign(name),
-      ),
-      text,
-      summary,
-      whyNot,
-    ),
+    make('th', { scope: 'row' }, make('a', link, foreign(name)), text, summary, whyNot),
     share,
     matched,
     sampled,
@@ -144,7 +141,7 @@ function createRow({ name, faults, about: what, builtIn, temporary, dryRun }) {
     setText(until, rule.phase === 'on' && rule.until !== null ? `until ${moment(rule.until)}` : '')
     setText(whyNot, reasonsOf(rule))
     setText(text, rule.text)
-    setText(summary, rule.text === '' ? known : '')
+    setText(summary, rule.text === '' ? detailsOf(created) : '')
   }
   return { row, update }
 }

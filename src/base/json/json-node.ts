@@ -84,8 +84,9 @@ export interface JsonMatch {
  * effective members of an object.
  */
 export function findMatches(node: JsonNode, keys: readonly string[]): readonly JsonMatch[] {
+  if (keys.length === 0) return [{ node, parent: undefined, index: 0 }]
   const found: JsonMatch[] = []
-  collect(node, undefined, 0, keys, 0, found)
+  collect(node, keys, 0, found)
   return found
 }
 
@@ -98,36 +99,39 @@ export function find(node: JsonNode, keys: readonly string[]): readonly JsonNode
  * Adds the nodes that the keys from `at` on select below a node. Most searches find nothing, and
  * allocate nothing.
  */
-function collect(
-  node: JsonNode,
-  parent: JsonMatch['parent'],
-  index: number,
-  keys: readonly string[],
-  at: number,
-  found: JsonMatch[],
-): void {
-  const key = keys[at]
-  if (key === undefined) {
-    found.push({ node, parent, index })
-  } else if (node.kind === 'array') {
-    const { items } = node
+function collect(node: JsonNode, keys: readonly string[], at: number, found: JsonMatch[]): void {
+  const key = keys[at]!
+  if (node.kind === 'array') {
+    const { length } = node.items
     if (key === '*') {
-      for (let i = 0; i < items.length; i++) collect(items[i]!, node, i, keys, at + 1, found)
+      for (let i = 0; i < length; i++) enter(node, i, keys, at, found)
       return
     }
-    const i = /^(?:0|[1-9][0-9]{0,8})$/.test(key) ? Number(key) : -1
-    const item = items[i]
-    if (item !== undefined) collect(item, node, i, keys, at + 1, found)
+    const i = /^(?:0|[1-9][0-9]{0,8})$/.test(key) ? Number(key) : length
+    if (i < length) enter(node, i, keys, at, found)
   } else if (node.kind === 'object') {
     const { members } = node
     if (key === '*') {
       const kept = new Set(effectiveMembers(node))
       for (const [i, member] of members.entries())
-        if (kept.has(member)) collect(member.value, node, i, keys, at + 1, found)
+        if (kept.has(member)) enter(node, i, keys, at, found)
       return
     }
     for (let i = members.length - 1; i >= 0; i--) {
-      if (members[i]!.key === key) return collect(members[i]!.value, node, i, keys, at + 1, found)
+      if (members[i]!.key === key) return enter(node, i, keys, at, found)
     }
   }
+}
+
+/** Adds a child that the key at `at` selects, or the nodes that further keys select below it. */
+function enter(
+  parent: JsonObject | JsonArray,
+  index: number,
+  keys: readonly string[],
+  at: number,
+  found: JsonMatch[],
+): void {
+  const node = parent.kind === 'array' ? parent.items[index]! : parent.members[index]!.value
+  if (at + 1 === keys.length) found.push({ node, parent, index })
+  else collect(node, keys, at + 1, found)
 }

@@ -11,6 +11,10 @@ export const SPACE: CharSet = [
 ]
 const LINE_ENDS: CharSet = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029]
 export const NOT_LINE_END: CharSet = negate(LINE_ENDS)
+const ASCII_LETTERS = [
+  [0x41, 0x5a, 32],
+  [0x61, 0x7a, -32],
+] as const
 
 /** Returns the code points that are not in the set. */
 export function negate(set: CharSet): CharSet {
@@ -42,8 +46,11 @@ export function normalize(ranges: readonly number[]): CharSet {
 export function foldAscii(set: CharSet): CharSet {
   const out = [...set]
   for (let i = 0; i < set.length; i += 2) {
-    addShifted(out, set[i]!, set[i + 1]!, 0x41, 0x5a, 32)
-    addShifted(out, set[i]!, set[i + 1]!, 0x61, 0x7a, -32)
+    for (const [first, last, toOtherCase] of ASCII_LETTERS) {
+      const low = Math.max(set[i]!, first)
+      const high = Math.min(set[i + 1]!, last)
+      if (low <= high) out.push(low + toOtherCase, high + toOtherCase)
+    }
   }
   return normalize(out)
 }
@@ -55,17 +62,4 @@ export function has(set: CharSet, code: number): boolean {
     if (code <= set[i + 1]!) return true
   }
   return false
-}
-
-function addShifted(
-  out: number[],
-  low: number,
-  high: number,
-  from: number,
-  to: number,
-  by: number,
-): void {
-  const a = Math.max(low, from)
-  const b = Math.min(high, to)
-  if (a <= b) out.push(a + by, b + by)
 }

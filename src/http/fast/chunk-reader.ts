@@ -1,4 +1,4 @@
-import { ChunkRun } from '../chunk-run.ts'
+import { ChunkRun, MAX_CHUNKS } from '../chunk-run.ts'
 
 const CR = 13
 const LF = 10
@@ -77,7 +77,7 @@ export class ChunkReader {
     const first = this.at
     RUN.begin(bytes, first)
     let at = first
-    while (!RUN.full) {
+    while (RUN.count < MAX_CHUNKS) {
       let size = 0
       let line = at
       for (; line < end && line - at < DIGITS; line++) {
@@ -95,7 +95,7 @@ export class ChunkReader {
     if (at === first) return false
     this.at = at
     taker.run(RUN)
-    return RUN.full
+    return RUN.count === MAX_CHUNKS
   }
 
   /** Passes on the available data of a chunk; returns false when its line break is missing. */

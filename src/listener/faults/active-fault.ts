@@ -39,7 +39,7 @@ class CallView {
   constructor(matched: MatchedRule, owner: CallProgress) {
     this.owner = owner
     this.matched = matched
-    this.withdrawn = matched.retired
+    this.withdrawn = matched.state.faults.retired
     this.marked = matched.rule.marker
   }
 
@@ -135,7 +135,7 @@ class ActiveContext extends CallView {
   }
 
   memory<Memory>(make: () => Memory): Memory {
-    return this.matched.memory(this.#index, make)
+    return this.matched.state.faults.memory(this.#index, make)
   }
 
   reserve(bytes: number): NotApplicableReason | undefined {

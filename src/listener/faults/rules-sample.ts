@@ -1,4 +1,5 @@
 import type { DisarmedBy } from '../../rules/guard/arming.ts'
+import { unanchoredRules } from '../../rules/match/rule-set.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RulesSample } from '../../telemetry/rules-sample.ts'
 
@@ -23,7 +24,7 @@ export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesS
     clock: rules.clock(),
     ignoredHeaders,
     rules: states.totals.all(),
-    unanchored: states.unanchored.length,
+    unanchored: unanchoredRules(ruleSet).length,
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,
     version: current && {

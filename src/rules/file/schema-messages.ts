@@ -35,15 +35,8 @@ export function findingOf(
       const unknown = String(key)
       return unknownKey([...path, unknown], unknown, Object.keys(node.properties ?? {}), root)
     }
-    case 'required': {
-      const message = `\`${String(key)}\` is missing`
-      return {
-        code: 'missing_key',
-        message,
-        path,
-        ...hinted(missingForm(schema, path, String(key))),
-      }
-    }
+    case 'required':
+      return missingKey(schema, path, String(key))
     case 'anyOf':
       return noBranch(node.anyOf ?? [], value, path, definitions)
     case 'type':
@@ -76,6 +69,13 @@ export function findingOf(
         ? oneKey(node, path, 'got none')
         : { code: 'invalid_value', message: 'must have at least one key', path, ...allowedIn(node) }
   }
+}
+
+/** Describes a key that is missing, with its example. */
+function missingKey({ root }: Schema, path: Path, key: string): Finding {
+  const [example] = nodeAt(root, [...path, key])?.examples ?? []
+  const hint = example === undefined ? undefined : like(key, example)
+  return { code: 'missing_key', message: `\`${key}\` is missing`, path, ...hinted(hint) }
 }
 
 /** Describes a value that matches no branch of a union. */
@@ -287,12 +287,6 @@ function suggestedForm(
 /** Returns how to write a fault with parameters. */
 function likeFault(name: string): string {
   return `for example \`${faultExample(name)}\``
-}
-
-/** Returns how to write a key that is missing, from its example. */
-function missingForm({ root }: Schema, path: Path, key: string): string | undefined {
-  const [example] = nodeAt(root, [...path, key])?.examples ?? []
-  return example === undefined ? undefined : like(key, example)
 }
 
 function like(key: string, example: unknown): string {

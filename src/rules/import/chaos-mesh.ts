@@ -63,7 +63,7 @@ export const CHAOS_MESH: Converter = {
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {
     for (const each of manifestsOf(value, KIND)) {
-      const chaos = new Entry(report, each.value, each.path, CHAOS)
+      const chaos = new Entry(report, each, CHAOS)
       const spec = chaos.part('spec', SPEC)
       if (spec !== undefined) convertSpec(report, spec, nameOf(chaos.raw('metadata'), 'chaos-mesh'))
     }

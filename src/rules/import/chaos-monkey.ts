@@ -139,11 +139,11 @@ export const CHAOS_MONKEY: Converter = {
   recognizes: (value) => hasList(value, 'faults', ['target', 'config']) || isFault(value),
   convert: (report, value) => {
     if (isFault(value)) {
-      const fault = new Entry(report, value, [], FAULT, BOTH)
+      const fault = new Entry(report, { value, path: [] }, FAULT, BOTH)
       sayTarget(fault)
       return convertFault(fault)
     }
-    const scenario = new Entry(report, value, [], SCENARIO, BOTH)
+    const scenario = new Entry(report, { value, path: [] }, SCENARIO, BOTH)
     const description = scenario.text('description', '')
     if (description !== '') report.comment(description)
     const name = scenario.text('name', '')
@@ -183,7 +183,7 @@ export function injectedFault(
   longest: number,
 ): InjectedFault | { readonly error: string } {
   const report = new Report()
-  const fault = new Entry(report, body, [], FAULT, BOTH)
+  const fault = new Entry(report, { value: body, path: [] }, FAULT, BOTH)
   convertFault(fault, { first: true, longest })
   const lost = report.notes.filter((note) => note.kind !== 'changed')
   // A misspelled key explains why another one is missing.

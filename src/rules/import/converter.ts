@@ -1,10 +1,9 @@
 import { nearestName } from '../../base/nearest-name.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isRecord } from '../../base/values.ts'
-import type { Path } from '../file/problem.ts'
-import type { Entry, Item } from './entry.ts'
+import type { Entry } from './entry.ts'
 import type { Shape } from './fields.ts'
-import type { Report } from './report.ts'
+import type { Item, Report } from './report.ts'
 
 /** Converts the fault configuration of one other tool. */
 export interface Converter {
@@ -25,7 +24,7 @@ export interface Converter {
 /** One kind of objects that share a key with their type. */
 export interface Kind<Result = void> {
   readonly shape: Shape
-  convert(parent: Entry<string>, value: unknown, path: Path): Converted<Result>
+  convert(parent: Entry<string>, item: Item): Converted<Result>
 }
 
 export interface Converted<Result> {
@@ -41,8 +40,8 @@ export function kind<Key extends string, Result>(
 ): Kind<Result> {
   return {
     shape,
-    convert: (parent, value, path) => {
-      const entry = parent.open(value, path, shape)
+    convert: (parent, item) => {
+      const entry = parent.open(item, shape)
       return { entry, result: convert(entry) }
     },
   }
@@ -57,17 +56,17 @@ export function convertKind<Result>(
   kinds: Kinds<Result>,
   type: unknown,
   parent: Entry<string>,
-  { value, path }: Item,
+  item: Item,
 ): Converted<Result> | undefined {
   if (typeof type === 'string' && Object.hasOwn(kinds, type)) {
-    return kinds[type]?.convert(parent, value, path)
+    return kinds[type]?.convert(parent, item)
   }
   const names = Object.keys(kinds)
   const near = typeof type === 'string' ? nearestName(type, names) : undefined
   const hint =
     near === undefined ? `use one of ${names.join(', ')}` : `did you mean ${quoted(near)}?`
   const message = typeof type === 'string' ? `unknown type ${quoted(type)}` : 'has no `type`'
-  parent.report.problem('unknown_fault', `${message}; ${hint}`, path)
+  parent.report.problem('unknown_fault', `${message}; ${hint}`, item.path)
   return undefined
 }
 

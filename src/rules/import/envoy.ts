@@ -1,7 +1,7 @@
 import { fieldsOf, isRecord } from '../../base/values.ts'
 import type { Path } from '../file/problem.ts'
 import type { Converter } from './converter.ts'
-import { Entry, type Item } from './entry.ts'
+import { Entry } from './entry.ts'
 import { aside, leftOut, limit, shape, to } from './fields.ts'
 import {
   asHeader,
@@ -12,7 +12,7 @@ import {
   type TextTest,
 } from './http-match.ts'
 import { manifestsOf } from './manifest.ts'
-import type { Report } from './report.ts'
+import type { Item, Report } from './report.ts'
 import { escaped, fixedDelay, percentOf } from './values.ts'
 
 const TYPE = /\.filter(?:s)?\.http\.fault\.v[23]\.HTTPFault$/
@@ -165,7 +165,7 @@ function convertFilter(
   { value, path, conditions }: FoundFilter,
   isOnly: boolean,
 ): void {
-  const filter = new Entry(report, value, path, FAULT, 'camelCase or snake_case')
+  const filter = new Entry(report, { value, path }, FAULT, 'camelCase or snake_case')
   const route = path.findIndex((key) => /^typed_?per_?filter_?config$/i.test(String(key)))
   if (route >= 0) {
     const why = 'the filter applies to one route; complete `match` with its path'

@@ -1,10 +1,10 @@
 import { fieldsOf, isRecord, textOf } from '../../base/values.ts'
 import type { Converter } from './converter.ts'
-import { Entry, type Item } from './entry.ts'
+import { Entry } from './entry.ts'
 import { aside, leftOut, limit, shape, to } from './fields.ts'
 import { allOf, EVERY_EXCHANGE, exchanges, headerIs, type HttpMatch } from './http-match.ts'
 import { manifestsOf, nameOf } from './manifest.ts'
-import type { Report } from './report.ts'
+import type { Item, Report } from './report.ts'
 import { exactName, fixedDelay, percentOf, prefixName } from './values.ts'
 
 const PERCENTAGE = to('`percent`')
@@ -65,7 +65,7 @@ function policies(kind: string, group: string, source: string): Converter {
         // Other fields of a policy concern neither faults nor targets.
         const own = ([key]: [string, unknown]) => key in SPEC.fields || key.startsWith('target')
         const fields = Object.fromEntries(Object.entries(fieldsOf(spec)).filter(own))
-        const entry = new Entry(report, fields, [...path, 'spec'], SPEC)
+        const entry = new Entry(report, { value: fields, path: [...path, 'spec'] }, SPEC)
         const match = matchOf(entry, manifestsOf(value, 'HTTPRoute'))
         const fault = entry.part('faultInjection', FAULT)
         if (fault !== undefined) addRules(report, fault, nameOf(metadata, 'gateway'), match)
@@ -124,7 +124,7 @@ function routeMatches(spec: Entry<string>, { value, path }: Item): readonly Http
     const { matches = [{}] } = isRecord(rule) ? rule : {}
     const at = [...path, 'spec', 'rules', index, 'matches']
     const all: readonly unknown[] = Array.isArray(matches) ? matches : [matches]
-    return all.map((match, n) => oneMatch(spec.within(match, [...at, n], MATCH)))
+    return all.map((match, n) => oneMatch(spec.within({ value: match, path: [...at, n] }, MATCH)))
   })
 }
 

@@ -102,7 +102,7 @@ export const ISTIO: Converter = {
   recognizes: (value) => manifestsOf(value, KIND).length > 0,
   convert: (report, value) => {
     for (const each of manifestsOf(value, KIND)) {
-      const service = new Entry(report, each.value, each.path, SERVICE, 'camelCase or snake_case')
+      const service = new Entry(report, each, SERVICE, 'camelCase or snake_case')
       const spec = service.part('spec', SPEC)
       if (spec !== undefined) convertSpec(report, spec, nameOf(service.raw('metadata'), 'istio'))
     }
@@ -208,7 +208,7 @@ function headersAt(match: MatchEntry, key: 'headers' | 'withoutHeaders'): HttpMa
     return []
   }
   return Object.entries(headers).map(([name, value]) => {
-    const test = testOf(match.within(value, [...match.at(key), name], TEXT))
+    const test = testOf(match.within({ value, path: [...match.at(key), name] }, TEXT))
     return test === undefined ? { headers: { [name]: { present: true } } } : headerIs(name, test)
   })
 }

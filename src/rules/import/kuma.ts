@@ -1,10 +1,10 @@
 import { isRecord, textOf } from '../../base/values.ts'
 import type { Converter } from './converter.ts'
-import { Entry, type Item } from './entry.ts'
+import { Entry } from './entry.ts'
 import { aside, leftOut, limit, shape, to } from './fields.ts'
 import { EVERY_EXCHANGE } from './http-match.ts'
 import { MANIFEST_FIELDS, manifestsOf, nameOf } from './manifest.ts'
-import type { Report } from './report.ts'
+import type { Item, Report } from './report.ts'
 import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'MeshFaultInjection'
@@ -53,7 +53,7 @@ export const KUMA: Converter = {
   recognizes: (value) => policiesIn(value).length > 0,
   convert: (report, value) => {
     for (const each of policiesIn(value)) {
-      const policy = new Entry(report, each.value, each.path, POLICY)
+      const policy = new Entry(report, each, POLICY)
       const name = nameOf(policy.raw('metadata'), textOf(policy.raw('name')) ?? 'kuma')
       const spec = policy.part('spec', SPEC)
       if (spec === undefined) continue

@@ -1,6 +1,6 @@
 import { fieldsOf, isRecord, textOf } from '../../base/values.ts'
 import type { YamlDocument } from '../file/yaml-document.ts'
-import type { Item } from './entry.ts'
+import type { Item } from './report.ts'
 import { aside, type Field, to } from './fields.ts'
 
 const NOT_ABOUT_FAULTS = aside('unrelated to faults')

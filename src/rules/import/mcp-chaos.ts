@@ -106,7 +106,7 @@ export const MCP_CHAOS: Converter = {
     hasList(value, 'faults', ['type']) ||
     (isRecord(value) && 'seed' in value && Array.isArray(value['faults'])),
   convert: (report, value) => {
-    const plan = new Entry(report, value, [], PLAN)
+    const plan = new Entry(report, { value, path: [] }, PLAN)
     if (plan.has('seed')) {
       const seed = plan.number('seed', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
       report.file.seed = Math.trunc(seed)

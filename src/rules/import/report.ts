@@ -6,6 +6,12 @@ import type { Finding, Path, ProblemCode } from '../file/problem.ts'
 export const NOTE_KINDS = ['unknown', 'left_out', 'changed'] as const
 export type NoteKind = (typeof NOTE_KINDS)[number]
 
+/** A value of the source, with its path. */
+export interface Item {
+  readonly value: unknown
+  readonly path: Path
+}
+
 /** Reports a field that was not carried over, or not exactly. */
 export interface FoundNote {
   readonly kind: NoteKind

@@ -1,9 +1,9 @@
 import { isRecord } from '../../base/values.ts'
 import { type Converter, convertKind, kind, type Kinds, shapesOf, typeOf } from './converter.ts'
-import { Entry, type Item } from './entry.ts'
+import { Entry } from './entry.ts'
 import { aside, leftOut, shape, to } from './fields.ts'
 import { EVERY_EXCHANGE } from './http-match.ts'
-import type { Report } from './report.ts'
+import type { Item, Report } from './report.ts'
 import { fixedDelay, msText, sharedBy } from './values.ts'
 
 const NOT_NEGATIVE = { min: 0 }
@@ -113,7 +113,7 @@ export const TOXIPROXY: Converter = {
     return proxies.length > 0 && proxies.every(({ value: each }) => isProxy(each))
   },
   convert: (report, value) => {
-    const proxies = proxiesIn(value).map((each) => new Entry(report, each.value, each.path, PROXY))
+    const proxies = proxiesIn(value).map((each) => new Entry(report, each, PROXY))
     const withFaults = proxies.filter(
       (proxy) => !proxy.flag('enabled', true) || proxy.items('toxics').some(hasFault),
     )

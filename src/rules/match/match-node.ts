@@ -86,36 +86,30 @@ function compileNode(
   direction: Direction | undefined,
 ): MatchNode {
   const kinds = ALL_KINDS.filter((kind) => spec[kind] !== undefined)
-  const allSay = (spec.all ?? []).some(saysMethod)
-  const anySay = (spec.any ?? []).some(saysMethod)
-  let method = spec.method === undefined ? undefined : compileText(spec.method)
-  if (method === undefined && above === undefined && direction === 'client') {
-    if (kinds.length > 0) method = compileText(KINDS[kinds[0]!].names[0])
-    else if (wantsDefault && !allSay && !anySay) method = compileText('tools/call')
+  let named: MatchSpec['method'] = spec.method
+  if (named === undefined && above === undefined && direction === 'client') {
+    if (kinds[0] !== undefined) named = KINDS[kinds[0]].names[0]
+    else if (wantsDefault && !saysMethod(spec)) named = 'tools/call'
   }
+  const method = named === undefined ? undefined : compileText(named)
   const passed = method ?? above
-  const anyDefault = wantsDefault && passed === undefined && !allSay
-  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false, self, direction))
-  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault, self, direction))
-  const not =
-    spec.not === undefined ? undefined : compileNode(spec.not, passed, false, self, direction)
+  const compile = (inner: MatchSpec, wants = false): MatchNode =>
+    compileNode(inner, passed, wants, self, direction)
+  const all = (spec.all ?? []).map((inner) => compile(inner))
+  const anyDefault = wantsDefault && passed === undefined && !(spec.all ?? []).some(saysMethod)
+  const any = spec.any?.map((inner) => compile(inner, anyDefault))
+  const not = spec.not === undefined ? undefined : compile(spec.not)
 
-  const byName = kinds.map((kind) => ({
-    kind,
-    matcher: compileText(spec[kind]!),
-    nameOf:
-      direction === 'server' || direction === 'response'
-        ? serverNameOf(kind)
-        : nameOf(kind, passed),
-  }))
-  const ofMethod = method === undefined ? undefined : methodTest(method, direction ?? 'client')
-  const ofNames = byName.map((each) =>
-    direction === undefined
-      ? toolsTest(each.matcher)
-      : nameTest(each.kind, each.matcher, each.nameOf),
-  )
+  const ofMethod = method === undefined ? [] : [methodTest(method, direction ?? 'client')]
+  const isOfServer = direction === 'server' || direction === 'response'
+  const names = kinds.map((kind) => {
+    const matcher = compileText(spec[kind]!)
+    const nameOf = isOfServer ? serverNameOf(kind) : requestNameOf(kind, passed)
+    const test = direction === undefined ? toolsTest(matcher) : nameTest(kind, matcher, nameOf)
+    return { matcher, nameOf, test }
+  })
   const plain = [...podTests(spec, self), ...plainTests(spec), ...combinations(all, any, not)]
-  const tests = [...(ofMethod === undefined ? [] : [ofMethod]), ...ofNames, ...plain]
+  const tests = [...ofMethod, ...names.map(({ test }) => test), ...plain]
   const isDecidedByReach = all.length === 0 && any === undefined && not === undefined
 
   return {
@@ -124,36 +118,44 @@ function compileNode(
     paths: spec.http?.path === undefined ? undefined : compileText(spec.http.path),
     wants: tests.map(({ dimension, wants }) => `${dimension} ${wants}`).join(', ') || 'anything',
     methods: [
-      method?.exact ?? [],
-      ...[...all, ...(any ?? [])].map((inner) => inner.methods),
-    ].flat(),
-    reach(name) {
-      if (method !== undefined && !mayTake(method, name, direction ?? 'client')) return false
-      let reach: Reach = true
-      for (const each of byName) {
-        // A message of the server may have any method.
-        const by = each.nameOf(name ?? '')
-        if (by === undefined) return false
-        if (by === 'name') reach = each.matcher
-      }
-      for (const inner of all) {
-        const theirs = inner.reach(name)
-        if (theirs === false) return false
-        if (reach === true) reach = theirs
-      }
-      if (any === undefined) return reach
-      const open = any.map((inner) => inner.reach(name)).filter((theirs) => theirs !== false)
-      if (open.length === 0) return false
-      return reach === true ? union(open) : reach
-    },
+      ...(method?.exact ?? []),
+      ...[...all, ...(any ?? [])].flatMap((inner) => inner.methods),
+    ],
+    reach: (name) =>
+      (method === undefined || mayTake(method, name, direction ?? 'client')) &&
+      reachOf(name, names, all, any),
   }
 }
 
+/** Returns which calls of a method that a match takes may have the names and combinations. */
+function reachOf(
+  method: string | undefined,
+  names: readonly { readonly matcher: TextMatcher; readonly nameOf: NameOf }[],
+  all: readonly MatchNode[],
+  any: readonly MatchNode[] | undefined,
+): Reach {
+  let reach: Reach = true
+  for (const each of names) {
+    // A message of the server may have any method.
+    const by = each.nameOf(method ?? '')
+    if (by === undefined) return false
+    if (by === 'name') reach = each.matcher
+  }
+  for (const inner of all) {
+    const theirs = inner.reach(method)
+    if (theirs === false) return false
+    if (reach === true) reach = theirs
+  }
+  if (any === undefined) return reach
+  const open = any.map((inner) => inner.reach(method)).filter((theirs) => theirs !== false)
+  if (open.length === 0) return false
+  return reach === true ? union(open) : reach
+}
+
+type NameOf = (method: string) => 'name' | 'list' | undefined
+
 /** Returns the name that a method refers to. Lists and tasks count only where they are named. */
-function nameOf(
-  kind: Kind,
-  method: TextMatcher | undefined,
-): (of: string) => 'name' | 'list' | undefined {
+function requestNameOf(kind: Kind, method: TextMatcher | undefined): NameOf {
   const names: readonly string[] = KINDS[kind].names
   const lists: readonly string[] = KINDS[kind].lists
   const tasks: readonly string[] = KINDS[kind].tasks
@@ -170,7 +172,7 @@ function namesTasks({ exact, globs }: TextMatcher, method: string): boolean {
 }
 
 /** Returns the name that a method of the server refers to: a resource, or the tool of the call. */
-function serverNameOf(kind: Kind): (of: string) => 'name' | undefined {
+function serverNameOf(kind: Kind): NameOf {
   return (of) => {
     const named: Kind = of === RESOURCE_UPDATED ? 'resource' : 'tool'
     return named === kind ? 'name' : undefined

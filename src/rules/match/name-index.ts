@@ -185,14 +185,17 @@ export class Candidates {
   readonly #lists: (readonly CompiledRule[])[] = []
   readonly #at: number[] = []
   #count = 0
+  /** True when what led to the rules need not be tested again. */
+  isExact = false
 
   /** True when there is no rule to walk to. */
   get isEmpty(): boolean {
     return this.#count === 0
   }
 
-  clear(): void {
+  clear(isExact = false): void {
     this.#count = 0
+    this.isExact = isExact
   }
 
   /** One list more. No rule may be in two. */

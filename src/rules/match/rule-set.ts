@@ -41,6 +41,16 @@ export interface RuleSet {
   readonly index: RuleIndex
 }
 
+/** Returns the rules whose times count from when they were first seen, without `appliedAt`. */
+export function unanchoredRules({ rules }: Pick<RuleSet, 'rules'>): readonly string[] {
+  const unanchored = rules.filter(({ appliedAt, selection, elsewhere, enabled }) => {
+    const { for: lasting, ramp, stages } = selection
+    const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
+    return isTimed && enabled && appliedAt === undefined && elsewhere.length === 0
+  })
+  return unanchored.map(({ name }) => name)
+}
+
 /** Leads from a call or an exchange to the few rules that it may match. */
 export class RuleIndex {
   /** True when a rule is about HTTP exchanges, before and after their response is known. */

@@ -23,7 +23,8 @@ export function isUntouchable(
   calls: readonly Call[],
   isUnread: boolean,
 ): boolean {
-  return states.deniesAny(calls) || (isUnread && states.deniesTools)
+  const { isDenied } = states
+  return isDenied !== undefined && (isUnread || calls.some(isDenied))
 }
 
 /**
@@ -36,7 +37,7 @@ export function inactiveReasonFor(
   states: RuleStates | undefined,
 ): InactiveReason | undefined {
   if (disarmedBy(ruleSet, states) !== undefined) return 'disarmed'
-  if (facts.call !== undefined && states?.denies(facts.call) === true) return 'denied_tool'
-  if (states?.excludes(facts.http.path) === true) return 'excluded_path'
+  if (facts.call !== undefined && states?.isDenied?.(facts.call) === true) return 'denied_tool'
+  if (states?.isExcluded?.(facts.http.path) === true) return 'excluded_path'
   return facts.untouchable === true ? 'untouchable' : undefined
 }

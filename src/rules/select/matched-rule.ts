@@ -12,7 +12,7 @@ export class MatchedRule {
   /** True for a rule that only counts: its faults must not run. */
   readonly dryRun: boolean
   /** The key by which the call was sampled. */
-  readonly key: string
+  readonly #key: string
   readonly #all: ActiveLimit
   #acting = 0
   #overLimit = false
@@ -30,15 +30,10 @@ export class MatchedRule {
   ) {
     this.rule = rule
     this.state = state
-    this.key = key
+    this.#key = key
     this.dryRun = dryRun
     this.#all = all
     if (dryRun) state.counts.dry_run++
-  }
-
-  /** Aborted when the rule is removed or disarmed. */
-  get retired(): AbortSignal {
-    return this.state.retired
   }
 
   /** Returns the milliseconds until the rule expires. */
@@ -56,7 +51,7 @@ export class MatchedRule {
    * index.
    */
   random(fault: number): () => number {
-    return this.rule.hashes.fault.with(String(fault)).with(this.key).numbers()
+    return this.rule.hashes.fault.with(String(fault)).with(this.#key).numbers()
   }
 
   /**
@@ -104,11 +99,6 @@ export class MatchedRule {
   /** Records a fault that let the call pass on purpose. */
   withinLimit(): void {
     this.#withinLimit = true
-  }
-
-  /** Returns the memory of one of the rule's faults between calls. */
-  memory<Memory>(fault: number, make: () => Memory): Memory {
-    return this.state.memory(fault, make)
   }
 
   /** Ends the call, and all faults for which `end` was not called. */

@@ -4,7 +4,6 @@ import type { HeaderLines } from '../../http/headers.ts'
 import { matchedName } from '../../mcp/task-tools.ts'
 import { MatchedRule } from './matched-rule.ts'
 import type { CallFacts, ExchangeFacts, Facts } from '../match/call-facts.ts'
-import type { Candidates } from '../match/name-index.ts'
 import { holdAll } from '../match/match-test.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleState } from './rule-state.ts'
@@ -52,12 +51,10 @@ export function planCall(
   const methods = index.of(facts.call)
   const names = methods.forMethod(method)
   if (names === undefined) return undefined
-  const { candidates } = index
-  candidates.clear()
-  names.gather(name, facts.headers, candidates)
   // A name that is too long for expressions is tested again, to count it for each rule.
-  const isIndexed = methods.knowsMethod(method) && !isTooLong(name)
-  return planOf(ruleSet, candidates, facts, states, clock, isIndexed)
+  index.candidates.clear(methods.knowsMethod(method) && !isTooLong(name))
+  names.gather(name, facts.headers, index.candidates)
+  return planOf(ruleSet, facts, states, clock)
 }
 
 /**
@@ -71,9 +68,7 @@ export function planHttp(
   clock: Clock,
   seen?: ExchangeFacts,
 ): Plan | undefined {
-  return ruleSet.index.hasHttp
-    ? planExchange(ruleSet, facts, states, clock, false, seen)
-    : undefined
+  return ruleSet.index.hasHttp ? planExchange(ruleSet, facts, states, clock, seen) : undefined
 }
 
 /** Returns the rules about HTTP that test the status. Call it when the response begins. */
@@ -85,7 +80,7 @@ export function planHttpResponse(
   clock: Clock,
 ): Plan | undefined {
   if (!ruleSet.index.hasHttpResponse) return undefined
-  return planExchange(ruleSet, { ...facts, status }, states, clock, true)
+  return planExchange(ruleSet, { ...facts, status }, states, clock)
 }
 
 /** Finishes a plan. Call it when the call or exchange has ended, in every case. */
@@ -98,31 +93,32 @@ function planExchange(
   facts: Facts,
   states: RuleStates,
   clock: Clock,
-  responded: boolean,
   seen?: ExchangeFacts,
 ): Plan | undefined {
-  const { candidates } = ruleSet.index
-  candidates.clear()
-  ruleSet.index.forHttp(responded).gather(facts.http.path, facts.headers, candidates)
-  return planOf(ruleSet, candidates, facts, states, clock, false, seen)
+  const { index } = ruleSet
+  index.candidates.clear()
+  const paths = index.forHttp(facts.status !== undefined)
+  paths.gather(facts.http.path, facts.headers, index.candidates)
+  return planOf(ruleSet, facts, states, clock, seen)
 }
 
+/** Tests and samples the candidates. */
 function planOf(
   ruleSet: RuleSet,
-  candidates: Candidates,
   facts: Facts,
   states: RuleStates,
   clock: Clock,
-  isIndexed: boolean,
   seen?: ExchangeFacts,
 ): Plan | undefined {
+  const { candidates } = ruleSet.index
+  const { isExact } = candidates
   const inactiveReason = inactiveReasonFor(ruleSet, facts, states)
   let matched: MatchedRule[] | undefined
   let dryRun = true
   let now = Number.NaN
   for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
     const unreadBefore = unread.texts
-    const holds = holdAll(isIndexed ? rule.rest : rule.tests, facts)
+    const holds = holdAll(isExact ? rule.rest : rule.tests, facts)
     if (unread.texts !== unreadBefore) countUnread(states.of(rule))
     if (!holds) continue
     if (seen !== undefined && holdAll(rule.tests, seen)) continue

@@ -43,12 +43,11 @@ export interface Forecast {
 export class RuleState {
   readonly counts: RuleCounts = noCounts()
   readonly active: ActiveLimit
+  readonly faults = new RuleFaults()
   readonly #burst: BurstChain | undefined
   readonly #episodes: Episodes | undefined
   #ordinal = 0
   #sampled = 0
-  #retirement: AbortController | undefined
-  readonly #memories = new Map<number, unknown>()
   #appliedAt: number | undefined
   #since: number
 
@@ -86,26 +85,6 @@ export class RuleState {
   /** The number of sampled calls, which `times` limits. */
   get sampled(): number {
     return this.#sampled
-  }
-
-  /** Aborted when the rule is removed or disarmed, which wakes its sleeping faults. */
-  get retired(): AbortSignal {
-    return (this.#retirement ??= new AbortController()).signal
-  }
-
-  /** Returns the memory of the rule's fault at an index between calls. */
-  memory<Memory>(fault: number, make: () => Memory): Memory {
-    let memory = this.#memories.get(fault) as Memory | undefined
-    if (memory === undefined) {
-      memory = make()
-      this.#memories.set(fault, memory)
-    }
-    return memory
-  }
-
-  /** Removes the rule with the memory of its faults. */
-  close(): void {
-    for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
   }
 
   /**
@@ -169,12 +148,6 @@ export class RuleState {
     return { result, ordinal, key, sample, share, burst }
   }
 
-  /** Wakes the sleeping faults of the rule. */
-  wake(): void {
-    this.#retirement?.abort()
-    this.#retirement = undefined
-  }
-
   #outOfWindow(selection: Selection, now: number): RuleResult | undefined {
     if (!selection.inPod) return 'other_pod'
     const start = windowStart(selection, this.since)
@@ -198,6 +171,38 @@ export class RuleState {
   #skip(result: RuleResult): undefined {
     this.counts[result]++
     return undefined
+  }
+}
+
+/** Keeps what the faults of a rule share between calls, and wakes those that sleep. */
+class RuleFaults {
+  #retirement: AbortController | undefined
+  readonly #memories = new Map<number, unknown>()
+
+  /** Aborted when the rule is removed or disarmed, which wakes its sleeping faults. */
+  get retired(): AbortSignal {
+    return (this.#retirement ??= new AbortController()).signal
+  }
+
+  /** Wakes the sleeping faults of the rule. */
+  wake(): void {
+    this.#retirement?.abort()
+    this.#retirement = undefined
+  }
+
+  /** Returns the memory of the rule's fault at an index between calls. */
+  memory<Memory>(fault: number, make: () => Memory): Memory {
+    let memory = this.#memories.get(fault) as Memory | undefined
+    if (memory === undefined) {
+      memory = make()
+      this.#memories.set(fault, memory)
+    }
+    return memory
+  }
+
+  /** Closes the memories of a rule that was removed. */
+  close(): void {
+    for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
   }
 }
 

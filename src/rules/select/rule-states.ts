@@ -12,9 +12,11 @@ export class RuleStates {
   /** Counts the results of calls since the process began, by rule name. */
   readonly totals = new RuleTotals()
   readonly dryRun: boolean
+  /** Returns true for a call of a denied tool; undefined when no tool is denied. */
+  readonly isDenied: ((call: Call) => boolean) | undefined
+  /** Returns true for a path on which no rule may act; undefined when there are none. */
+  readonly isExcluded: ((path: string) => boolean) | undefined
   readonly #maxActive: number
-  readonly #isDenied: ((call: Call) => boolean) | undefined
-  readonly #isExcluded: ((path: string) => boolean) | undefined
   /** The states of rules without a file, by digest. */
   readonly #builtIn = new Map<string, RuleState>()
   readonly #builtInRules: CompiledRule[] = []
@@ -23,44 +25,18 @@ export class RuleStates {
   #rules: readonly CompiledRule[] = []
   #inOrder: readonly RuleState[] = []
   #disarmed: string | undefined
-  #unanchored: readonly string[] = []
 
   constructor(limits: RuleLimits = {}) {
     this.#maxActive = limits.maxActive ?? Infinity
     this.active.limit = this.#maxActive
     this.dryRun = limits.dryRun ?? false
-    this.#isDenied = deniedCalls(limits)
-    this.#isExcluded = excludedPaths(limits)
-  }
-
-  /** True when tools are denied to all rules. */
-  get deniesTools(): boolean {
-    return this.#isDenied !== undefined
+    this.isDenied = deniedCalls(limits)
+    this.isExcluded = excludedPaths(limits)
   }
 
   /** The rules without a file; `of` returns their states. */
   get builtIn(): readonly CompiledRule[] {
     return this.#builtInRules
-  }
-
-  /** Returns true for a call of a denied tool. */
-  denies(call: Call): boolean {
-    return this.#isDenied !== undefined && this.#isDenied(call)
-  }
-
-  /** Returns true for a path on which no rule may act. */
-  excludes(path: string): boolean {
-    return this.#isExcluded !== undefined && this.#isExcluded(path)
-  }
-
-  /** Returns true when one of the calls is of a denied tool: their exchange gets no fault. */
-  deniesAny(calls: readonly Call[]): boolean {
-    return this.#isDenied !== undefined && calls.some(this.#isDenied)
-  }
-
-  /** The rules without `appliedAt`, whose times count from when they were first seen. */
-  get unanchored(): readonly string[] {
-    return this.#unanchored
   }
 
   /** The reason why rules are disarmed; undefined while they may act. */
@@ -86,18 +62,17 @@ export class RuleStates {
       this.#states.set(digest, state)
       if (!isNew) before.delete(digest)
       // The labels of the pod have changed.
-      if (elsewhere.length > 0) state.wake()
+      if (elsewhere.length > 0) state.faults.wake()
       return state
     })
-    this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
     this.totals.adopt(
       ruleSet.rules.flatMap(({ name, enabled, temporary }, index) =>
         enabled ? { name, temporary, state: this.#inOrder[index]! } : [],
       ),
     )
-    for (const retired of before.values()) {
-      retired.wake()
-      retired.close()
+    for (const { faults } of before.values()) {
+      faults.wake()
+      faults.close()
     }
     if (!ruleSet.enabled) this.#wakeAll()
   }
@@ -129,18 +104,12 @@ export class RuleStates {
   }
 
   #wakeAll(): void {
-    for (const state of this.#states.values()) state.wake()
-    for (const state of this.#builtIn.values()) state.wake()
+    for (const { faults } of this.#states.values()) faults.wake()
+    for (const { faults } of this.#builtIn.values()) faults.wake()
   }
 }
 
 /** Returns true when a rule was applied again. */
 function isApplied(before: number | undefined, now: number | undefined): boolean {
   return before !== undefined && now !== undefined && before !== now
-}
-
-function isUnanchored({ appliedAt, selection, elsewhere, enabled }: CompiledRule): boolean {
-  const { for: lasting, ramp, stages } = selection
-  const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
-  return isTimed && enabled && appliedAt === undefined && elsewhere.length === 0
 }

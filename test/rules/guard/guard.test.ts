@@ -33,7 +33,7 @@ class Post {
 describe('the guard', () => {
   it('disarms every rule when real errors pass the rate, wakes what waits, and says why', () => {
     const post = new Post()
-    const { retired } = post.bench.plan()!.matched[0]!
+    const { retired } = post.bench.plan()!.matched[0]!.state.faults
     post.see('ok', 19)
     post.see('http_error')
     expect(post.arming.armed).toBe(true)

@@ -164,7 +164,7 @@ describe('what waits because a caller asked for it', () => {
       ({ bench }: Counter) => bench.load([], { enabled: false }),
     ]) {
       const counter = new Counter()
-      const { retired } = counter.plan({ 'x-squall-delay': '5m' })!.matched[0]!
+      const { retired } = counter.plan({ 'x-squall-delay': '5m' })!.matched[0]!.state.faults
       counter.bench.load([{ name: 'other' }])
       expect(retired.aborted).toBe(false)
       disarm(counter)

@@ -63,7 +63,7 @@ describe('a reload', () => {
   it('wakes what waits for a rule that is gone, and only that', () => {
     const bench = new Bench([{ name: 'a' }, { name: 'b' }])
     const [a, b] = bench.plan()!.matched
-    const [first, second] = [a!.retired, b!.retired]
+    const [first, second] = [a!.state.faults.retired, b!.state.faults.retired]
     bench.load([{ name: 'b' }])
     expect([first.aborted, second.aborted]).toEqual([true, false])
     bench.load([{ name: 'b' }], { enabled: false })
@@ -94,7 +94,7 @@ describe('a reload', () => {
 describe('disarming', () => {
   it('keeps every rule from acting, wakes sleepers, and counts', () => {
     const bench = new Bench([{ first: 2 }])
-    const { retired } = bench.plan()!.matched[0]!
+    const { retired } = bench.plan()!.matched[0]!.state.faults
     bench.states.disarm('guard')
     expect(retired.aborted).toBe(true)
     expect(bench.states.disarmed).toBe('guard')

@@ -41,7 +41,7 @@ export async function askFault(
     marked: match.rule.marker,
     signal: NEVER,
     now: () => now + slept,
-    memory: (make: () => object) => match.memory(index, make),
+    memory: (make: () => object) => match.state.faults.memory(index, make),
     random: match.random(index),
     sleep: async (ms: number) => void (slept += ms),
     injected: () => {
