@@ -14,8 +14,6 @@ import { indicatorsOf } from '../../indicators/indicators.ts'
 import type { Recorder } from './recorder.ts'
 import { ORIGINS } from './result.ts'
 
-export type MetricsServer = Awaited<ReturnType<typeof serveMetrics>>
-
 /**
  * Serves `/metrics` to requests whose Host header is an address, a local name, or in `hosts`.
  * Throws a `BindError`.
