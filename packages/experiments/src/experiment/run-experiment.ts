@@ -62,7 +62,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   if (dead !== undefined) {
     onEvent({
       kind: 'note',
-      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesName}`,
+      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesSource.name}`,
     })
   }
   const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
@@ -250,7 +250,7 @@ async function ask(
     return { states, rules: await sidecars.rules() }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const [admin] = sidecars.admins
+    const [admin] = sidecars.forLoad.sidecars
     if (admin === undefined) throw podsUnreachable(error.message)
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
@@ -265,7 +265,7 @@ async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Reje
   const gate = verdictGate(slo)
   if (gate === undefined) return undefined
   try {
-    const without = withoutTasks(await sidecars.readTasks())
+    const without = withoutTasks(await sidecars.forLoad.readTasks())
     if (without === undefined) return undefined
     return { code: 'NO_VERDICTS', wrong: needsTasks(gate, without), fix: START_WITH_TASKS }
   } catch (error) {
@@ -325,13 +325,13 @@ function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undef
  */
 function invalidRulesRejection(
   { lastReload: last }: SidecarState,
-  { rulesSetting }: Sidecars,
+  { rulesSource }: Sidecars,
 ): Rejection | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
     wrong: `the sidecar rejected its rules file, which could not be restored: ${firstProblem(last)}`,
-    fix: `fix ${rulesSetting}; squall validate shows its errors`,
+    fix: `fix ${rulesSource.setting}; squall validate shows its errors`,
   }
 }
 
