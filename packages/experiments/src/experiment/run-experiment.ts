@@ -4,7 +4,7 @@ import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming } from './arming.ts'
-import { AlertWatch } from './monitor/alert-watch.ts'
+import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
 import { runAfterPhase, runBeforePhase, isUnready } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
@@ -81,7 +81,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
   const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
-  const alerts = alertWatch(options)
+  const alerts = new AlertWatch(plan.alerts, options.monitorHeaders, options.monitorLostMs)
   const samplers = samplersOf(options, target)
   const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
   const startedAt = new Date()
@@ -131,12 +131,12 @@ function mayBegin(
   id: string,
   dead: string | undefined,
 ): Promise<[Preflight, ReplacedRules, ...unknown[]]> {
-  const { sidecars } = options
+  const { plan, sidecars, monitorHeaders } = options
   return allAccepted(
     preflight(options, dead),
     sidecars.open(id),
     sidecars.killing?.check(),
-    alertWatch(options).check(),
+    checkSilent(plan.alerts, monitorHeaders),
   )
 }
 
@@ -149,10 +149,6 @@ function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
     aborts: withBaseline(plan.aborts, called),
     expected: withBaseline(plan.expected, called),
   }
-}
-
-function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {
-  return new AlertWatch(plan.alerts, monitorHeaders, monitorLostMs)
 }
 
 function samplersOf(
@@ -190,7 +186,7 @@ const CHECK = 'check sidecar.admin, and start squall run with --rules and --admi
 /** Configures the checks. */
 type PreflightOptions = Pick<
   ExperimentOptions,
-  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders' | 'monitorLostMs'
+  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders'
 >
 
 interface Preflight {
