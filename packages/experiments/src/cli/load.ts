@@ -64,7 +64,7 @@ async function loadToResult(request: LoadRequest): Promise<number> {
   let progress: Progress | undefined
   let running: RunningLoad | undefined
   const interrupt = loadSignals(() => {
-    const under = running?.recorder.inFlight ?? 0
+    const under = running?.recorder.inFlight.total ?? 0
     const limit = (request.pace.gracefulStopMs ?? 0) / 1000
     if (under > 0) note(`\nwaiting up to ${limit}s for ${under} calls; Ctrl-C aborts them\n`)
   })

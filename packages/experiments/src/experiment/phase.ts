@@ -153,7 +153,7 @@ export async function runPhase(context: PhaseContext, spec: PhaseSpec) {
           const load = { ...own.measured(), ...extras }
           const steady = { ...(probe?.measured() ?? load), ...extras }
           const { calls } = recorder.counts
-          const over = recorder.elapsedMs >= durationMs
+          const over = recorder.timeline.elapsedMs >= durationMs
           const timeline = (): Timeline => recorder.timeline.timeline()
           const moment = { at: performance.now(), load, steady, calls, timeline }
           const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
