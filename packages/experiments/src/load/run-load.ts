@@ -49,7 +49,6 @@ export interface RunningLoad {
 /** Runs a load. Throws a `LoadError` when the load cannot begin. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
-  const { sidecars = [] } = target
   const pace = shardOf(options.pace, options.shard)
   const ending = new GracefulStop(pace.gracefulStopMs, hooks)
   const { stop, cut } = ending
@@ -61,11 +60,11 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    faults = await openFaultLookup(target.client === 'lean' ? sidecars : [])
+    faults = await openFaultLookup(target)
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     // After the handshakes of the clients: from here on, both sides count the same requests.
-    const agents = await watchTasks(target.readTasks ?? tasksReader(sidecars), checks.slo)
+    const agents = await watchTasks(target.readTasks ?? tasksReader(target.sidecars), checks.slo)
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
