@@ -4,7 +4,7 @@ import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
 import { Arming } from './arming.ts'
-import { AlertWatch } from './monitor/alert-watch.ts'
+import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
 import { runAfterPhase, runBeforePhase, isUnready } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
@@ -62,7 +62,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   if (dead !== undefined) {
     onEvent({
       kind: 'note',
-      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesName}`,
+      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesSource.name}`,
     })
   }
   const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
@@ -81,7 +81,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
   const names = new Set(ruleNames(plan))
   const steadiness = new Steadiness()
-  const alerts = alertWatch(options)
+  const alerts = new AlertWatch(plan.alerts, options.monitorHeaders, options.monitorLostMs)
   const samplers = samplersOf(options, target)
   const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
   const startedAt = new Date()
@@ -131,12 +131,12 @@ function mayBegin(
   id: string,
   dead: string | undefined,
 ): Promise<[Preflight, ReplacedRules, ...unknown[]]> {
-  const { sidecars } = options
+  const { plan, sidecars, monitorHeaders } = options
   return allAccepted(
     preflight(options, dead),
     sidecars.open(id),
     sidecars.killing?.check(),
-    alertWatch(options).check(),
+    checkSilent(plan.alerts, monitorHeaders),
   )
 }
 
@@ -149,10 +149,6 @@ function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
     aborts: withBaseline(plan.aborts, called),
     expected: withBaseline(plan.expected, called),
   }
-}
-
-function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {
-  return new AlertWatch(plan.alerts, monitorHeaders, monitorLostMs)
 }
 
 function samplersOf(
@@ -190,7 +186,7 @@ const CHECK = 'check sidecar.admin, and start squall run with --rules and --admi
 /** Configures the checks. */
 type PreflightOptions = Pick<
   ExperimentOptions,
-  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders' | 'monitorLostMs'
+  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders'
 >
 
 interface Preflight {
@@ -250,7 +246,7 @@ async function ask(
     return { states, rules: await sidecars.rules() }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const [admin] = sidecars.admins
+    const [admin] = sidecars.forLoad.sidecars
     if (admin === undefined) throw podsUnreachable(error.message)
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
@@ -265,7 +261,7 @@ async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Reje
   const gate = verdictGate(slo)
   if (gate === undefined) return undefined
   try {
-    const without = withoutTasks(await sidecars.readTasks())
+    const without = withoutTasks(await sidecars.forLoad.readTasks())
     if (without === undefined) return undefined
     return { code: 'NO_VERDICTS', wrong: needsTasks(gate, without), fix: START_WITH_TASKS }
   } catch (error) {
@@ -325,13 +321,13 @@ function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undef
  */
 function invalidRulesRejection(
   { lastReload: last }: SidecarState,
-  { rulesSetting }: Sidecars,
+  { rulesSource }: Sidecars,
 ): Rejection | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
     wrong: `the sidecar rejected its rules file, which could not be restored: ${firstProblem(last)}`,
-    fix: `fix ${rulesSetting}; squall validate shows its errors`,
+    fix: `fix ${rulesSource.setting}; squall validate shows its errors`,
   }
 }
 

@@ -237,12 +237,12 @@ async function noticed(
   isComplete: boolean,
 ): Promise<EarlyEnd | undefined> {
   if (end !== undefined && !isFailure(end)) return end
-  if (isComplete) await alerts.decide(began, stop)
+  const unknown = isComplete ? await alerts.decide(began, stop) : undefined
   const unnoticed = alerts.unnoticed(began)
   if (unnoticed !== undefined && end !== undefined) {
     return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }
   }
-  return unnoticed ?? end ?? (isComplete ? alerts.unknown() : undefined)
+  return unnoticed ?? end ?? unknown
 }
 
 async function killOnce(
