@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import {
   asText,
   count,
@@ -52,11 +51,10 @@ export const SWEEP_FLAGS = {
       (given) => given.map(asText),
     ),
     repeat: count('number of runs per cell', { min: 1, max: 1000 }, '1'),
-    parallel: count(
-      'number of concurrent runs; by default, one for each available CPU',
-      { min: 1, max: 256 },
-      String(availableParallelism()),
-    ),
+    parallel: count('number of concurrent runs (default: one for each available CPU)', {
+      min: 1,
+      max: 256,
+    }),
     budget: duration(
       'time after which no further cell is started',
       { min: 1000, max: 86_400_000 },
