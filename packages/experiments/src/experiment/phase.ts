@@ -142,7 +142,7 @@ class PhaseRun {
       return { result: resultOf(), end: this.#end, tools: [], called: [] }
     } finally {
       this.#ending.abort()
-      await Promise.all(this.#checks)
+      await Promise.all(this.#checks.filter((each) => each !== undefined))
     }
   }
 
