@@ -190,30 +190,34 @@ function readsCluster(options: WebhookOptions): boolean {
   return publishes || readNamespaces || readServices || budget !== undefined
 }
 
+/** Follows the certificate of a source; the API server is accessible where a CA is published. */
 async function follow(
   source: CertificateSource,
   client: KubeClient | undefined,
   parts: Omit<CertificateParts, 'client'>,
   stop: AbortSignal,
 ): Promise<{ close(): void | Promise<void> }> {
-  const { certificate } = parts
-  if (source.kind === 'mounted' && source.publish === undefined) {
-    const { directory, settleMs } = source
-    return new MountedCertificate(directory, certificate, { trustMs: settleMs })
+  if (source.kind === 'managed') {
+    return begun(new ManagedCertificate(source, { ...parts, client: client! }), stop)
   }
-  if (client === undefined) throw new CertificateError('the API server is not accessible')
-  const publisher =
-    source.kind === 'managed'
-      ? new ManagedCertificate(source, { ...parts, client })
-      : new PublishedCa(join(source.directory, CA), source.publish!, { ...parts, client })
+  const { directory, settleMs: trustMs, publish } = source
+  if (publish === undefined)
+    return new MountedCertificate(directory, parts.certificate, { trustMs })
+  const own = { ...parts, client: client! }
+  const publisher = await begun(new PublishedCa(join(directory, CA), publish, own), stop)
+  const isPublished = (): boolean => publisher.isPublished()
+  const mounted = new MountedCertificate(directory, parts.certificate, { trustMs, isPublished })
+  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
+}
+
+/** Returns a publisher after its first check that has passed, or at `stop`. */
+async function begun<Publisher extends ManagedCertificate | PublishedCa>(
+  publisher: Publisher,
+  stop: AbortSignal,
+): Promise<Publisher> {
   const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
   await publisher.start()
   stop.removeEventListener('abort', giveUp)
-  if (source.kind === 'managed' || publisher instanceof ManagedCertificate) return publisher
-  const mounted = new MountedCertificate(source.directory, certificate, {
-    trustMs: source.settleMs,
-    isPublished: () => publisher.isPublished(),
-  })
-  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
+  return publisher
 }

@@ -1,7 +1,7 @@
 import { topLive } from './live-screen.ts'
 import type { AdminEndpoint } from '#admin-api'
 import type { Board, SidecarView } from './sidecar-view.ts'
-import { type Input, onStopSignal, type Output, paintLine, plainText } from '#cli'
+import { onStopSignal, type Output, paintLine, plainText } from '#cli'
 import { type FeedOptions, watchFleet } from './feed.ts'
 import { combine, differingDigests } from './combined.ts'
 import { shortDigest } from '#base'
@@ -23,12 +23,10 @@ export interface TopOptions {
 const NO_TERMINAL_WIDTH = 80
 
 /** Shows sidecars on a screen, as lines, or as JSON; resolves to the exit code. */
-export function top(
-  { endpoints, json, once, token, readToken, noColour, dumb }: TopOptions,
-  output: Output = process.stdout,
-  input: Input = process.stdin,
-): Promise<number> {
-  const isScreen = output.isTTY === true && !dumb
+export function top(options: TopOptions): Promise<number> {
+  const { endpoints, json, once, token, readToken, noColour, dumb } = options
+  const { stdout: output, stdin: input } = process
+  const isScreen = output.isTTY && !dumb
   const colours = isScreen && !noColour
   if (once) {
     const width = output.columns ?? NO_TERMINAL_WIDTH
