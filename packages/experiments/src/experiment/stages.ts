@@ -244,14 +244,12 @@ const NOTHING_HELD: EarlyEnd = {
 
 /** Opens the sessions of `exhaust`; undefined when the plan has none. */
 async function exhaust(
-  { plan, version, headers, onEvent }: Context,
+  { plan, target, version, onEvent }: Context,
   signal: AbortSignal,
 ): Promise<HeldSessions | undefined> {
-  const { exhaust: written, target } = plan.file
+  const { exhaust: written } = plan.file
   if (written === undefined) return undefined
-  const all = { ...target.headers, ...headers }
-  const at = { url: plan.target, client: 'lean', headers: all } as const
-  const held = await holdSessions(at, version, written.sessions, signal)
+  const held = await holdSessions(target, version, written.sessions, signal)
   const { sessions, streams } = held
   const text = `${sessions} of ${written.sessions} sessions are open, ${streams} with a stream`
   onEvent({ kind: 'note', text })
