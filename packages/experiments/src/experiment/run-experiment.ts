@@ -1,9 +1,8 @@
-import type { LoadTarget } from '../load/load-options.ts'
 import { ruleNames, CLAIM_PREFIX } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
-import { Arming } from './arming.ts'
+import { type ArmedSidecars, Arming } from './arming.ts'
 import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
 import { runAfterPhase, runBeforePhase, isUnready } from './steady-phases.ts'
@@ -56,34 +55,21 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     asked.onEvent(event)
   }
   const options = { ...asked, onEvent }
-  const { plan, sidecars, stop, version } = options
-  const { activationMs = sidecars.paces.activationMs } = options
-  const dead = await sidecars.recover(lock.dead)
-  if (dead !== undefined) {
-    onEvent({
-      kind: 'note',
-      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesSource.name}`,
-    })
-  }
-  const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
-  if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
-  const arming = new Arming(plan, id, {
-    sidecars,
-    rules,
-    aheadMs: state.aheadMs,
-    activationMs,
-    before: state.rules.digest,
-    suspended,
-  })
+  const arming = await openArming(options, id, lock)
+  const { plan, stop, version } = options
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
-  const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
+  const { monitorHeaders, monitorLostMs: lostMs } = options
+  const { processes } = options.sidecars
+  const headers = { ...plan.file.target.headers, ...options.headers }
+  const target = { url: plan.target, client: 'lean', headers } as const
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
+  const alerts = new AlertWatch(plan.alerts, monitorHeaders, lostMs)
+  const access = { target, version, headers: monitorHeaders ?? {}, lostMs, processes }
+  const samplers = new Samplers(plan.samplers, access)
+  const watches = { probe, alerts, samplers, steadiness: new Steadiness() }
   const names = new Set(ruleNames(plan))
-  const steadiness = new Steadiness()
-  const alerts = new AlertWatch(plan.alerts, options.monitorHeaders, options.monitorLostMs)
-  const samplers = samplersOf(options, target)
-  const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
+  const first: Context = { ...options, ...watches, id, arming, target, names }
   const startedAt = new Date()
   try {
     await samplers.start()
@@ -96,15 +82,8 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     // Under the rules of another program the result would prove nothing.
     const after = withdrawn && !stop.aborted ? await runAfterPhase(context) : undefined
     const restored = await arming.restore()
-    return experimentResult(context, {
-      startedAt,
-      before,
-      tools,
-      stages,
-      restored,
-      after,
-      timeline,
-    })
+    const parts = { startedAt, before, tools, stages, restored, after, timeline }
+    return experimentResult(context, parts)
   } finally {
     stop.removeEventListener('abort', onStop)
     await arming.restore()
@@ -112,6 +91,20 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     await samplers.close()
     await probe?.close()
   }
+}
+
+/** Opens the rules to replace, after those of an experiment that died have been restored. */
+async function openArming(options: ExperimentOptions, id: string, lock: Lock): Promise<Arming> {
+  const { plan, sidecars, onEvent } = options
+  const { activationMs = sidecars.paces.activationMs } = options
+  const dead = await sidecars.recover(lock.dead)
+  if (dead !== undefined) {
+    const restored = `squall restored the ${sidecars.rulesSource.name}`
+    onEvent({ kind: 'note', text: `the process of the experiment ${dead} died; ${restored}` })
+  }
+  const [found, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
+  if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
+  return new Arming(plan, id, { ...found, sidecars, rules, activationMs })
 }
 
 /** Returns the reasons not to begin that are known without the lock and without a change. */
@@ -151,15 +144,6 @@ function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
   }
 }
 
-function samplersOf(
-  { plan, version, sidecars, monitorHeaders: headers = {}, monitorLostMs }: ExperimentOptions,
-  target: LoadTarget,
-): Samplers {
-  const { processes } = sidecars
-  const access = { target, version, headers, lostMs: monitorLostMs, processes }
-  return new Samplers(plan.samplers, access)
-}
-
 /** Writes the claim, so that the later of two experiments that begin at once fails. */
 async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
   try {
@@ -168,10 +152,6 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     if (!(error instanceof RulesChangedError)) throw error
     throw rejectionError('EXPERIMENT_RUNNING', 'another program is changing the rules', 'try again')
   }
-}
-
-function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<string, string>> {
-  return { ...plan.file.target.headers, ...headers }
 }
 
 /** Returns an id that sorts by time and is short enough for the name of a rule. */
@@ -189,11 +169,8 @@ type PreflightOptions = Pick<
   'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders'
 >
 
-interface Preflight {
-  readonly state: SidecarState
-  /** True when other rules inject faults; they are suspended until the end of the last phase. */
-  readonly suspended: boolean
-}
+/** What the checks find. */
+type Preflight = Pick<ArmedSidecars, 'aheadMs' | 'before' | 'suspended'>
 
 /**
  * Checks that an experiment may begin. The claim of `dead`, an experiment whose process died, is
@@ -223,8 +200,10 @@ async function preflight(
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
+  const [{ aheadMs, rules: active }] = states as [SidecarState]
   return {
-    state: states[0]!,
+    aheadMs,
+    before: active.digest,
     suspended: injecting(rules).some(({ name }) => !name.startsWith(CLAIM_PREFIX)),
   }
 }
