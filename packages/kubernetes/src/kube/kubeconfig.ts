@@ -104,13 +104,6 @@ export function kubeconfigAccess(
   const { contexts, currentContext, files } = config
   const invalid = (message: string): KubeError =>
     configError(`kubeconfig ${files.join(', ')}: ${message}`)
-  const partOf = (kind: 'cluster' | 'user', context: string, given: unknown): KubeconfigPart => {
-    const name = typeof given === 'string' ? given : undefined
-    const part = name === undefined ? undefined : config[`${kind}s`].get(name)
-    if (part !== undefined) return part
-    const which = name === undefined ? 'none' : `"${oneLine(name)}", which does not exist`
-    throw invalid(`context "${oneLine(context)}" refers to the ${kind} ${which}; fix it`)
-  }
   const name = wanted ?? currentContext
   const among = `; available: ${nameList(contexts)}`
   if (name === undefined)
@@ -119,10 +112,16 @@ export function kubeconfigAccess(
   if (fields === undefined) {
     throw invalid(`context "${oneLine(name)}" does not exist${among}; choose one with --context`)
   }
-  const part = partOf('cluster', name, fields['cluster'])
-  const cluster = clusterOf(part)
+  const partOf = (kind: 'cluster' | 'user'): KubeconfigPart => {
+    const given = fields[kind]
+    const part = typeof given === 'string' ? config[`${kind}s`].get(given) : undefined
+    if (part !== undefined) return part
+    const which = typeof given === 'string' ? `"${oneLine(given)}", which does not exist` : 'none'
+    throw invalid(`context "${oneLine(name)}" refers to the ${kind} ${which}; fix it`)
+  }
+  const cluster = clusterOf(partOf('cluster'))
   const user = textOf(fields['user'])
-  const userPart = user === undefined ? undefined : partOf('user', name, user)
+  const userPart = user === undefined ? undefined : partOf('user')
   return {
     ...cluster,
     proxy: cluster.proxy ?? proxyOf(cluster.server, env),
