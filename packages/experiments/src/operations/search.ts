@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { asInvoked, durationText, interruption, plain, plainText, shownUrl } from '#base'
 import { join } from 'node:path'
 import { readAndKeep } from '../experiment/read-plan.ts'
+import type { PlanFile } from '../experiment/plan-schema.ts'
 import { filesOf } from '../experiment/saved-plan.ts'
 import { RejectedError, type Rejection } from '../experiment/rejection.ts'
 import { newId } from '../experiment/run-experiment.ts'
@@ -34,17 +35,11 @@ export async function searchLimit(request: SearchRequest): Promise<number> {
   }
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   try {
-    const onProgress = request.json
-      ? () => {}
-      : (text: string) => void process.stderr.write(`${plain(text)}\n`)
-    const { signal: stop } = interrupt
-    const result = await runSearch(request, search, {
-      earlier,
-      policy,
-      stop,
-      onProgress,
-      resumes: true,
-    })
+    const onProgress = (text: string): void => {
+      if (!request.json) process.stderr.write(`${plain(text)}\n`)
+    }
+    const options = { earlier, policy, stop: interrupt.signal, onProgress, resumes: true }
+    const result = await runSearch(request, search, options)
     await print(
       request.json
         ? `${JSON.stringify(result)}\n`
@@ -85,63 +80,86 @@ async function rangeRejections(
 /** The access and the budget of a search. */
 type SearchAccess = Omit<SearchRequest, 'search' | 'policy' | 'json'>
 
+interface SearchOptions {
+  readonly earlier?: PastSearch | undefined
+  readonly policy: Policy | undefined
+  readonly stop: AbortSignal
+  /** Reports each run, and the limit after it. */
+  readonly onProgress: (text: string) => void
+  /** Rejects to end the search. */
+  readonly beforeRun?: () => Promise<void>
+  /** True to name the command that goes on. */
+  readonly resumes?: boolean
+}
+
 /** Makes the runs of a search, and stores what is known after each. */
 export async function runSearch(
   request: SearchAccess,
   search: OpenedSearch,
-  {
-    earlier,
-    policy,
-    stop,
-    onProgress,
-    beforeRun,
-    resumes = false,
-  }: {
-    readonly earlier?: PastSearch | undefined
-    readonly policy: Policy | undefined
-    readonly stop: AbortSignal
-    /** Reports each run, and the limit after it. */
-    readonly onProgress: (text: string) => void
-    /** Rejects to end the search. */
-    readonly beforeRun?: () => Promise<void>
-    /** True to name the command that goes on. */
-    readonly resumes?: boolean
-  },
+  { earlier, policy, stop, onProgress, beforeRun, resumes = false }: SearchOptions,
 ): Promise<SearchResult> {
-  const { settings, variations, condition, kept } = search
-  const { precision, confidence, runsAtOne } = settings
+  const { variations, condition, kept } = search
+  const record = openRecord(request.experiments, search, earlier?.result)
+  const { id, limits, runs } = record
+  const budget = openBudget(request, search.plan.file, resumes ? FLAGS : INPUTS)
+  const command = `${asInvoked('squall experiment search --resume')} ${id}`
+  const resume = resumes ? `; continue with ${command}` : ''
+  const endWith = ({ code, why }: SearchEnd) => record.keep({ code, why: `${why}${resume}` })
+  onProgress(`search ${id}`)
+  for (;;) {
+    const place = limits.next()
+    if (place === undefined) return record.keep({ code: 'FOUND', why: 'more runs would not help' })
+    if (stop.aborted) return endWith({ code: 'INTERRUPTED', why: 'it was interrupted' })
+    const over = budget.exceeded()
+    if (over !== undefined) return endWith({ code: 'BUDGET', why: over })
+    await beforeRun?.()
+    const runBegan = performance.now()
+    const point = await runPoint(request, {
+      text: runText(search, place, runs.length),
+      kept,
+      policy,
+      stop,
+      condition,
+      decide: (batches) => limits.preview(batches),
+    }).catch(rejectedEnd)
+    if (!('id' in point)) return endWith(point)
+    budget.used(performance.now() - runBegan, point.calls)
+    runs.push(point.id)
+    record.calls += point.calls
+    if (point.measurement !== undefined) limits.add(place, point.measurement)
+    const result = await endWith({ code: 'RUNNING', why: 'unfinished' })
+    const at = placeText(variations, place)
+    onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variations, place)}`)
+    if (point.end !== undefined) return endWith(point.end)
+  }
+}
+
+/** Returns the end of a search whose next run may not begin. */
+function rejectedEnd(error: unknown): SearchEnd {
+  if (!(error instanceof RejectedError)) throw error
+  const why = error.rejections.map(({ wrong, fix }) => `${wrong}; ${fix}`).join('; ')
+  return { code: error.rejections[0]!.code, why }
+}
+
+/** Returns what is known of a search; `keep` stores it. */
+function openRecord(experiments: string, search: OpenedSearch, earlier: SearchResult | undefined) {
+  const { settings, variations, condition, plan, kept } = search
   const [first, second] = variations
-  const limits = new LimitSearch(
-    {
-      ...spanOf(first!),
-      maxFailedShare: condition.limit,
-      errorRates: settings,
-      precision,
-      confidence,
-      runsAtOne,
-      ...(second !== undefined && { second: spanOf(second) }),
-    },
-    earlier?.result.points,
-  )
-  const id = earlier?.result.id ?? newId(new Date())
-  const startedAt = earlier?.result.startedAt ?? new Date().toISOString()
-  const runs = [...(earlier?.result.runs ?? [])]
-  let calls = earlier?.result.calls ?? 0
-  const began = performance.now()
-  const { hold, steadyState, load } = search.plan.file
-  let longestMs = hold + 2 * steadyState.for
-  let mostCalls = ((load.rate ?? 0) * load.fanOut * longestMs) / 1000
-  let made = 0
-  const callsBefore = calls
+  const varied = { ...spanOf(first!), second: second && spanOf(second) }
+  const asked = { ...settings, errorRates: settings, maxFailedShare: condition.limit }
+  const limits = new LimitSearch({ ...varied, ...asked }, earlier?.points)
+  const id = earlier?.id ?? newId(new Date())
+  const startedAt = earlier?.startedAt ?? new Date().toISOString()
+  const runs = [...(earlier?.runs ?? [])]
   const keep = async (end: SearchEnd): Promise<SearchResult> => {
     const { failing, boundary } = limits
-    const file = failing === undefined ? null : join(request.experiments, id, 'failing-plan.yaml')
+    const file = failing === undefined ? null : join(experiments, id, 'failing-plan.yaml')
     const result: SearchResult = {
       schema: SEARCH_SCHEMA,
       squall: readVersion(),
       id,
-      name: search.plan.file.name,
-      target: shownUrl(search.plan.target),
+      name: plan.file.name,
+      target: shownUrl(plan.target),
       startedAt,
       endedAt: new Date().toISOString(),
       settings,
@@ -149,54 +167,16 @@ export async function runSearch(
       ...(boundary !== undefined && { boundary }),
       points: limits.points,
       runs,
-      calls,
+      calls: record.calls,
       end,
       failingPlan: file,
     }
-    await keepSearch(request.experiments, { result, kept })
-    if (file !== null && failing !== undefined) {
-      await writeFile(file, wholeText(search, failing))
-    }
+    await keepSearch(experiments, { result, kept })
+    if (file !== null && failing !== undefined) await writeFile(file, wholeText(search, failing))
     return result
   }
-  const command = `${asInvoked('squall experiment search --resume')} ${id}`
-  const resume = resumes ? `; continue with ${command}` : ''
-  onProgress(`search ${id}`)
-  for (;;) {
-    const place = limits.next()
-    if (place === undefined) return keep({ code: 'FOUND', why: 'more runs would not help' })
-    if (stop.aborted) return keep({ code: 'INTERRUPTED', why: `it was interrupted${resume}` })
-    const used = { runs: made, ms: performance.now() - began, calls: calls - callsBefore }
-    const over = budgetEnd(request, used, { longestMs, mostCalls }, resumes ? FLAGS : INPUTS)
-    if (over !== undefined) return keep({ code: 'BUDGET', why: `${over}${resume}` })
-    await beforeRun?.()
-    const runBegan = performance.now()
-    let point
-    try {
-      point = await runPoint(request, {
-        text: runText(search, place, runs.length),
-        kept,
-        policy,
-        stop,
-        condition,
-        decide: (batches) => limits.preview(batches),
-      })
-    } catch (error) {
-      if (!(error instanceof RejectedError)) throw error
-      const why = error.rejections.map(({ wrong, fix }) => `${wrong}; ${fix}`).join('; ')
-      return keep({ code: error.rejections[0]!.code, why: `${why}${resume}` })
-    }
-    made++
-    runs.push(point.id)
-    calls += point.calls
-    longestMs = Math.max(longestMs, performance.now() - runBegan)
-    mostCalls = Math.max(mostCalls, point.calls)
-    if (point.measurement !== undefined) limits.add(place, point.measurement)
-    const result = await keep({ code: 'RUNNING', why: `unfinished${resume}` })
-    const at = placeText(variations, place)
-    onProgress(`run ${runs.length}: ${at}: ${point.text}. ${limitText(result, variations, place)}`)
-    if (point.end !== undefined) return keep({ ...point.end, why: `${point.end.why}${resume}` })
-  }
+  const record = { id, limits, runs, calls: earlier?.calls ?? 0, keep }
+  return record
 }
 
 /** The names of the budget on the command line, and in the input of a tool. */
@@ -207,17 +187,31 @@ const INPUTS: typeof FLAGS = {
   calls: 'the maximum number of calls',
 }
 
-/** Returns the budget that another run would exceed; undefined when one more fits. */
-function budgetEnd(
+/** Counts what runs use, and estimates what another run needs: as much as the largest. */
+function openBudget(
   { maxRuns, maxTimeMs, maxCalls }: SearchAccess,
-  used: { readonly runs: number; readonly ms: number; readonly calls: number },
-  { longestMs, mostCalls }: { readonly longestMs: number; readonly mostCalls: number },
+  { hold, steadyState, load }: PlanFile,
   names: typeof FLAGS,
-): string | undefined {
-  if (used.runs >= maxRuns) return `${names.runs} ${maxRuns} is reached`
-  if (used.ms + longestMs > maxTimeMs) {
-    return `${names.time} ${durationText(maxTimeMs)} leaves no time for another run`
+) {
+  const began = performance.now()
+  const sum = { runs: 0, calls: 0 }
+  let longestMs = hold + 2 * steadyState.for
+  let mostCalls = ((load.rate ?? 0) * load.fanOut * longestMs) / 1000
+  return {
+    used(ms: number, calls: number): void {
+      sum.runs++
+      sum.calls += calls
+      longestMs = Math.max(longestMs, ms)
+      mostCalls = Math.max(mostCalls, calls)
+    },
+    /** Returns the budget that another run would exceed; undefined when one more fits. */
+    exceeded(): string | undefined {
+      if (sum.runs >= maxRuns) return `${names.runs} ${maxRuns} is reached`
+      if (performance.now() - began + longestMs > maxTimeMs) {
+        return `${names.time} ${durationText(maxTimeMs)} leaves no time for another run`
+      }
+      if (sum.calls + mostCalls <= maxCalls) return undefined
+      return `${names.calls} ${maxCalls} leaves no calls for another run`
+    },
   }
-  if (used.calls + mostCalls <= maxCalls) return undefined
-  return `${names.calls} ${maxCalls} leaves no calls for another run`
 }

@@ -31,7 +31,7 @@ export interface Settings extends Precision, Span {
   /** The runs at one magnitude before it is undecided. */
   readonly runsAtOne: number
   /** The second parameter, where two are varied. */
-  readonly second?: Span
+  readonly second?: Span | undefined
 }
 
 /** The limit at one magnitude of the second parameter. */

@@ -81,7 +81,7 @@ const NO_FAULTS: RuleFileSpec = { rules: [] }
  * when it was stopped. Throws a `RejectedError`.
  */
 export async function simulate(options: SimulateOptions): Promise<Simulation | undefined> {
-  const { plan, measurements, pods, seed, stop, onProgress } = options
+  const { plan, measurements, pods, seed, onProgress } = options
   const problems = notModelled(plan)
   if (problems.length > 0) throw new RejectedError(...problems)
   const specs = [NO_FAULTS, ...plan.stages.map((stage) => stageRules(plan, stage))]
@@ -89,39 +89,11 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
   const values = plan.stages.map(() => [] as StageValues[])
   let simulatedTasks = 0
   for (let round = 0; round < rounds; round++) {
-    const random = seededRandom(seed, `round/${round}`)
-    const measured = measurements[round % measurements.length]!
-    // Another seed samples other calls.
-    const rulesSeed = Math.floor(random() * 2 ** 32)
-    const runs = specs.map(() => [] as PodCounts[])
-    const models = [...measured.tools].map(([tool, each]) => drawTool(tool, each, random))
-    for (let i = 0; i < podsPerRound; i++) {
-      const pod = Math.floor(((i + random()) * pods) / podsPerRound)
-      for (const [stage, spec] of specs.entries()) {
-        const run = new PodRun({
-          rules: compileRules({ ...spec, seed: rulesSeed }, { pod: `pod-${round}-${pod}` }),
-          tools: models,
-          weights: weightsOf(
-            plan,
-            models.map(({ tool }) => tool),
-          ),
-          load: plan.file.load,
-          ...boundsOf(options, pod),
-          // The stages begin with the same tasks, so that their differences have less noise.
-          random: seededRandom(seed, `round/${round}/pod/${pod}`),
-          stop,
-        })
-        await run.run()
-        const { injected, latency } = run
-        const { counts } = run.recorder
-        simulatedTasks += counts.tasks
-        runs[stage]!.push({ counts, injected, latency })
-        await nextLoop()
-        if (stop.aborted) return undefined
-      }
-    }
+    const runs = await simulateRound(options, specs, round, podsPerRound)
+    if (runs === undefined) return undefined
     const [before = [], ...stages] = runs
     for (const [i, stage] of stages.entries()) values[i]!.push(stageValues(stage, before, pods))
+    simulatedTasks += runs.flat().reduce((sum, { counts }) => sum + counts.tasks, 0)
     onProgress((round + 1) / rounds)
   }
   return {
@@ -142,6 +114,44 @@ export async function simulate(options: SimulateOptions): Promise<Simulation | u
     })),
     leftOut: LEFT_OUT,
   }
+}
+
+/** Runs each stage on the pods of a round; undefined when it was stopped. */
+async function simulateRound(
+  options: SimulateOptions,
+  specs: readonly RuleFileSpec[],
+  round: number,
+  podsPerRound: number,
+): Promise<readonly (readonly PodCounts[])[] | undefined> {
+  const { plan, measurements, pods, seed, stop } = options
+  const random = seededRandom(seed, `round/${round}`)
+  const measured = measurements[round % measurements.length]!
+  // Another seed samples other calls.
+  const rulesSeed = Math.floor(random() * 2 ** 32)
+  const tools = [...measured.tools].map(([tool, each]) => drawTool(tool, each, random))
+  const weights = weightsOf(plan, [...measured.tools.keys()])
+  const runs = specs.map(() => [] as PodCounts[])
+  for (let i = 0; i < podsPerRound; i++) {
+    const pod = Math.floor(((i + random()) * pods) / podsPerRound)
+    for (const [stage, spec] of specs.entries()) {
+      const run = new PodRun({
+        rules: compileRules({ ...spec, seed: rulesSeed }, { pod: `pod-${round}-${pod}` }),
+        tools,
+        weights,
+        load: plan.file.load,
+        ...boundsOf(options, pod),
+        // The stages begin with the same tasks, so that their differences have less noise.
+        random: seededRandom(seed, `round/${round}/pod/${pod}`),
+        stop,
+      })
+      await run.run()
+      const { injected, latency, recorder } = run
+      runs[stage]!.push({ counts: recorder.counts, injected, latency })
+      await nextLoop()
+      if (stop.aborted) return undefined
+    }
+  }
+  return runs
 }
 
 /** The results of a pod that are kept. */
