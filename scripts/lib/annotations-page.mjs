@@ -14,7 +14,7 @@ Look up a pod annotation that injects or configures the Squall sidecar. All keys
 - **Values** are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a suggested fix.
 - **Namespace defaults**: keys with “yes” in the column Namespace can also be set on a namespace, as defaults for its pods. The webhook reads these defaults only if you set [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) in the chart (off by default). \`squall inject\` reads them from the Namespaces in its input.
 - **Precedence**: the pod overrides the namespace, and the namespace overrides the injector settings.
-- **Upper limits**: for \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\`, a pod cannot exceed the limit of its namespace or of the injector settings, and \`guard-window\` must equal it. Such pods are denied; the message states the limit.
+- **Upper limits**: for \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\`, a pod cannot exceed the limit of its namespace or of the injector settings (\`guard-window\` must equal it). Otherwise, the pod is denied, and the message states the limit.
 - **Combined lists**: for \`deny-tools\`, \`exclude-paths\` and \`rollback-on\`, the values of the pod, the namespace and the injector settings all apply.
 
 ${table(['Key', 'Value', 'Default', 'Namespace', 'Meaning'], forPods.map(row))}

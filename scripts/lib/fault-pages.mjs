@@ -39,16 +39,16 @@ function list(faults) {
 function pageOf({ name, title, summary, schema, clientSees, example, otherTools }, tables) {
   const parameters = tables(schema)
   // The fault of connections acts on no message.
-  const ofMessages = NOT_MEASURED.includes(name)
-    ? []
+  const ofTraffic = NOT_MEASURED.includes(name)
+    ? ['- [Inject faults into outbound connections](../../guides/outbound.md)']
     : [
         `- [Errors that MCP clients report](../matrix.md#${name.toLowerCase()}) for \`${name}\``,
         `- [Messages that \`${name}\` acts on](../reach.md#${name.toLowerCase()}), by transport`,
       ]
   const links = [
-    ...ofMessages,
-    '- [Rule keys](../rules.md#rule-keys) that select calls and limit the fault',
-    '- [`squall explain`](../../guides/explain.md), to predict whether a rule acts on a call',
+    ...ofTraffic,
+    '- [Rule keys](../rules.md#rule-keys) that select traffic and limit the fault',
+    '- [`squall explain`](../../guides/explain.md), to predict whether a rule acts',
   ]
   const parts = [
     GENERATED,

@@ -53,7 +53,7 @@ ${Object.entries(SERVERS)
 | \`executed twice\`   | The framework retried, and the server executed a write twice.                                              |
 | \`not applicable\`   | The fault cannot be injected, because the client has no session.                                              |
 
-The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`drift\` only by validating the result against the tool's \`outputSchema\`. This validation does not detect \`falsified\`, nor \`empty\`, because the schemas of this server allow empty strings. \`drift\` changes a field in \`structuredContent\` and in the JSON text alike; \`ok\` means that the text still contains all values.
+The faults \`empty\`, \`falsified\` and \`drift\` change the result. Frameworks can detect \`drift\` only by validating the result against the tool's \`outputSchema\`. This validation does not detect \`falsified\`. It does not detect \`empty\` either, because the schemas of this server allow empty strings. \`drift\` changes a field in \`structuredContent\` and in the JSON text alike; \`ok\` means that the text still contains all values.
 
 ## Versions
 

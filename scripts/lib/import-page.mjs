@@ -35,7 +35,7 @@ With \`--as experiment\`, an mcp-chaos-monkey scenario with \`expectedBehavior\`
 
 ## Use files without conversion
 
-You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall validate\`, \`squall explain\`, and \`--rules\` of \`squall run\` and \`squall stdio\`, which reload these files live. Squall rejects files with unknown fields, and logs fields that are left out or whose meaning changes. \`squall apply\` and \`squall attach\` accept only rules.
+You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall validate\`, \`squall explain\`, and the \`--rules\` flag of \`squall run\` and \`squall stdio\`, which reload these files live. Squall rejects files with unknown fields, and logs fields that are left out or whose meaning changes. \`squall apply\` and \`squall attach\` accept only rules.
 
 ## Exit codes
 

@@ -78,7 +78,7 @@ export async function metricsPage(built) {
 
 # Prometheus metrics
 
-Find the Prometheus metric that answers your question. The sidecar serves all metrics at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms. See also [label values](#label-values), [histogram buckets](#histogram-buckets) and [metric detail](#metric-detail).
+Find the Prometheus metric for your question. The sidecar serves all metrics at \`/metrics\` on the admin port. [Outcomes and origins](../concepts/outcomes.md) explains the terms. See also [label values](#label-values), [histogram buckets](#histogram-buckets) and [metric detail](#metric-detail).
 
 ${table(['Question', 'Metric'], START)}
 
@@ -98,7 +98,7 @@ ${table(['Name', 'Buckets'], histograms)}
 
 ## Metric detail
 
-To limit the number of series, set the detail of the metrics with \`--metrics-detail\` (\`squall run\`, \`squall stdio\`), the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` in the chart:
+To limit the number of series, set the level of detail with \`--metrics-detail\` (\`squall run\`, \`squall stdio\`), the annotation \`squall.dev/metrics-detail\`, or \`metrics-detail\` under \`sidecar.defaults\` in the chart:
 
 - \`basic\` (default) has about 400 series for 20 tools and 5 rules with one fault each. Histograms have only the buckets in bold. Four metrics aggregate all tools as \`tool="*"\`: \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` (except for the verdicts \`runaway\` and \`possible_duplicate\`).
 - \`full\` has all buckets, series by tool, and \`squall_errors_total\`: about four times as many series.

@@ -20,7 +20,7 @@ export async function planPage(built) {
   return `${[
     GENERATED,
     '# Experiment plan file',
-    'Look up a key of the plan for a chaos experiment with [`squall experiment`](../guides/experiments.md). Paths are relative to the plan file. Inline `rules` have the format of the list `rules` in [a rules file](rules.md). `squall schema experiment` prints the JSON Schema for editors.',
+    'Look up a key of the plan for a chaos experiment with [`squall experiment`](../guides/experiments.md). Paths are relative to the plan file. Inline `rules` have the format of the `rules` list in [a rules file](rules.md). `squall schema experiment` prints the JSON Schema for editors.',
     table(['Key', 'Required', 'Meaning'], rows),
     ...sections,
   ].join('\n\n')}\n`

@@ -155,10 +155,10 @@ export async function matchersPage(built) {
     '## Patterns and globs',
     'A pattern is a string, a glob, `{ regex: … }`, `{ not: … }`, or a list of these. In a glob, `*` matches any number of characters, and `?` matches exactly one. Regular expressions have no look-around and no back-references, so matching takes linear time.',
     '## String operators',
-    'For `headers`, `baggage` and `session`, write a string to match exactly, or an object with one or more of these operators. All of them must match.',
+    'For `headers`, `baggage` and `session`, write a string for an exact match, or an object with one or more of these operators. All of them must match.',
     ...tables(operators(headerValue)),
     '## Argument operators',
-    'For `args`, write a string, number, boolean or null to match exactly, or an object with one or more of these operators. All of them must match.',
+    'For `args`, write a string, number, boolean or null for an exact match, or an object with one or more of these operators. All of them must match.',
     ...tables(operators(value)),
   ].join('\n\n')}\n`
 }

@@ -49,7 +49,7 @@ export function endingOf(
 /** Returns true for `--json` among the options of Squall: those after `--` are of another program. */
 function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
-  if (process.env['SQUALL_JSON'] === 'true') return true
+  if (['true', '1'].includes(process.env['SQUALL_JSON'] ?? '')) return true
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }
 

@@ -12,7 +12,7 @@ export const amplify = defineFault({
   title: 'duplicate calls to the server',
   summary: 'sends copies of a call to the upstream',
   clientSees:
-    'Clients receive only the response to the original call; Squall drops the responses to copies. The upstream executes each copy under its own ID, so a tool that is not idempotent takes effect several times. In a session, Squall sends the first copy when the upstream begins to respond, or after 100 ms, in both cases plus `spacing`. It sends no copies after the session ends with DELETE or status 404. Squall skips calls over HTTP+SSE and stdio, because responses to their copies would reach the client.',
+    'Clients receive only the response to the original call; Squall drops the responses to copies. The upstream executes each copy under its own ID, so a tool that is not idempotent takes effect several times. In a session, before the first copy, Squall waits up to 100 ms for the upstream to begin its response, and then for `spacing`. It sends no copies after the session ends with DELETE or status 404. Squall skips calls over HTTP+SSE and stdio, because responses to their copies would reach the client.',
   otherTools:
     'Envoy and Istio can mirror a route to its own cluster; in Istio, set `mirrors` with a `percentage`. toxiproxy and Chaos Mesh cannot copy requests: `NetworkChaos` with `duplicate` copies packets, but TCP discards the copies.',
   example: `- name: retry-storm

@@ -95,7 +95,7 @@ export const catalog = defineFault({
     ),
   }),
   clientSees:
-    'Clients receive a valid list that does not match the server. Agents cannot select hidden tools. The upstream rejects calls to added tools as unknown. Duplicate tool names confuse agents, or models reject them. On `list_changed`, the TypeScript SDK v2 discards its list; with automatic refresh, it requests a new list 300 ms later.',
+    'Clients receive a valid list that does not match the server. Agents cannot select hidden tools. The upstream rejects calls to added tools as unknown. Duplicate tool names confuse agents or are rejected by models. On `list_changed`, the TypeScript SDK v2 discards its list; with automatic refresh, it requests a new list 300 ms later.',
   otherTools: 'Other tools have no equivalent, because they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }

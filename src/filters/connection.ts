@@ -14,7 +14,7 @@ export const connectionFault = defineFault({
   summary: 'breaks or slows TCP connections to a dependency',
   schema: section({
     refuse: only(
-      'Refuses new connections with ECONNREFUSED, and resets open connections. If the rule selects only some connections of a listener, resets those connections instead.',
+      'Refuses new connections with ECONNREFUSED, and resets open connections. If the rule selects only some connections of a listener, the fault resets those connections instead.',
     ),
     blackhole: only('Holds all bytes in both directions, and sends them when the rule ends.'),
     reset: only('Resets the selected connections.'),

@@ -48,12 +48,15 @@ const schema = section({
       description: 'Sets the approximate relative change. Must be above 0.',
     }),
   }),
-  date: variant('Shifts an ISO 8601 date, with or without a time.', {
-    by: duration({
-      default: '1d',
-      description: 'Shifts the date by this duration, forwards or backwards. Must be above 0.',
-    }),
-  }),
+  date: variant(
+    'Shifts a date such as `2026-03-01` or `2026-03-01T09:00:00Z`; without a time, by whole days.',
+    {
+      by: duration({
+        default: '1d',
+        description: 'Shifts the date by this duration, forwards or backwards. Must be above 0.',
+      }),
+    },
+  ),
   boolean: variant('Inverts a boolean. Results that also contain prose are unchanged.', {}),
   enum: variant('Replaces a string with another value that the `outputSchema` lists.', {}),
   id: variant('Replaces an ID with one from the same field of an earlier result.', {}),
@@ -61,8 +64,8 @@ const schema = section({
     'Replaces a name, address or code with one from the same field of an earlier result.',
     {},
   ),
-  omit: variant('Removes a row from a list, and adjusts counts and totals.', {}),
-  duplicate: variant('Repeats a row in a list, and adjusts counts and totals.', {}),
+  omit: variant('Removes a row from a list, and adjusts counts and totals beside the list.', {}),
+  duplicate: variant('Repeats a row in a list, and adjusts counts and totals beside the list.', {}),
   order: variant('Swaps two rows in a list.', {}),
   unit: variant('Multiplies a number by 1000, or converts a temperature between °C and °F.', {}),
   stale: variant('Responds with an earlier result of the same call, like `replay`.', {}),
@@ -93,10 +96,10 @@ type Config = Static<typeof schema>
 export const falsify = defineFault({
   name: 'falsify',
   title: 'return false values in results',
-  summary: 'puts a plausible but wrong value into a result',
+  summary: 'replaces a value in a result with a plausible but wrong one',
   schema,
   clientSees:
-    'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or by a caller, without tasks) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. In later calls of the task, Squall recognizes numbers with at least five digits, not counting zeros at either end, and strings with at least six characters. Failed calls, task handles and images are unchanged. Also unchanged are results that contain no value to falsify plausibly (counted as `no_plausible_change`), and results whose false value Squall could recognize but not track, for example because it occurred before (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
+    'Clients receive a valid result that contains a false value, with no sign of the change except the marker. Structured content and text contain the same value, and structured content still conforms to the listed `outputSchema`. Only the first of several identical calls in a task (or, without tasks, by a caller) receives a false result. Repeated calls receive the true result (counted as `within_limit`), so an agent can verify the value. Squall recognizes a false value in later calls of the task if it is a number with at least five digits (not counting zeros at either end) or a string with at least six characters. Failed calls, task handles and images are unchanged. Results also stay unchanged if they contain no value to falsify plausibly (counted as `no_plausible_change`), or if Squall could recognize but not track the false value, for example because it occurred before (`not_followed`). If the rule names no kind of change (`number`, `date` and so on), Squall uses the seed to select one that applies.',
   otherTools: 'Other fault injectors have no equivalent, because they do not read results.',
   example: `- name: wrong-weather
   match: { tool: get_weather }

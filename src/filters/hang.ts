@@ -39,7 +39,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too; `after.events` lets the first n of a call pass.',
+        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too, except for the first `after.events` of a call.',
     }),
     after,
     keepAlive: Type.Boolean({

@@ -23,9 +23,9 @@ export const rateLimit = defineFault({
   title: 'return HTTP 429 Too Many Requests',
   summary: 'rejects calls with a rate-limit error (HTTP 429 by default)',
   clientSees:
-    'Clients receive status 429 with `Retry-After` and a short JSON body. With `as: rpc`, they receive the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`. From protocol version 2026-07-28 on, which reserves -32029, the error code is 429. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
+    'Clients receive status 429 with `Retry-After` and a short JSON body. With `as: rpc`, they receive the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }`. From protocol version 2026-07-28 on, -32029 is reserved, so the error code is 429. The upstream does not receive the call. With `limit`, calls within the limit pass (counted as `within_limit`), and `Retry-After` is the time until the next token. SDKs neither wait nor retry by themselves.',
   otherTools:
-    'Envoy and Istio have a local rate limit filter, whose `token_bucket` corresponds: `max_tokens` to `burst`, `tokens_per_fill` to `calls`, and `fill_interval` to `per`. Chaos Mesh has `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: its `bandwidth` limits bytes, not calls.',
+    'Envoy and Istio have a local rate limit filter with a `token_bucket`: its `max_tokens` corresponds to `burst`, `tokens_per_fill` to `calls`, and `fill_interval` to `per`. Chaos Mesh has `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no equivalent: its `bandwidth` limits bytes, not calls.',
   example: `- name: busy-search
   match: { tool: search }
   faults:
@@ -89,7 +89,7 @@ export const rateLimit = defineFault({
     message: Type.String({
       default: 'Too many requests',
       maxLength: 4096,
-      description: 'Sets the response message.',
+      description: 'Sets the message text in the response.',
     }),
   }),
   check({ limit, by, as, retryAfterAs }) {

@@ -19,13 +19,13 @@ const MAX_REFUSE = 3_600_000
 export const reset = defineFault({
   name: 'reset',
   title: 'close connections',
-  summary: 'closes the connection of a call',
+  summary: 'closes the connection of a call, or refuses new connections',
   schema: section(
     {
       at: oneOf(['request', 'response', 'stream', 'connect'], {
         default: 'request',
         description:
-          '`request`: closes the connection before the upstream receives the call. `response`: closes it after the upstream has executed the call, before the response. `stream`: closes it within the response, by default before the response event. `connect`: closes the port for the duration `refuse`, so new connections fail with ECONNREFUSED; open connections and the call continue.',
+          '`request`: closes the connection before the upstream receives the call. `response`: closes it after the upstream has executed the call, before the response. `stream`: closes it within the response, by default before the response event. `connect`: closes the port for the `refuse` duration, so new connections fail with ECONNREFUSED; open connections and the call continue.',
       }),
       after,
       how: oneOf(['rst', 'fin'], {
@@ -44,7 +44,7 @@ export const reset = defineFault({
     { examples: [{ at: 'connect', refuse: '30s' }] },
   ),
   clientSees:
-    'The request fails, for example with `fetch failed` or `terminated` in the TypeScript SDK. The Python client terminates if a connection breaks before the headers or within a JSON body. If a stream ends without the response, clients resume the stream with a GET and `Last-Event-ID`, provided that its events have IDs; otherwise the TypeScript SDK waits for its timeout. With `at: response`, and with `at: stream` without `after`, the upstream has executed the call; with `after`, it may still be executing it. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; other clients report `ECONNREFUSED`.',
+    'The request fails, for example with `fetch failed` or `terminated` in the TypeScript SDK. The Python client terminates if a connection breaks before the headers or within a JSON body. If a stream ends without the response, clients resume the stream with a GET and `Last-Event-ID`, provided that its events have IDs; otherwise the TypeScript SDK waits until it times out. With `at: response`, and with `at: stream` without `after`, the upstream has executed the call; with `after`, it may still be executing it. No SDK retries by itself. With `at: connect`, clients with an open connection notice nothing; other clients report `ECONNREFUSED`.',
   otherTools:
     'toxiproxy has `reset_peer`, `limit_data` (like `after`) and `enabled: false` (like `at: connect`). Envoy has no equivalent: its `abort` responds with a status.',
   example: `- name: search-drops

@@ -25,7 +25,7 @@ export const throttle = defineFault({
     chunk: Type.Optional(
       size({
         description:
-          'Sets the chunk size. Default: 50 ms worth of bytes. Squall sends at most 1,000 chunks a second.',
+          'Sets the chunk size. Default: 50 ms worth of bytes. Squall splits responses into at most 1,000 chunks a second.',
         examples: ['128B'],
       }),
     ),

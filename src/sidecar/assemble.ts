@@ -234,13 +234,13 @@ const CLOSE_SPANS_MS = 2_000
  * collector. A wrong collector is logged, and never keeps the sidecar from starting.
  */
 async function openedSpans(
-  { tracing: { spans: exported, warning: why }, drainTimeout }: RunOptions,
+  { tracing: { spans: exported, warnings = [] }, drainTimeout }: RunOptions,
   services: SpanServices,
   watch: CallWatch,
   agents: AgentSource | undefined,
 ): Promise<(() => Promise<void>) | undefined> {
   const { logger } = services
-  if (why !== undefined) logger.warn({ why }, 'invalid tracing setting')
+  for (const why of warnings) logger.warn({ why }, 'invalid tracing setting')
   if (exported === undefined) return undefined
   try {
     const { openSpans } = await import('../telemetry/spans.ts')

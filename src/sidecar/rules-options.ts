@@ -68,7 +68,7 @@ export const LIMIT_FLAGS = {
   ...group(GUARD, {
     environment: one(
       'name',
-      'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only; ENVIRONMENT and the namespace of the pod are checked in any case)',
+      'name of this environment; rules never act in production (default: ENVIRONMENT or NODE_ENV, for this check only; ENVIRONMENT and the namespace of the pod are always checked)',
       parseEnvironment,
     ),
     allowProduction: toggle('let rules act in production'),
@@ -80,7 +80,7 @@ export const LIMIT_FLAGS = {
       PERCENT,
     ),
     maxDuration: duration(
-      'maximum duration of a rule, counted from appliedAt or, without it, from its first load, but not before its from',
+      'maximum duration of a rule, measured from its appliedAt (without it, its first load) or its from, whichever is later',
       {
         min: 1,
         max: MAX_DURATION_MS,
@@ -145,7 +145,7 @@ export const RULES_FLAGS = {
     ),
     rollbackOn: many(
       'conditions',
-      'disarm all rules until squall resume when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
+      'disarm all rules (until you run squall resume) when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
       parseConditions,
     ),
     denyTemporaryFaults: one(

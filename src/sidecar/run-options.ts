@@ -38,13 +38,13 @@ const OWN_FLAGS = {
     ),
     engine: one(
       'name',
-      'HTTP engine: fast uses its own parser for common exchanges, standard uses node:http and undici for all; the forwarded bytes are the same',
+      'HTTP engine: fast (own parser for common exchanges) or standard (node:http and undici for all exchanges); both forward the same bytes',
       oneOf(ENGINES),
       { default: 'fast' },
     ),
     upstreamReuse: one(
-      'when',
-      'always reuses upstream connections; never opens a new connection for each request, which keeps a stray response from reaching another request',
+      'mode',
+      'whether to reuse upstream connections: always, or never (a new connection for each request, so that a stray response cannot reach another request)',
       (given) => oneOf(['always', 'never'])(given) === 'always',
       { default: 'always' },
     ),
@@ -86,15 +86,15 @@ const OWN_FLAGS = {
     ),
     clientKeepalive: duration('idle timeout of client connections', TIME, '10m'),
     drainTimeout: duration(
-      'how long to wait for in-flight exchanges after SIGTERM; 0s does not wait',
+      'how long to wait for in-flight exchanges after SIGTERM; 0s means no wait',
       { ...TIME, min: 0 },
       '30s',
     ),
   }),
   ...group('Metrics:', {
     metricsDetail: one(
-      'how much',
-      'detail of /metrics: basic aggregates latency across tools, with fewer buckets; full adds latency by tool and squall_errors_total',
+      'mode',
+      'level of detail of /metrics: basic aggregates latency across tools, with fewer buckets; full adds latency by tool and squall_errors_total',
       oneOf(METRICS_DETAILS),
       { default: 'basic' },
     ),
@@ -102,7 +102,7 @@ const OWN_FLAGS = {
   ...LOG_FLAGS,
   ...group('Logs:', {
     logIds: one(
-      'how',
+      'mode',
       'how to show call IDs in logs, spans and the admin API: full, hash or off',
       oneOf(LOG_IDS),
       {
@@ -110,8 +110,8 @@ const OWN_FLAGS = {
       },
     ),
     errorMessages: one(
-      'which',
-      'error messages in spans and the admin API, which may be personal data: redacted (without secrets) or off',
+      'mode',
+      'error messages in spans and the admin API, which may contain personal data: redacted (without secrets) or off',
       oneOf(ERROR_MESSAGES),
       { default: 'redacted' },
     ),
@@ -126,7 +126,7 @@ const OWN_FLAGS = {
       '100MiB',
     ),
     logInjections: one(
-      'which',
+      'mode',
       'which injected faults to log: all, sample (at most 10 lines per second, with the number of omitted lines) or off',
       oneOf(LOG_INJECTIONS),
       { default: 'all' },

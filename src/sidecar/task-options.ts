@@ -19,7 +19,7 @@ export const TASK_FLAGS = group('Agent tasks:', {
   ),
   taskBy: many(
     'kinds',
-    `keys that identify the task of a call, separated by commas, from ${KEY_KINDS.join(', ')}; the first key present in a call is used (default: all)`,
+    `comma-separated keys that identify the task of a call, from ${KEY_KINDS.join(', ')}; the first key present in a call is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one(
@@ -29,7 +29,7 @@ export const TASK_FLAGS = group('Agent tasks:', {
   ),
   taskMeta: one('key', 'key in _meta that contains the task key', metaOf),
   taskWindow: duration(
-    'how long to wait for an agent to react to a fault, and how long without calls until a task ends (default: 30s)',
+    'how long to wait for an agent to react to a fault, and how long a task can go without calls before it ends (default: 30s)',
     { min: 100, max: 3_600_000 },
   ),
   taskRetries: count('number of retries above which an agent is reported as runaway (default: 3)', {

@@ -23,25 +23,45 @@ const SAMPLE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const GRPC_PORT = '4317'
 const HTTP_PORT = '4318'
 
+const COUNT = /^[1-9]\d{0,5}$/
+const PAIRS = /^[^=,]+=[^,]*(?:,[^=,]+=[^,]*)*,?$/
+const AS_PAIRS = 'key=value pairs separated by commas'
+
+/** The forms of variables that OpenTelemetry's own code does not check, or does not log. */
+const FORMS: Readonly<Record<string, readonly [form: RegExp, says: string]>> = {
+  SDK_DISABLED: [/^(?:true|false)$/i, 'true or false'],
+  TRACES_EXPORTER: [/^(?:otlp|none)$/, 'otlp or none'],
+  EXPORTER_OTLP_HEADERS: [PAIRS, AS_PAIRS],
+  EXPORTER_OTLP_TRACES_HEADERS: [PAIRS, AS_PAIRS],
+  RESOURCE_ATTRIBUTES: [/^[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*,?$/, AS_PAIRS],
+  BSP_MAX_QUEUE_SIZE: [COUNT, 'a number from 1 to 999999'],
+  BSP_MAX_EXPORT_BATCH_SIZE: [COUNT, 'a number from 1 to 999999'],
+}
+
 /**
- * Returns the export of spans that OpenTelemetry's variables ask for; nothing when off, and a
- * warning alone where they name no collector that can be reached.
+ * Returns the export of spans that OpenTelemetry's variables ask for; nothing when off, and
+ * warnings alone where they name no collector that can be reached.
  */
 export function tracingOf(
   { traceInjected: injected, traceSessionIds: sessionIds }: Values<typeof TRACING_FLAGS>,
   env: Environment,
-): { readonly spans?: Exported; readonly warning?: string } {
+): { readonly spans?: Exported; readonly warnings?: readonly string[] } {
   const read = (name: string): string => env[`OTEL_${name}`]?.trim() ?? ''
   const count = (name: string, fallback: number): number =>
-    /^[1-9]\d{0,5}$/.test(read(name)) ? Number(read(name)) : fallback
+    COUNT.test(read(name)) ? Number(read(name)) : fallback
   const own = read('EXPORTER_OTLP_TRACES_ENDPOINT')
   const endpoint = own || read('EXPORTER_OTLP_ENDPOINT')
   const isOff = read('SDK_DISABLED').toLowerCase() === 'true' || read('TRACES_EXPORTER') === 'none'
   if (endpoint === '' || isOff) return {}
+  const warnings = Object.entries(FORMS)
+    .filter(([name, [form]]) => read(name) !== '' && !form.test(read(name)))
+    .map(([name, [, says]]) => `OTEL_${name} must be ${says}`)
   const protocol = read('EXPORTER_OTLP_TRACES_PROTOCOL') || read('EXPORTER_OTLP_PROTOCOL')
   const isGrpc = protocol === 'grpc'
   const url = httpUrl(isGrpc && !endpoint.includes('://') ? `http://${endpoint}` : endpoint)
-  if (url === undefined) return { warning: 'the OTLP endpoint must be an http or https URL' }
+  if (url === undefined) {
+    return { warnings: [...warnings, 'the OTLP endpoint must be an http or https URL'] }
+  }
   // A port for gRPC alone accepts no HTTP.
   if (isGrpc && url.port === GRPC_PORT) url.port = HTTP_PORT
   // The variable for traces has the whole path; gRPC has none.
@@ -58,9 +78,12 @@ export function tracingOf(
     // 512, the usual number, would take milliseconds between two calls.
     batch: count('BSP_MAX_EXPORT_BATCH_SIZE', 128),
   }
-  if (['', 'http/protobuf', 'http/json'].includes(protocol)) return { spans }
-  const warning = `OTLP is sent by http/protobuf to ${url.host}: Squall does not support the configured protocol`
-  return { spans, warning }
+  if (!['', 'http/protobuf', 'http/json'].includes(protocol)) {
+    warnings.push(
+      `OTLP is sent by http/protobuf to ${url.host}: Squall does not support the configured protocol`,
+    )
+  }
+  return { spans, warnings }
 }
 
 function httpUrl(text: string): URL | undefined {

@@ -14,7 +14,7 @@ const AFTER = 'squall_after_fault_total'
 type AfterLabels = { readonly tool: string; readonly fault: string; readonly verdict: string }
 type DuplicateLabels = { readonly tool: string; readonly idempotent: string }
 
-/** What an agent did after a fault. */
+/** The reaction of an agent to a fault. */
 interface AfterFault {
   readonly verdict: string
   /** Undefined for calls of other methods. */

@@ -167,6 +167,7 @@ describe('squall run', () => {
           maxWaiting: 2048,
           batch: 128,
         },
+        warnings: [],
       },
     })
   })

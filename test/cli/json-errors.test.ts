@@ -46,8 +46,10 @@ test('the program itself prints the object, and the exit code stays', async () =
   const { code, stdout } = await startProgram(['load', ...NOWHERE, '--json']).finished()
   expect(code).toBe(1)
   expect(printed(stdout).ok).toBe(false)
-  const asked = await startProgram(['load', ...NOWHERE], { SQUALL_JSON: 'true' }).finished()
-  expect(printed(asked.stdout)).toEqual(printed(stdout))
+  for (const SQUALL_JSON of ['true', '1']) {
+    const asked = await startProgram(['load', ...NOWHERE], { SQUALL_JSON }).finished()
+    expect(printed(asked.stdout)).toEqual(printed(stdout))
+  }
 })
 
 test('SQUALL_JSON makes the results of every command JSON, as its errors', async () => {

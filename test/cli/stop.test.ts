@@ -110,6 +110,7 @@ it('goes to the cluster by its flags, and by their variables', async () => {
     [['stop'], { SQUALL_ALL_NAMESPACES: 'true' }],
     [['resume'], { SQUALL_SELECTOR: 'app=shop' }],
     [['stop'], { SQUALL_DRY_RUN: 'true' }],
+    [['stop'], { SQUALL_PRODUCTION: 'true' }],
     [['stop'], { SQUALL_KUBECONFIG: env.KUBECONFIG }],
   ] as const) {
     const { code, stderr } = await startProgram(args, { ...env, ...more }, { here: true })

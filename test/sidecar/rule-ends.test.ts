@@ -9,7 +9,7 @@ it('reports a rule that ends between two looks at the clock, after a timer that 
   const rules = {
     clock: () => (times.length > 1 ? times.shift()! : times[0]!),
     ruleSet: { rules: [{ name: 'brief', enabled: true, selection: { inPod: true, until: 10 } }] },
-    states: { of: () => ({ since: 0, wake: () => undefined }) },
+    states: { of: () => ({ since: 0, faults: { wake: () => undefined } }) },
   } as unknown as ActiveRules
   const reports = new EventEmitter()
   const ends = new RuleEnds(rules, (names) => void reports.emit('expired', names))
@@ -26,7 +26,7 @@ it('ends rules soon after the clock is set forward, not after the time that was 
   const rules = {
     clock: () => now,
     ruleSet: { rules: [{ name: 'long', enabled: true, selection }] },
-    states: { of: () => ({ since: 0, wake: () => void wakes.push('long') }) },
+    states: { of: () => ({ since: 0, faults: { wake: () => void wakes.push('long') } }) },
   } as unknown as ActiveRules
   const reports = new EventEmitter()
   const ends = new RuleEnds(rules, (names) => void reports.emit('expired', names), 5)
@@ -54,7 +54,7 @@ it('wakes the faults of a rule whose pause is over before the timer fires', asyn
   const rules = {
     clock: () => (times.length > 1 ? times.shift()! : times[0]!),
     ruleSet: { rules: [{ name: 'often', enabled: true, selection }] },
-    states: { of: () => ({ since: 0, wake: () => void wakes.emit('wake') }) },
+    states: { of: () => ({ since: 0, faults: { wake: () => void wakes.emit('wake') } }) },
   } as unknown as ActiveRules
   const ends = new RuleEnds(rules, () => undefined)
   const woken = once(wakes, 'wake')

@@ -96,7 +96,7 @@ test('Ctrl-C restores the rules file, writes a partial report, and exits with 13
   await eventually(async () => ((await isArmed()) ? undefined : program.stderr()), PATIENCE)
   program.signal('SIGINT')
   expect((await program.ended).code).toBe(130)
-  expect(program.stdout()).toContain('Interrupted: no verdict.')
+  expect(program.stdout()).toContain('Interrupted at 10 %: no verdict.')
   await eventually(async () => ((await isArmed()) ? 'armed' : undefined), PATIENCE)
 })
 

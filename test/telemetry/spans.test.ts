@@ -191,10 +191,34 @@ it.each(['not a url', 'ftp://collector', 'http://', 'unix:/run/otlp.sock'])(
   },
 )
 
-it('an invalid sampler is logged', async () => {
-  const { squall } = await start({ otel: { OTEL_TRACES_SAMPLER: 'sometimes' } })
+it.each([
+  ['OTEL_TRACES_SAMPLER', 'sometimes'],
+  ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
+  ['OTEL_BSP_MAX_QUEUE_SIZE', 'many'],
+  ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0'],
+  ['OTEL_EXPORTER_OTLP_TIMEOUT', 'never'],
+  ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zip'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization: Bearer'],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'service.namespace=a=b'],
+  ['OTEL_TRACES_EXPORTER', 'zipkin'],
+  ['OTEL_SDK_DISABLED', 'yes'],
+])('an invalid %s is logged and ignored', async (name, value) => {
+  const { collector, squall, ruled } = await start({ otel: { [name]: value } })
   const { why } = await squall.logged('invalid tracing setting')
-  expect(why).toContain('OTEL_TRACES_SAMPLER')
+  expect(why).toContain(name)
+  await post(ruled, message(1), { traceparent: traceparent(HEADER) })
+  await ruled.close()
+  expect(collector.spans).toHaveLength(1)
+})
+
+it.each([
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic YQ==, x-team=a%20b,'],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'service.namespace=shop,deployment.environment.name='],
+  ['OTEL_SDK_DISABLED', 'False'],
+])('a valid %s is not logged', (name, value) => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', [name]: value }
+  const { tracing } = parseRunOptions(new Map([['upstream', ['http://127.0.0.1:1']]]), env)
+  expect(tracing?.warnings).toEqual([])
 })
 
 it.each([
@@ -205,7 +229,7 @@ it.each([
   const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
   const { tracing } = parseRunOptions(new Map([['upstream', ['http://127.0.0.1:1']]]), env)
   expect(tracing).toMatchObject({ spans: { url, isJson: false } })
-  expect(tracing?.warning).toContain('http/protobuf')
+  expect(tracing?.warnings).toEqual([expect.stringContaining('http/protobuf')])
 })
 
 it('the endpoint for traces is used as it is, before the general one', () => {

@@ -33,7 +33,8 @@ export {
 export { connectKube } from './kube/connect.ts'
 export { inParallel } from './kube/in-parallel.ts'
 export type { InjectedPod, RulesConfigMap } from './kube/injected-pod.ts'
-export type { KubeClient, KubeRequest } from './kube/kube-client.ts'
+export type { KubeClient } from './kube/kube-client.ts'
+export type { KubeRequest } from './kube/kube-connection.ts'
 export { asKubeError, isHopeless, isKubeError, KubeError } from './kube/kube-error.ts'
 export { findArmedProduction } from './kube/production-namespaces.ts'
 export {

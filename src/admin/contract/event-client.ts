@@ -104,7 +104,8 @@ function connect(
   request.on('error', (error) => end(connectionProblem(error)))
   request.on('response', (response) => {
     if (response.statusCode !== 200 || !isEventStream(response)) {
-      return void responseProblem(response, missing, readToken).then(end)
+      void responseProblem(response, missing, readToken).then(end)
+      return
     }
     opened = true
     response.on('error', () => end('the connection was lost'))

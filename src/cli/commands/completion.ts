@@ -21,7 +21,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>): 
     note: `
 Also completes npx mcp-squall. In a clone, load the script with source <(npx mcp-squall completion bash) or zsh,
 or with npx mcp-squall completion fish | source`,
-    operands: { form: '[shell]', most: 1 },
+    operands: { form: '<shell>', most: 1 },
     flags: {},
     fromEnvironment: false,
     parse: (_flags, { operands: [shell] }) => parseShell(shell),

@@ -112,7 +112,7 @@ export const EXPLAIN = operation({
   page: 'docs/guides/explain.md',
   description:
     'show which rules match a call, whether they sample it, and what their faults would do',
-  operands: { form: '[path]', most: 1 },
+  operands: { form: '<path>', most: 1 },
   flags: FLAGS,
   fromEnvironment: false,
   parse: (flags, { operands: [file] }) => {
@@ -121,6 +121,7 @@ export const EXPLAIN = operation({
       const form = `squall explain rules.yaml --tool ${file} explains a tool`
       throw invalidFile(`no such file: ${quoted(file)}`, form)
     }
+    checkStdio(flags)
     const subject = subjectOf(flags)
     if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
       throw invalidCombination(
@@ -149,6 +150,19 @@ export const EXPLAIN = operation({
 export type ExplainRequest = RequestOf<typeof EXPLAIN>
 /** The call to explain, and the limits on rules. */
 export type ExplainOptions = Omit<ExplainRequest, 'file' | 'json'>
+
+/** Throws a `UsageError` for a flag that has no effect on stdio. */
+function checkStdio(flags: Values<typeof FLAGS>): void {
+  if (flags.transport !== 'stdio') return
+  const { httpMethod, path, header, outbound, session } = flags
+  const ofHttp = { 'http-method': httpMethod, path, header: header[0], outbound, session }
+  const useless = Object.entries(ofHttp).find(([, given]) => given !== undefined)?.[0]
+  if (useless === undefined) return
+  throw invalidCombination(
+    `--${useless} has no effect with --transport stdio`,
+    `remove --${useless}`,
+  )
+}
 
 const NAMED_BY = [
   ['tool', 'tools/call'],

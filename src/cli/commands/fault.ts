@@ -52,7 +52,7 @@ export const FAULT_REMOVE = operation({
   examples: ['fault remove added-1', 'fault remove slow-search --sidecar 127.0.0.1:15391'],
   page: PAGE,
   description: 'remove one temporary fault by name',
-  operands: { form: '[name]', most: 1 },
+  operands: { form: '<name>', most: 1 },
   flags: SIDECAR_FLAGS,
   fromEnvironment: false,
   note: NOTE,

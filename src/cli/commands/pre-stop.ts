@@ -22,7 +22,7 @@ const OPERATION = operation({
     }),
     ...group('Timeouts:', {
       stopWait: duration(
-        "how long to wait for the upstream to exit; keep this below the pod's termination grace period; 0s does not wait",
+        "how long to wait for the upstream to exit; keep this below the pod's termination grace period; 0s means no wait",
         { min: 0, max: 3_600_000 },
         '20s',
       ),

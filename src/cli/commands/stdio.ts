@@ -46,7 +46,7 @@ const FLAGS = {
   maxInFlight: RUN_FLAGS.maxInFlight,
   inFlightTtl: RUN_FLAGS.inFlightTtl,
   drainTimeout: changed(RUN_FLAGS.drainTimeout, {
-    help: 'how long to wait for delayed messages after the client closes standard input; 0s does not wait',
+    help: 'how long to wait for delayed messages after the client closes standard input; 0s means no wait',
     default: '1s',
   }),
   failOnViolation: changed(RUN_FLAGS.strict, {
@@ -75,7 +75,7 @@ export const STDIO = defineCommand({
   page: 'docs/guides/stdio.md',
   description:
     'run a stdio MCP server and inject faults into its calls; clients start this command instead of the server',
-  operands: { form: '[command...]', most: Infinity },
+  operands: { form: '<command...>', most: Infinity },
   flags: FLAGS,
   note: `
 Put the server command after --. Standard output carries only MCP messages. Logs go to standard error,

@@ -12,7 +12,7 @@ export const VALIDATE = defineCommand({
   examples: ['validate rules.yaml', 'validate rules/', 'validate --together rules/'],
   page: 'docs/concepts/rules.md',
   description: 'check rules files and directories; use - for standard input',
-  operands: { form: '[paths...]', most: Infinity },
+  operands: { form: '<paths...>', most: Infinity },
   flags: group(OUTPUT, {
     json: toggle('shorthand for --format json'),
     format: one(

@@ -208,11 +208,17 @@ function addCommand(
   const path = name.split(' ')
   const parent = parentOf(path.slice(0, -1), program)
   const parser = parent.command(path.at(-1)!).allowExcessArguments()
-  if (operands !== undefined) parser.argument(operands.form)
   if (note !== '') parser.addHelpText('after', note)
   describe(parser, command)
   const raw = new Map<string, string[]>()
   for (const spec of flags) addFlag(parser, spec, raw)
+  if (operands !== undefined) {
+    parser.arguments(operands.form).exitOverride((error) => {
+      // The command's own error names the next step.
+      if (error.code === 'commander.missingArgument') command.ask(raw, env, parser.args)
+      throw error
+    })
+  }
   parser.action(() => {
     const extra = parser.args[operands?.most ?? 0]
     if (extra !== undefined) throw unexpectedArgument(extra, command, parser)

@@ -1,4 +1,5 @@
 import {
+  envName,
   type Environment,
   type Flags,
   namedFlags,
@@ -15,6 +16,8 @@ export interface Context {
   readonly operands: readonly string[]
   /** Returns true where an option is on the command line, by its name. */
   readonly names: (flag: string) => boolean
+  /** Returns true where an option is on the command line or in the environment. */
+  readonly sets: (flag: string) => boolean
 }
 
 /** Declares one command of the program. */
@@ -27,7 +30,7 @@ interface CommandSpec<Of extends Flags, Request> {
   /** The path of the page in docs. */
   readonly page: string
   readonly flags: Of
-  /** The form of the arguments after the options, and their maximum number. */
+  /** The form of the arguments after the options, in brackets if optional, and their number. */
   readonly operands?: { readonly form: string; readonly most: number }
   /** The last paragraph of the help. */
   readonly note?: string
@@ -72,8 +75,11 @@ export function defineCommand<Of extends Flags, Request>(spec: CommandSpec<Of, R
     ask: (raw, env, words) => {
       // Errors are JSON with this variable, whatever the command: so are its results.
       const { SQUALL_JSON } = env
-      const values = readFlags(flags, raw, fromEnvironment ? env : { SQUALL_JSON })
-      const request = parse(values, { env, operands: words, names: (flag) => raw.has(flag) })
+      const variables: Environment = fromEnvironment ? env : { SQUALL_JSON }
+      const names = (flag: string): boolean => raw.has(flag)
+      const sets = (flag: string): boolean => names(flag) || Boolean(variables[envName(flag)])
+      const values = readFlags(flags, raw, variables)
+      const request = parse(values, { env, operands: words, names, sets })
       return { kind: 'command', name: spec.name, request, start: () => start(request) }
     },
   }

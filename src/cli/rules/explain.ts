@@ -3,6 +3,8 @@ import { toolOf, type Call } from '../../mcp/call.ts'
 import { type Explanation, explain, explainConnection } from '../../rules/explain/explain.ts'
 import { explainText } from '../../rules/explain/explain-text.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
+import { TARGET } from '../../listener/stdio/stdio-exchange.ts'
+import type { RuleSet } from '../../rules/match/rule-set.ts'
 import { planCall } from '../../rules/select/plan.ts'
 import { isUntouchable } from '../../rules/select/inactive-reason.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
@@ -96,14 +98,15 @@ function explainAll(
   const options = { ...asked, seed, guard: undefined, rollbackOn: [], headerFaults: undefined }
   const { isActive, states } = createGuardedRules(options, { clock })
   isActive.take(version)
-  const { ruleSet } = isActive
+  const isStdio = asked.transport === 'stdio'
+  const ruleSet = isStdio ? withoutHttp(isActive.ruleSet) : isActive.ruleSet
   const untouchable = isUntouchable(states, calls, unread)
   // A rule about HTTP matches all calls of a batch by the tool of one.
   const tools = calls.flatMap((call) => toolOf(call) ?? [])
   const facts = { ...known, untouchable, ...(calls.length > 0 && { tools }) }
   const about = {
     connection: outbound && { rules: explainConnection(ruleSet, outbound, now, states) },
-    hasConnectionRules: ruleSet.index.connections.length > 0,
+    hasConnectionRules: !isStdio && ruleSet.index.connections.length > 0,
   }
   try {
     if (calls.length === 0) {
@@ -133,6 +136,15 @@ function explainAll(
   }
 }
 
+/** Returns rules as on stdio, where rules about HTTP match nothing. */
+function withoutHttp(ruleSet: RuleSet): RuleSet {
+  const elsewhere = [{ dimension: 'http', wants: 'an HTTP request', found: 'stdio' }]
+  const rules = ruleSet.rules.map((rule) =>
+    rule.isHttp ? { ...rule, tests: [], elsewhere } : rule,
+  )
+  return { ...ruleSet, rules }
+}
+
 /** A request as a sidecar classifies it. */
 interface ExplainedExchange {
   readonly facts: ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
@@ -143,6 +155,14 @@ interface ExplainedExchange {
 
 /** Builds the request to explain. Throws a `UsageError`. */
 async function explainedExchange(request: ExplainOptions): Promise<ExplainedExchange> {
+  const exchange = await exchangeOf(request)
+  if (request.transport !== 'stdio') return exchange
+  // As `squall stdio` sees each line.
+  const http = { method: 'POST', path: TARGET }
+  return { ...exchange, facts: { ...exchange.facts, headers: [], session: TARGET, http } }
+}
+
+async function exchangeOf(request: ExplainOptions): Promise<ExplainedExchange> {
   const { subject, headers, session, client, protocolVersion, outbound } = request
   const known = { headers, session, client, protocolVersion, outbound }
   if (subject.kind === 'recorded') return recorded(subject.file, request)

@@ -50,7 +50,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
 const FIX =
-  'use an HTTP request with headers, a JSON-RPC message or batch, or a HAR file with one entry'
+  'use a JSON-RPC message or batch, an HTTP request with headers, or a HAR file with one entry'
 
 /** Reads a recorded request, `-` being standard input. Throws a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {

@@ -63,8 +63,7 @@ function textOf({ texts }: Extract<FoundRules, { readonly kind: 'found' }>, name
  */
 async function find(path: string): Promise<FoundRules> {
   const stats = path === '-' ? undefined : await stat(path).catch(() => undefined)
-  const streams = path === '-' || stats?.isFIFO() === true || stats?.isCharacterDevice() === true
-  if (!streams) return readRules(path)
+  if (path !== '-' && stats?.isFIFO() !== true) return readRules(path)
   return foundTexts([{ file: path, bytes: await readBounded(path, MAX_FILE_BYTES) }], false)
 }
 

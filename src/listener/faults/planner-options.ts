@@ -69,9 +69,12 @@ export interface PlannedRequest extends FaultedExchange {
 /** The facts of an exchange, with the protocol version of its session. */
 export type RequestFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
 
+/** The headers of a line of stdio: those of its exchange are Squall's own. */
+const NO_HEADERS: readonly string[] = []
+
 /** Collects the facts of a request. */
 export function requestFacts(
-  { sessions, outbound }: FaultPlannerOptions,
+  { sessions, outbound, streamTransport }: FaultPlannerOptions,
   head: RequestHead,
   session: string,
   client?: ClientInfo,
@@ -79,7 +82,7 @@ export function requestFacts(
 ): RequestFacts {
   const known = session === '' ? undefined : sessions.get(session)
   return {
-    headers: head.headers,
+    headers: streamTransport === 'stdio' ? NO_HEADERS : head.headers,
     session: session === '' ? undefined : session,
     client: client ?? known?.client,
     protocolVersion: known?.protocolVersion,

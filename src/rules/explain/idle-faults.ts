@@ -85,7 +85,8 @@ function callsOf(
   const known = [...new Set([...METHODS[direction], ...match.methods])]
   const isStdio = transports.every((each) => each === 'stdio')
   const byTransport = tests.filter(
-    ({ dimension }) => dimension === 'transport' || (isStdio && dimension.startsWith('headers.')),
+    ({ dimension }) =>
+      dimension === 'transport' || (isStdio && /^(?:headers|outbound)\./.test(dimension)),
   )
   return known
     .filter((method) => match.reach(method) !== false)

@@ -22,7 +22,7 @@ const outboundKeys = section(
     ),
     sni: Type.Optional(
       texts(
-        'Matches the SNI of a TLS connection. Allowed only with the fault `connection`.',
+        'Matches the SNI of a TLS connection. Allowed only with the `connection` fault.',
         '*.example.com',
       ),
     ),
@@ -31,7 +31,7 @@ const outboundKeys = section(
         { type: 'string', format: CIDR_FORMAT, maxLength: 49 },
         {
           description:
-            'Matches the destination IP address. Allowed only with the fault `connection`.',
+            'Matches the destination IP address. Allowed only with the `connection` fault.',
           examples: ['10.0.0.0/8'],
         },
       ),
@@ -40,7 +40,7 @@ const outboundKeys = section(
   {
     minProperties: 1,
     description:
-      "Matches the pod's outgoing traffic: TCP connections for the fault `connection`, calls for all other faults. To select calls, add keys such as `tool`.",
+      "Matches the pod's outgoing traffic: TCP connections for the `connection` fault, calls for all other faults. To select calls, add keys such as `tool`.",
   },
 )
 
@@ -171,7 +171,7 @@ const matchKeys = {
   ),
   method: Type.Optional(
     texts(
-      'Matches the JSON-RPC method (default: `tools/call`, `prompts/get` with `prompt`, `resources/read` with `resource`). Patterns never match `initialize`, `ping` or `server/discover`, nor client notifications unless they begin with `notifications/`.',
+      'Matches the JSON-RPC method. Default: `tools/call`, `prompts/get` with `prompt`, `resources/read` with `resource`. Handshake methods and `ping` match only by full name, client notifications by full name or a `notifications/` glob.',
       'tools/call',
       '*',
       'notifications/cancelled',
@@ -197,7 +197,7 @@ const matchKeys = {
     mapOf(ref<HeaderMatch>('headerValue'), {
       ...record,
       description:
-        'Matches W3C baggage by key, from `_meta.baggage` if present, otherwise from the `baggage` header. Values are percent-decoded.',
+        'Matches W3C baggage by key, from `_meta.baggage` if it has a valid member, otherwise from the `baggage` header. Values are percent-decoded.',
       examples: [{ tenant: 'canary' }],
     }),
   ),

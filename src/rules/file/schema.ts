@@ -77,7 +77,7 @@ const stickyBy = Type.Unsafe<StickyBy>({
   ],
   default: 'ordinal',
   description:
-    'Gives calls with the same key the same sampling result on all replicas. Keys: `session`, `args`, `trace` or `{header: name}`. `ordinal` samples each call by its number on the replica.',
+    'Makes calls with the same key share one sampling decision across all replicas. Keys: `session`, `args`, `trace` or `{header: name}`. `ordinal` samples each call by its number on the replica.',
 })
 
 const rule = section({
@@ -140,14 +140,14 @@ const rule = section({
   shareSamples: Type.Boolean({
     default: false,
     description:
-      'Gives the n-th matching call the same sampling result on every replica. Default: replicas sample independently.',
+      'Gives the n-th matching call the same sampling decision on every replica. Default: replicas sample independently.',
   }),
   from: Type.Optional(instant({ description: 'Starts the rule at this time.' })),
   until: Type.Optional(instant({ description: 'Ends the rule at this time.' })),
   for: Type.Optional(
     duration({
       description:
-        'Ends the rule after this duration, counted from `appliedAt` or else from the first load of the rule, at the earliest from `from`. Reloads do not restart the time.',
+        'Ends the rule after this duration, measured from `appliedAt` (without it, the first load of the rule) or `from`, whichever is later. Reloads do not restart the time.',
     }),
   ),
   repeat: Type.Optional(

@@ -18,7 +18,7 @@ import { escaped, fixedDelay, percentOf } from './values.ts'
 const TYPE = /\.filter(?:s)?\.http\.fault\.v[23]\.HTTPFault$/
 const NODE_HEADER = 'x-envoy-downstream-service-node'
 const BY_HEADER = leftOut('callers request faults by headers with `squall run --header-faults`')
-const RUNTIME = leftOut('no runtime layer: the rules file reloads live')
+const RUNTIME = leftOut('Squall has no runtime layer; the rules file reloads live')
 const PERCENTAGE = to('`percent`; 0 if not set')
 
 const FAULT = shape('`HTTPFault`', {
@@ -94,7 +94,7 @@ type HeaderEntry = Entry<keyof typeof HEADER.fields>
 export const ENVOY: Converter = {
   source: 'an Envoy fault filter',
   about:
-    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. These filters become disabled rules: filters below `typed_per_filter_config`, because they apply to a single route; filters of an Istio `EnvoyFilter` for outgoing requests or gateways; filters with a matcher; and filters with `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
+    'The filter can be anywhere in the configuration (in a listener, in a filter chain or alone), in camelCase or snake_case. Squall ignores other parts. A filter becomes a disabled rule if it is below `typed_per_filter_config` (because it applies to a single route), belongs to an Istio `EnvoyFilter` for outgoing requests or gateways, has a matcher, or has `disabled: true`. As in Envoy, rules match all HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt unless a rule names their path or method.',
   shapes: [FAULT, DELAY, ABORT, RATE_LIMIT, FIXED_LIMIT, PERCENT, HEADER, STRING, REGEX],
   recognizes: (value) => faultsIn(value).length > 0,
   convert: (report, value) => {

@@ -11,7 +11,7 @@ const PERCENTAGE = to('`percent`')
 const SPEC = shape('`spec`', {
   targetRefs: to('`match`; several entries in `any`'),
   targetRef: to('`match`, like an entry of `targetRefs`'),
-  targetSelectors: limit('a sidecar cannot see route labels'),
+  targetSelectors: limit('a sidecar cannot read route labels'),
   faultInjection: to('`rules`'),
 })
 const REF = shape('each of `targetRefs`', {
@@ -19,7 +19,7 @@ const REF = shape('each of `targetRefs`', {
   kind: to('`Gateway`: all exchanges; `HTTPRoute`: the matches of the route in the same file'),
   name: to('the `HTTPRoute` to read; if it is not in the file, the rules are disabled'),
   namespace: aside('concerns namespaces'),
-  sectionName: limit('a sidecar cannot see listeners; rules of a route are read together'),
+  sectionName: limit('a sidecar cannot identify listeners; rules of a route are read together'),
 })
 const MATCH = shape('each of `matches` of an `HTTPRoute`', {
   path: to('`http.path`'),

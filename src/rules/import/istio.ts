@@ -18,7 +18,7 @@ import { fixedDelay, percentOf } from './values.ts'
 
 const KIND = 'VirtualService'
 const ROUTING = aside('concerns routing')
-const ABOUT_CALLER = 'a sidecar cannot see the workload of its caller'
+const ABOUT_CALLER = 'a sidecar cannot identify the workload of its caller'
 
 const SERVICE = shape('`VirtualService`', {
   ...MANIFEST_FIELDS,
@@ -62,7 +62,7 @@ const MATCH = shape('each of `match`', {
   queryParams: limit('rules compare the path without its query'),
   sourceLabels: limit(ABOUT_CALLER),
   sourceNamespace: limit(ABOUT_CALLER),
-  gateways: limit('a sidecar cannot see the gateway of a request'),
+  gateways: limit('a sidecar cannot identify the gateway of a request'),
 })
 const TEXT = shape('a comparison', {
   exact: to('the text, or `exact` of a header'),
@@ -112,7 +112,7 @@ export const ISTIO: Converter = {
 function convertSpec(report: Report, spec: Entry<keyof typeof SPEC.fields>, service: string): void {
   const gateways = spec.texts('gateways')
   if (gateways.length > 0 && !gateways.includes('mesh')) {
-    spec.doubt('gateways', 'a sidecar cannot see the gateway of a request')
+    spec.doubt('gateways', 'a sidecar cannot identify the gateway of a request')
   }
   const before: HttpMatch[] = []
   let isUnclear = false

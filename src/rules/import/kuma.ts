@@ -27,7 +27,7 @@ const SPEC = shape('`spec`', {
 })
 const FROM = shape('each of `from`', { targetRef: REFERENCE, default: to('`rules`') })
 const INBOUND = shape('each of `rules`', {
-  matches: limit('a sidecar cannot see the identity of its caller'),
+  matches: limit('a sidecar cannot determine the identity of its caller'),
   default: to('`rules`'),
 })
 const CONF = shape('`default`', { http: to('`rules`, in the same order') })
@@ -57,9 +57,9 @@ export const KUMA: Converter = {
       const name = nameOf(policy.raw('metadata'), textOf(policy.raw('name')) ?? 'kuma')
       const spec = policy.part('spec', SPEC)
       if (spec === undefined) continue
-      aboutMesh(spec, 'a sidecar cannot see the targets of a mesh; name pods with `podLabels`')
+      aboutMesh(spec, 'a sidecar cannot identify the targets of a mesh; name pods with `podLabels`')
       for (const from of spec.children('from', FROM)) {
-        aboutMesh(from, 'a sidecar cannot see the service of its caller')
+        aboutMesh(from, 'a sidecar cannot identify the service of its caller')
         convertConf(report, from, name)
       }
       for (const inbound of spec.children('rules', INBOUND)) convertConf(report, inbound, name)

@@ -106,7 +106,7 @@ const KINDS: Kinds<Faults> = {
 export const TOXIPROXY: Converter = {
   source: 'proxies of toxiproxy',
   about:
-    'The input is the response to `GET /proxies`, a list of proxies, or a single proxy. toxiproxy samples connections and acts on bytes. Imported rules sample HTTP exchanges, not only MCP, and act on them. Health checks, OAuth and OPTIONS requests are exempt. For a database, write a rule with `connection`. If several proxies have toxics or are disabled, all rules are disabled: enable the rules for the proxy in front of your MCP server.',
+    'The input is the response to `GET /proxies`, a list of proxies, or a single proxy. toxiproxy samples connections and acts on bytes. Imported rules sample and act on HTTP exchanges, not only MCP. Health checks, OAuth and OPTIONS requests are exempt. For a database, write a rule with `connection`. If several proxies have toxics or are disabled, all rules are disabled: enable the rules for the proxy in front of your MCP server.',
   shapes: [PROXY, TOXIC, ...shapesOf(KINDS)],
   recognizes: (value) => {
     const proxies = proxiesIn(value)

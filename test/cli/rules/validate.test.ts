@@ -1,9 +1,11 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rulesSchemaText } from '../../../src/rules/file/schema.ts'
 import { validateCommand } from '../../../src/cli/rules/validate.ts'
+import { startProgram } from '../../support/commands.ts'
 import type { ProblemFormat } from '../../../src/rules/file/problem-format.ts'
 
 let dir = ''
@@ -116,11 +118,26 @@ describe('squall validate', () => {
     )
   })
 
-  it('does not wait for the end of a file that has none', async () => {
-    let text = ''
-    const write = (part: string): void => void (text += part)
-    expect(await validateCommand(['/dev/zero'], { format: 'text' }, write)).toBe(1)
-    expect(text).toContain('1 MiB')
+  it.each(['/dev/null', '/dev/zero'])(
+    'rejects the device %s as squall run does',
+    async (device) => {
+      const run = ['--upstream', 'http://127.0.0.1:9', '--listen', '127.0.0.1:0', '--admin', 'off']
+      const program = startProgram(['run', '--rules', device, ...run])
+      const { problems } = await program.logged('the rules are invalid; nothing is injected')
+      await program.kill()
+      const { code, stdout } = await startProgram(['validate', device], {}, { here: true })
+      expect(code).toBe(1)
+      expect(stdout.trim().split('\n')).toEqual(problems)
+    },
+  )
+
+  it.each(['-', '/dev/stdin'])('reads a pipe that a shell names %s to its end', async (path) => {
+    const script = 'cat "$1" | "$0" "$2" validate "$3"'
+    const program = fileURLToPath(new URL('../../../bin/squall.cjs', import.meta.url))
+    const args = ['-c', script, process.execPath, at('bad.yaml'), program, path]
+    const { code, stdout } = await startProgram(args, {}, { program: 'sh' }).finished()
+    expect(code).toBe(1)
+    expect(stdout).toContain(`${path}:2:1: `)
   })
 
   it('writes JSON', async () => {

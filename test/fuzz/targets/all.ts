@@ -23,7 +23,7 @@ export const TARGETS: Readonly<Record<string, LoadableTarget>> = {
     load: async () => (await import('./memo.ts')).memoTarget,
   },
   outcome: {
-    files: ['mcp/body-outcome'],
+    files: ['mcp/body-outcome', 'mcp/outline', 'base/json/json-scan'],
     load: async () => (await import('./outcome.ts')).outcomeTarget,
   },
 }

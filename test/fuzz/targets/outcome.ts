@@ -1,18 +1,20 @@
-import { endingsOfJsonBody } from '../../../src/mcp/body-outcome.ts'
-import type { RequestCall, JsonRpcId, Outcome } from '../../../src/mcp/call.ts'
+import { type Ending, endingOf, endingsOfJsonBody } from '../../../src/mcp/body-outcome.ts'
+import type { RequestCall, JsonRpcId } from '../../../src/mcp/call.ts'
 import { parseMessages } from '../../../src/mcp/json-rpc.ts'
-import { outcomeOf } from '../../../src/mcp/outcome.ts'
+import { outlineOf } from '../../../src/mcp/outline.ts'
 import type { Random } from '../../support/random.ts'
 import { same } from '../disagreement.ts'
-import { repeatsMember } from '../references/top-members.ts'
 import type { Target, Tried } from './target.ts'
 
-/** Padding larger than the bodies that are always parsed; one byte of an input places it. */
+/**
+ * Padding larger than the bodies that are always parsed, and smaller than what the scan may leave to
+ * parse; one byte of an input places it.
+ */
 const PADS: Readonly<Record<string, string>> = {
-  '\u0001': 'x'.repeat(17_000),
-  '\u0002': ' '.repeat(17_000),
-  '\u0003': '[{"id":7,"a":"b\\n"},2]'.padEnd(17_000),
-  '\u0004': '['.repeat(17_000),
+  '\u0001': 'x'.repeat(3_000),
+  '\u0002': ' '.repeat(3_000),
+  '\u0003': '[{"id":7,"a":"b\\n"},2]'.padEnd(3_000),
+  '\u0004': '['.repeat(3_000),
 }
 const METHODS = ['tools/call', 'tasks/get', 'initialize', 'server/discover']
 const MARKS = ['"error"', '"isError"', '"method"', '"result"', '"id"', '\\u00', '":{', '[', '\n']
@@ -35,41 +37,29 @@ export function responseOf(input: Buffer): { readonly call: RequestCall; readonl
   return { call, body: Buffer.from(text, 'latin1') }
 }
 
-/** Compares the outcome of a body with the outcome when the body is always parsed. */
+/** Compares the ending by a body, read as a sidecar reads it, with that by a parser alone. */
 export function checkOutcome(input: Buffer): Tried {
   const { call, body } = responseOf(input)
   const text = body.toString('utf8')
-  const theirs = parsedOutcome(call, text)
-  const ours = outcomesOf([call], 200, body)
-  // As text it must come to the same, whatever of the bytes was no text.
-  const ofText = outcomesOf([call], 200, text)
-  const sound = isSound(text)
-  if (sound) same('the outcome', [ours, ofText], [[theirs], [theirs]])
-  else if (theirs !== 'incomplete') same('the failure', [ours, ofText], [[theirs], [theirs]])
-  const large = body.length > 16_384
-  const kind = `${theirs} ${large ? 'large' : 'small'} ${ours[0] === theirs ? 'alike' : 'unsound'}`
-  // All inputs that are not JSON are of one kind: the search is for unusual valid JSON.
-  const markers = sound ? MARKS.map((marker) => Number(text.includes(marker))).join('') : ''
-  return { kind: `${kind} ${markers}`, compared: large && (ours[0] === 'ok' || sound) }
-}
-
-function outcomesOf(...args: Parameters<typeof endingsOfJsonBody>): Outcome[] {
-  return endingsOfJsonBody(...args).map(({ outcome }) => outcome)
+  const half = body.length >> 1
+  const read = outlineOf([body.subarray(0, half), body.subarray(half)], body.length)
+  const known = read === undefined ? body : { length: body.length, read }
+  const theirs = parsedEnding(call, text)
+  same('the ending', endingsOfJsonBody([call], 200, known), [theirs])
+  const compared = read !== undefined
+  const markers = MARKS.map((marker) => Number(text.includes(marker))).join('')
+  // Inputs that are not outlined are of few kinds: the search is for those that the scan accepts.
+  return { kind: `${theirs.outcome} ${compared ? `outlined ${markers}` : 'parsed'}`, compared }
 }
 
 /** One call, one body: as it would be without a way around the parser. */
-function parsedOutcome(call: RequestCall, text: string): Outcome {
+function parsedEnding(call: RequestCall, text: string): Ending {
   const parsed = parseMessages(text)
-  const messages = parsed.ok ? parsed.messages : []
-  const responses = messages.filter(({ kind }) => kind === 'result' || kind === 'error')
+  if (!parsed.ok) return { outcome: parsed.reason === 'too_complex' ? 'ok' : 'incomplete' }
+  const responses = parsed.messages.filter(({ kind }) => kind === 'result' || kind === 'error')
   const own = responses.find((each) => 'id' in each && each.id === call.id)
   const found = own ?? responses.find((each) => 'id' in each && each.id === null)
-  return found === undefined ? 'incomplete' : outcomeOf(call, found)
-}
-
-/** The text is JSON, and no message in it repeats a member. */
-function isSound(text: string): boolean {
-  return parseMessages(text).ok && !repeatsMember(text)
+  return found === undefined ? { outcome: 'incomplete' } : endingOf(call, found)
 }
 
 const RESULT = '\u0000{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"\u0001"}]}}'
@@ -91,7 +81,7 @@ const MEMBERS = [
   ['"erro\\u0072":{}', '"\\u0065rror":{}', '"isErro\\u0072":true', '"metho\\u0064":1', '"x":[{}]'],
 ].flat()
 
-/** The quick look at large responses beside a parser. */
+/** The scan of large responses beside a parser. */
 export const outcomeTarget: Target = {
   name: 'outcome',
   maxLength: 600,
@@ -105,6 +95,8 @@ export const outcomeTarget: Target = {
     '\u0000[{"jsonrpc":"2.0","id":1,"result":{"x":"\u0001"}}]',
     '\u0003{"jsonrpc":"2.0","id":"\u00c3\u00a9","result":{"x":"\u0001"}}',
     '\u0000\u00ef\u00bb\u00bf{"jsonrpc":"2.0","id":1,"result":{"x":\u0002"y"}}',
+    '\u0000{"jsonrpc":"2.0","id":1,"result":{"content":"\u0001","content":7,"isErro\\u0072":true}}',
+    '\u0000{"jsonrpc":"2.0","id":1,"result":{"contents":[{"a":"\u0001\u0001\u0001\u0001"}]}}',
     '\u0004{"id":"1","jsonrpc":"2.0","result":{"error":"\\"isError\\"\u0001"}}',
     '\u0000{"jsonrpc":"2.0","id":2,"result":{"id":1,"a":"\u0001"}}',
   ],
@@ -115,7 +107,15 @@ export const outcomeTarget: Target = {
     ['"error":null', '"error":{"code":-32601}', '"isError":true', '"isError":false', '"method"'],
     ['"\\u0065rror":{}', '"is\\u0045rror":true', '"\\u0069d":2', '"method":"x"', '{"error":1}'],
     ['"\\u0072esult":1', '\u00ff', '\u00ef\u00bb\u00bf', '\r\n', '\n', ' ', '\t', '-', '0'],
-    ['"status":"failed"', '"result":{"isError":true}', 'NaN', '},"id":1}', '"jsonrpc":', '"id":'],
+    [
+      '"status":"failed"',
+      '"result":{"isError":true}',
+      'NaN',
+      '"content":"\u0001"',
+      '},"id":1}',
+      '"jsonrpc":',
+      '"id":',
+    ],
   ].flat(),
   own: [putMember],
   run: checkOutcome,

@@ -163,7 +163,7 @@ export function injectedPod(
   }
   const injection = injectPod(pod, {
     namespace: { name: 'shop', labels: {}, annotations: {} },
-    cluster: { minor: 33 },
+    minor: 33,
     settings: parseInjectorSettings({}, '0.0.0'),
     owner: 'ReplicaSet',
   })

@@ -1,6 +1,6 @@
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import { BindError } from '#sidecar'
-import { metricsPage, type MetricsServer, serveMetrics } from '../load/results/metrics-server.ts'
+import { metricsPage, serveMetrics } from '../load/results/metrics-server.ts'
 import { type Consent, ToolsNotNamedError } from '../load/choose-tools.ts'
 import { type LoadOptions, shardOf } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
@@ -58,20 +58,21 @@ async function loadToResult(request: LoadRequest): Promise<number> {
   const options = await loadInputs(request, readVersion())
   // Before the load: a missing module must not end the load without a report.
   const writeReport = request.report === undefined ? undefined : await reportWriter()
-  const interrupt = loadSignals(() => {
-    const under = running?.recorder.inFlight ?? 0
-    if (request.json || under === 0) return
-    const limit = (request.pace.gracefulStopMs ?? 0) / 1000
-    process.stderr.write(`\nwaiting up to ${limit}s for ${under} calls; Ctrl-C aborts them\n`)
-  })
-  let progress: Progress | undefined
-  let metrics: MetricsServer | undefined
-  let running: RunningLoad | undefined
-  if (request.metrics !== undefined) {
-    const page = (): string => (running === undefined ? '' : metricsPage(running.recorder))
-    metrics = await serveMetrics(request.metrics, page, request.metricsHosts).catch(cannotListen)
-    if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
+  const note = (text: string): void => {
+    if (!request.json) process.stderr.write(text)
   }
+  let progress: Progress | undefined
+  let running: RunningLoad | undefined
+  const interrupt = loadSignals(() => {
+    const under = running?.recorder.inFlight.total ?? 0
+    const limit = (request.pace.gracefulStopMs ?? 0) / 1000
+    if (under > 0) note(`\nwaiting up to ${limit}s for ${under} calls; Ctrl-C aborts them\n`)
+  })
+  const page = (): string => (running === undefined ? '' : metricsPage(running.recorder))
+  const metrics =
+    request.metrics &&
+    (await serveMetrics(request.metrics, page, request.metricsHosts).catch(cannotListen))
+  if (metrics !== undefined) note(`metrics: http://${metrics.address}/metrics\n`)
   try {
     const loaded = runLoad(options, {
       ...interrupt.signals,
@@ -79,9 +80,8 @@ async function loadToResult(request: LoadRequest): Promise<number> {
       recordBaseline: request.recordBaseline !== undefined,
       verdictWait: (limitMs) => {
         progress?.stop()
-        if (request.json) return
         const most = Math.ceil(limitMs / 1000)
-        process.stderr.write(`waiting up to ${most}s for agent verdicts; Ctrl-C stops waiting\n`)
+        note(`waiting up to ${most}s for agent verdicts; Ctrl-C stops waiting\n`)
       },
       begun: (run) => {
         running = run
@@ -91,19 +91,13 @@ async function loadToResult(request: LoadRequest): Promise<number> {
         progress = showProgress(process.stderr, run.recorder, goal, process.env)
       },
     })
-    const { result, baseline } = await Promise.race([loaded, interrupt.ended])
-    progress?.stop()
-    if (request.recordBaseline !== undefined) {
-      const text = `${JSON.stringify(baseline)}\n`
-      await writeText(request.recordBaseline, '--record-baseline', text)
-    }
-    await writeResult(request, result, writeReport)
-    if (!result.run.complete) return INTERRUPTED
-    return result.slo.every(({ ok }) => ok) ? 0 : GATE_FAILED
+    const ran = await Promise.race([loaded, interrupt.ended]).finally(() => progress?.stop())
+    await writeResult(request, ran, writeReport)
+    if (!ran.result.run.complete) return INTERRUPTED
+    return ran.result.slo.every(({ ok }) => ok) ? 0 : GATE_FAILED
   } catch (error) {
     throw error instanceof ToolsNotNamedError ? unnamed(error) : error
   } finally {
-    progress?.stop()
     interrupt.forget()
     await metrics?.close()
   }
@@ -116,9 +110,12 @@ function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
 
 async function writeResult(
   request: LoadRequest,
-  result: LoadResult,
+  { result, baseline }: Awaited<ReturnType<typeof runLoad>>,
   writeReport: Awaited<ReturnType<typeof reportWriter>> | undefined,
 ): Promise<void> {
+  if (request.recordBaseline !== undefined) {
+    await writeText(request.recordBaseline, '--record-baseline', `${JSON.stringify(baseline)}\n`)
+  }
   const json = `${JSON.stringify(result)}\n`
   if (request.out !== undefined) await writeText(request.out, '--out', json)
   if (request.report !== undefined) await writeReport?.(request.report, result)

@@ -107,7 +107,7 @@ export const EXPERIMENT_RUN = operation({
   ],
   page: PAGE,
   description: 'run a plan: steady state, stages of faults under load, rollback, verdict, report',
-  operands: { form: '[plan]', most: 1 },
+  operands: { form: '<plan>', most: 1 },
   flags: RUN_FLAGS,
   note: EXIT_CODES,
   parse: (flags, context) => {
@@ -217,7 +217,7 @@ export const EXPERIMENT_VALIDATE = operation({
   page: PAGE,
   description:
     'validate plans, and list all reasons for rejection that do not depend on a sidecar or monitor',
-  operands: { form: '[plans...]', most: Infinity },
+  operands: { form: '<plans...>', most: Infinity },
   flags: { ...productionNamesFlag(PLAN), ...POLICY, ...JSON_OUT },
   parse: ({ productionNames, policy, json }, { operands: paths }) => {
     if (paths.length === 0) throw noPlan('validate')

@@ -10,7 +10,7 @@ export const IMPORT = operation({
   ],
   page: 'docs/reference/import.md',
   description: "convert another tool's faults into rules; use - for standard input",
-  operands: { form: '[file]', most: 1 },
+  operands: { form: '<file>', most: 1 },
   flags: {
     ...group('The file:', {
       from: one('format', `format: ${FORMATS.join(', ')} (default: detected)`, oneOf(FORMATS)),

@@ -113,7 +113,7 @@ export const MCP_APPROVE = operation({
   examples: ['mcp approve 3f9c1a07be', 'mcp approve 3f9c1a07be --state-dir /var/lib/squall'],
   page: PAGE,
   description: "approve one run of an agent's experiment, or one search, at a terminal",
-  operands: { form: '[id]', most: 1 },
+  operands: { form: '<id>', most: 1 },
   flags: STATE,
   parse: ({ stateDir }, { operands: [id], env }) => {
     if (id === undefined) throw missing('no proposal', 'pass the id that run_experiment returned')

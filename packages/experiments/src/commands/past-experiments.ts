@@ -14,7 +14,7 @@ export const JSON_OUT = group('Output:', {
   json: toggle('print JSON to standard output, and only errors to standard error'),
 })
 
-export const RUN_OPERAND = { form: '[run]', most: 1 }
+export const RUN_OPERAND = { form: '<run>', most: 1 }
 const RUN_FORM = 'run to use: last, or an ID or ID prefix from squall experiment list'
 
 /** Returns the run that a command names. Throws a `UsageError`. */
@@ -64,7 +64,7 @@ export const EXPERIMENT_COMPARE = operation({
   ],
   page: PAGE,
   description: 'compare past runs with the first run, phase by phase',
-  operands: { form: '[runs...]', most: MOST_COMPARED },
+  operands: { form: '<runs...>', most: MOST_COMPARED },
   flags: {
     ...EXPERIMENTS,
     ...JSON_OUT,

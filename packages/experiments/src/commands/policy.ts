@@ -16,7 +16,7 @@ export const POLICY_VALIDATE = operation({
   ],
   page: PAGE,
   description: 'check policies; use - for standard input',
-  operands: { form: '[paths...]', most: Infinity },
+  operands: { form: '<paths...>', most: Infinity },
   flags: group('Output:', { json: toggle('print JSON') }),
   fromEnvironment: false,
   parse: ({ json }, { operands: paths }) => {
@@ -33,7 +33,7 @@ export const POLICY_PRINT = operation({
   ],
   page: PAGE,
   description: "print a policy as a block for an agent's instructions file",
-  operands: { form: '[path]', most: 1 },
+  operands: { form: '<path>', most: 1 },
   flags: OUTPUT,
   fromEnvironment: false,
   parse: ({ agent }, { operands: [path] }) => {

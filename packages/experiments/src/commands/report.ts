@@ -25,7 +25,7 @@ export const LOAD_REPORT = operation({
   ],
   page: 'docs/guides/reports.md',
   description: 'render load results side by side as one HTML file or Markdown',
-  operands: { form: '[files...]', most: Infinity },
+  operands: { form: '<files...>', most: Infinity },
   flags: group('The report:', {
     markdown: toggle('write Markdown'),
     out: OUT,
@@ -65,7 +65,7 @@ export const LOAD_MERGE = operation({
   examples: ['load merge a.json b.json -o all.json', 'load merge a.json b.json c.json > all.json'],
   page: 'docs/guides/load.md',
   description: 'merge the results of the shards of a load',
-  operands: { form: '[files...]', most: Infinity },
+  operands: { form: '<files...>', most: Infinity },
   flags: group('Output:', { out: OUT }),
   fromEnvironment: false,
   parse: ({ out }, { operands }) => ({ out, files: resultFiles(operands, 'merge') }),

@@ -74,7 +74,7 @@ export const EXPERIMENT_SEARCH = operation({
     'experiment search --resume 20261125-180412-3fa9c1',
   ],
   page: 'docs/guides/find-limits.md',
-  description: 'find the smallest fault magnitudes that make a condition true',
+  description: 'find the smallest fault magnitudes at which a condition becomes true',
   operands: { form: '[plan]', most: 1 },
   flags: SEARCH_FLAGS,
   note: `

@@ -24,7 +24,7 @@ export const EXPERIMENT_SIMULATE = operation({
   ],
   page: 'docs/guides/simulate.md',
   description: 'predict what a plan would do to a fleet, from measured latencies and errors',
-  operands: { form: '[plan]', most: 1 },
+  operands: { form: '<plan>', most: 1 },
   flags: {
     ...group(FLEET, {
       pods: count(

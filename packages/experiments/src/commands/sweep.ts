@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import {
   asText,
   count,
@@ -29,7 +28,7 @@ export const SWEEP_FLAGS = {
   ...group(TASK, {
     tape: one(
       'file',
-      'tape of the task, recorded by squall run or squall stdio with --tape',
+      'tape of the task, recorded with squall run --tape or squall stdio --tape',
       asText,
     ),
     check: one(
@@ -52,11 +51,10 @@ export const SWEEP_FLAGS = {
       (given) => given.map(asText),
     ),
     repeat: count('number of runs per cell', { min: 1, max: 1000 }, '1'),
-    parallel: count(
-      'number of concurrent runs; by default, one for each available CPU',
-      { min: 1, max: 256 },
-      String(availableParallelism()),
-    ),
+    parallel: count('number of concurrent runs (default: one for each available CPU)', {
+      min: 1,
+      max: 256,
+    }),
     budget: duration(
       'time after which no further cell is started',
       { min: 1000, max: 86_400_000 },
@@ -89,7 +87,7 @@ export const SWEEP = operation({
   ],
   page: 'docs/guides/sweep.md',
   description: 'find the single failures that break a task, using a tape of its calls',
-  operands: { form: '[command...]', most: Infinity },
+  operands: { form: '<command...>', most: Infinity },
   flags: SWEEP_FLAGS,
   fromEnvironment: false,
   note: `

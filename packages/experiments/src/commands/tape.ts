@@ -18,22 +18,22 @@ import { JSON_OUT } from './past-experiments.ts'
 
 const PAGE = 'docs/guides/tapes.md'
 const PLAY = 'The tape:'
-const OWN = { form: '[file]', most: 1 }
+const OWN = { form: '<file>', most: 1 }
 
 /** Declares how a tape is played. */
 export const PLAY_FLAGS = group(PLAY, {
   match: one(
-    'how',
+    'mode',
     'match calls by tool and arguments (arguments), or by tool alone (tool), for models that vary arguments between runs',
     oneOf(MATCHES),
     { default: 'arguments' },
   ),
-  pace: one('how', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
+  pace: one('mode', 'pace of responses: at once (none), or as recorded (real)', oneOf(PACES), {
     default: 'none',
   }),
   session: one('id', 'ID prefix of the recorded session to play, or all', asText),
   offTape: one(
-    'how',
+    'mode',
     'response to a call that is not on the tape: an error (error), or the last recorded response to the same call or, if there is none, from the same tool (last)',
     oneOf(OFF_TAPE),
     { default: 'error' },
@@ -141,7 +141,7 @@ export const TAPE_DIFF = operation({
   examples: ['tape diff monday.tape tuesday.tape', 'tape diff monday.tape tuesday.tape --values'],
   page: PAGE,
   description: 'compare two tapes, and show changed calls and responses; exit code 1 for a change',
-  operands: { form: '[files...]', most: 2 },
+  operands: { form: '<before> <after>', most: 2 },
   flags: { ...COMPARED, ...JSON_OUT },
   parse: (flags, { operands: [before, after] }) => {
     if (before === undefined || after === undefined) {

@@ -59,7 +59,7 @@ function conclusion(screen: DemoScreen, runs: readonly DemoRun[]): string[] {
   const { tcsr, blastRadius } = broken.result.indicators
   const strong = (share: number | null): string => screen.paint('strong', percentage(share))
   return [
-    `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls failing, ${strong(blastRadius)} of the tasks failed;`,
+    `With ${strong(tcsr === null ? null : 1 - tcsr)} of the calls failing, ${strong(blastRadius)} of the 8-call tasks failed;`,
     `with a client that retries, ${strong(retried.result.indicators.blastRadius)}. 2 % is an average: ${faultsSeen(broken.result)} of ${broken.result.counts.calls} had a fault.`,
   ]
 }

@@ -193,7 +193,7 @@ export class Arming {
     return rejectionError(
       'RULES_NOT_ACTIVE',
       `the rules did not become active: ${why}`,
-      `check that the sidecars read ${this.#armed.sidecars.rulesSetting}`,
+      `check that the sidecars read ${this.#armed.sidecars.rulesSource.setting}`,
     )
   }
 

@@ -91,6 +91,28 @@ function sharesDiffer(a: number, n: number, b: number, m: number): boolean {
 
 const MARK = '≠ '
 
+type Fact = readonly [name: string, of: (run: RunFacts) => string]
+
+const COMPARED: readonly Fact[] = [
+  ['Name', ({ name }) => name],
+  ['Verdict', ({ verdict, stage }) => `${verdict}${stage === null ? '' : ` at ${stage}`}`],
+  ['Reason', ({ code }) => code ?? '-'],
+  ['Server', ({ server }) => server ?? '-'],
+  ['Squall', ({ squall }) => squall],
+  ['Target', ({ target }) => target],
+  ['Plan', ({ planDigest }) => shortDigest(planDigest)],
+  ['Rules', ({ rulesDigest }) => shortDigest(rulesDigest)],
+  ['Seed', ({ seed }) => String(seed)],
+]
+
+/** Differ from run to run, which is not marked. */
+const TIMES: readonly Fact[] = [
+  ['Started', ({ startedAt }) => moment(startedAt)],
+  ['MTTD', ({ mttdMs }) => timeText(mttdMs)],
+  ['MTTR', ({ mttrMs }) => timeText(mttrMs)],
+  ['Rollback', ({ rollbackMs }) => timeText(rollbackMs)],
+]
+
 /** Returns the tables of a comparison; a value that differs from the first run begins with ≠. */
 export function comparisonTables({ runs, phases }: Comparison): readonly ReportTable[] {
   const columnsOf = (name: string) => [
@@ -101,30 +123,10 @@ export function comparisonTables({ runs, phases }: Comparison): readonly ReportT
     { text: name },
     ...texts.map((text, i) => ({ text: foreign(`${differs[i] === true ? MARK : ''}${text}`) })),
   ]
-  const facts: readonly [string, (run: RunFacts) => string][] = [
-    ['Name', ({ name }) => name],
-    ['Verdict', ({ verdict, stage }) => `${verdict}${stage === null ? '' : ` at ${stage}`}`],
-    ['Reason', ({ code }) => code ?? '-'],
-    ['Server', ({ server }) => server ?? '-'],
-    ['Squall', ({ squall }) => squall],
-    ['Target', ({ target }) => target],
-    ['Plan', ({ planDigest }) => shortDigest(planDigest)],
-    ['Rules', ({ rulesDigest }) => shortDigest(rulesDigest)],
-    ['Seed', ({ seed }) => String(seed)],
-  ]
-  const times: readonly [string, (run: RunFacts) => string][] = [
-    ['Started', ({ startedAt }) => moment(startedAt)],
-    ['MTTD', ({ mttdMs }) => timeText(mttdMs)],
-    ['MTTR', ({ mttrMs }) => timeText(mttrMs)],
-    ['Rollback', ({ rollbackMs }) => timeText(rollbackMs)],
-  ]
-  const texts = facts.map(([name, of]) => {
-    const all = runs.map(of)
-    return row(
-      name,
-      all,
-      all.map((text) => text !== all[0]),
-    )
+  const compared = COMPARED.map(([name, of]) => {
+    const texts = runs.map(of)
+    const differs = texts.map((text) => text !== texts[0])
+    return row(name, texts, differs)
   })
   return [
     {
@@ -132,18 +134,15 @@ export function comparisonTables({ runs, phases }: Comparison): readonly ReportT
       about:
         '≠ marks a value that differs from the first run: a different text, a share with p < 0.05, or a latency with a difference above 10 %.',
       columns: columnsOf('Run'),
-      rows: [...texts, ...times.map(([name, of]) => row(name, runs.map(of), []))],
+      rows: [...compared, ...TIMES.map(([name, of]) => row(name, runs.map(of), []))],
     },
     ...phases.map(({ phase, metrics }) => ({
       title: `Phase ${foreign(phase, 60)}`,
       columns: columnsOf('Figure'),
-      rows: metrics.map(({ metric, unit, values, differs }) =>
-        row(
-          metric,
-          values.map((value) => valueText(value, unit)),
-          differs,
-        ),
-      ),
+      rows: metrics.map(({ metric, unit, values, differs }) => {
+        const texts = values.map((value) => valueText(value, unit))
+        return row(metric, texts, differs)
+      }),
     })),
   ]
 }

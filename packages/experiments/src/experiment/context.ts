@@ -3,6 +3,7 @@ import type { Arming } from './arming.ts'
 import type { AlertWatch } from './monitor/alert-watch.ts'
 import type { Samplers } from './monitor/samplers.ts'
 import type { EarlyEnd, StageResult } from './experiment-result.ts'
+import type { LoadTarget } from '../load/load-options.ts'
 import type { Timeline } from '../load/results/result.ts'
 import type { HistoryEntry } from './history.ts'
 import type { LoadContext } from './phase.ts'
@@ -34,6 +35,8 @@ export interface ExperimentOptions extends LoadContext {
 export interface Context extends ExperimentOptions {
   readonly id: string
   readonly arming: Arming
+  /** The target of requests besides the load. */
+  readonly target: LoadTarget
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
   readonly alerts: AlertWatch

@@ -23,7 +23,7 @@ export class LoadMeter {
   }
 
   measured(): Measured {
-    const { elapsedMs } = this.#recorder
+    const { elapsedMs } = this.#recorder.timeline
     const window = this.#window(elapsedMs)
     const stalledMs = this.#stalledMs(elapsedMs)
     const enough = window.calls >= MIN_CALLS
@@ -67,7 +67,7 @@ export class LoadMeter {
 
   #stalledMs(elapsedMs: number): number {
     const { counts, inFlight } = this.#recorder
-    const moves = counts.calls !== this.#calls || inFlight === 0
+    const moves = counts.calls !== this.#calls || inFlight.total === 0
     this.#calls = counts.calls
     if (moves) this.#stalledSince = undefined
     else this.#stalledSince ??= elapsedMs

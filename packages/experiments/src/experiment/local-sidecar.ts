@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Rule, SidecarAdmin } from '#admin-api'
-import { type TaskReading, tasksReader } from '../load/sidecar-tasks.ts'
+import { tasksReader } from '../load/sidecar-tasks.ts'
 import { CLAIM_PREFIX } from './armed-rules.ts'
 import { awaitSuccessor, findVictim, killVictim, type Victim } from './kill.ts'
 import type { LockHolder } from './lock.ts'
@@ -27,10 +27,9 @@ const SLACK_MS = 1000
 export class LocalSidecar implements Sidecars {
   readonly #admin: SidecarAdmin
   readonly #rulesFile: string
-  #server = { startedAt: 0, uptime: 0, at: Infinity }
-  #restarts = 0
-  readonly rulesName = 'rules file'
-  readonly rulesSetting = 'sidecar.rulesFile'
+  readonly forLoad: Sidecars['forLoad']
+  readonly processes: ServerProcesses
+  readonly rulesSource = { name: 'rules file', setting: 'sidecar.rulesFile' }
   // A sidecar polls its rules file where it has no inotify.
   readonly paces = {
     activationMs: 10_000,
@@ -46,10 +45,8 @@ export class LocalSidecar implements Sidecars {
     this.#admin = admin
     this.#rulesFile = rulesFile
     this.killing = victim && processKilling(victim)
-  }
-
-  get admins(): readonly SidecarAdmin[] {
-    return [this.#admin]
+    this.forLoad = { sidecars: [admin], readTasks: tasksReader([admin]) }
+    this.processes = stdioServer(admin)
   }
 
   async states(signal?: AbortSignal): Promise<readonly SidecarState[]> {
@@ -67,26 +64,6 @@ export class LocalSidecar implements Sidecars {
   async counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts> {
     const rules = (await this.rules(signal)).filter(({ name }) => names.has(name))
     return rules.map((rule) => [rule.name, totalsOf(rule)])
-  }
-
-  /** The server of `squall stdio` starts and ends with it. */
-  readonly processes: ServerProcesses = async (signal) => {
-    const { listeners = [], ...state } = await askState(this.#admin, signal)
-    if (!listeners.some(({ listen }) => listen === 'stdio')) return undefined
-    const uptime = state.uptimeSeconds * 1000
-    const startedAt = Date.parse(state.startedAt ?? '')
-    const at = performance.now()
-    const before = this.#server
-    // A clock that was set moves the start, but not the uptime; a late response has both of before.
-    const isLater = startedAt > before.startedAt + SLACK_MS
-    if (isLater && uptime < before.uptime + at - before.at - SLACK_MS) this.#restarts++
-    this.#server = { startedAt, uptime, at }
-    const processes = [{ id: 'stdio', restarts: this.#restarts, startedAt }]
-    return { now: startedAt + uptime, processes }
-  }
-
-  readTasks(since?: number): Promise<readonly TaskReading[]> {
-    return tasksReader([this.#admin])(since)
   }
 
   /** Ignores failures, because the rules expire by themselves. */
@@ -117,6 +94,24 @@ export class LocalSidecar implements Sidecars {
       write: (text) => file.write(text),
       restore: () => file.restore(),
     }
+  }
+}
+
+/** Reads the process of the server of `squall stdio`, which starts and ends with the sidecar. */
+function stdioServer(admin: SidecarAdmin): ServerProcesses {
+  let before = { startedAt: 0, uptime: 0, at: Infinity }
+  let restarts = 0
+  return async (signal) => {
+    const { listeners = [], ...state } = await askState(admin, signal)
+    if (!listeners.some(({ listen }) => listen === 'stdio')) return undefined
+    const uptime = state.uptimeSeconds * 1000
+    const startedAt = Date.parse(state.startedAt ?? '')
+    const at = performance.now()
+    // A clock that was set moves the start, but not the uptime; a late response has both of before.
+    const isLater = startedAt > before.startedAt + SLACK_MS
+    if (isLater && uptime < before.uptime + at - before.at - SLACK_MS) restarts++
+    before = { startedAt, uptime, at }
+    return { now: startedAt + uptime, processes: [{ id: 'stdio', restarts, startedAt }] }
   }
 }
 

@@ -3,7 +3,6 @@ import { type Plan, resilienceOf } from './plan.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
-import type { ToolInfo } from '../load/clients/load-client.ts'
 import type { LoadResult, Timeline } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { EarlyEnd, PhaseResult } from './experiment-result.ts'
@@ -33,12 +32,9 @@ export interface PhaseContext extends LoadContext {
 }
 
 /** Returns the load options of a phase. */
-function phaseLoad(
-  plan: Plan,
-  { version, headers, called, sidecars }: LoadContext,
-  durationMs: number,
-): LoadOptions {
-  const { file, target, calls, expectations, slo, seed } = plan
+function phaseLoad(context: PhaseContext, durationMs: number): LoadOptions {
+  const { version, headers, called, sidecars } = context
+  const { file, target, calls, expectations, slo, seed } = context.plan
   const { load } = file
   const named = load.tools ?? []
   const tools = named.length > 0 || calls.length > 0 ? named : (called ?? [])
@@ -47,8 +43,7 @@ function phaseLoad(
       url: target,
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
-      sidecars: sidecars.admins,
-      readTasks: (since) => sidecars.readTasks(since),
+      ...sidecars.forLoad,
       indirect: file.target.indirect,
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
@@ -105,110 +100,120 @@ const RETRY_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export async function runPhase(context: PhaseContext, spec: PhaseSpec) {
-  const { plan, stop, probe, samplers } = context
-  const { label, durationMs } = spec
-  const options = phaseLoad(plan, context, durationMs)
-  const resultOf = resultMaker(context, label)
-  const ending = new AbortController()
-  const draining = new AbortController()
-  const stopLoad = (): void => ending.abort()
-  stop.addEventListener('abort', stopLoad, { once: true })
-  if (stop.aborted) stopLoad()
-  let end: EarlyEnd | undefined
-  let isEnough = false
-  let tools: readonly ToolInfo[] = []
-  let called: readonly string[] = []
-  const endWith = (found: EarlyEnd | undefined): void => {
-    if (found === undefined || end !== undefined || ending.signal.aborted) return
-    end = found
-    spec.onEnd?.(found)
-    stopLoad()
+export function runPhase(context: PhaseContext, spec: PhaseSpec) {
+  return new PhaseRun(context, spec).run()
+}
+
+class PhaseRun {
+  readonly #context: PhaseContext
+  readonly #spec: PhaseSpec
+  readonly #ending = new AbortController()
+  readonly #draining = new AbortController()
+  /** Aborted when the phase ends, or the experiment. */
+  readonly #stop: AbortSignal
+  /** The checks beside the load, which are awaited after it. The last is what begins with it. */
+  #checks: readonly (Promise<void> | undefined)[] = []
+  /** The first error of a check, which ends the load. */
+  #failure: unknown
+  #running: RunningLoad | undefined
+  #end: EarlyEnd | undefined
+  #isEnough = false
+
+  constructor(context: PhaseContext, spec: PhaseSpec) {
+    this.#context = context
+    this.#spec = spec
+    this.#stop = AbortSignal.any([context.stop, this.#ending.signal])
   }
-  const watches: Promise<void>[] = []
-  let beginning: Promise<void> | undefined
-  let failure: unknown
-  // These promises are awaited after the load; an error ends the load.
-  const watch = (task: Promise<void>): Promise<void> => {
-    const watched = task.catch((error: unknown) => {
-      failure ??= error
-      stopLoad()
+
+  async run() {
+    const resultOf = resultMaker(this.#context, this.#spec.label)
+    try {
+      const result = await this.#load()
+      await this.#checks.at(-1)
+      if (this.#failure !== undefined) throw this.#failure
+      const isEnough = this.#isEnough && this.#end === undefined && !this.#context.stop.aborted
+      const complete = result.run.complete || isEnough
+      const load = { ...result, run: { ...result.run, complete } }
+      const { endpoint, called } = this.#running!
+      return { result: resultOf(load), end: this.#end, tools: endpoint.tools, called }
+    } catch (error) {
+      if (!isUnstarted(error)) throw error
+      this.#endWith({ code: 'TARGET_LOST', why: `the load failed to start: ${error.message}` })
+      return { result: resultOf(), end: this.#end, tools: [], called: [] }
+    } finally {
+      this.#ending.abort()
+      await Promise.all(this.#checks.filter((each) => each !== undefined))
+    }
+  }
+
+  /** Runs the load, and tries for a time to begin it. */
+  async #load(): Promise<LoadResult> {
+    const { durationMs, beginWithinMs } = this.#spec
+    const stop = this.#stop
+    const either = AbortSignal.any([stop, this.#draining.signal])
+    const hooks = { stop: either, cut: stop, endWait: stop, begun: this.#begun }
+    const options = phaseLoad(this.#context, durationMs)
+    const until = performance.now() + beginWithinMs
+    // The first attempt may have failed because this process stood still.
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await runLoad(options, hooks)).result
+      } catch (error) {
+        const isOver = attempt > 1 && performance.now() > until
+        if (!isUnstarted(error) || isOver || stop.aborted) throw error
+        await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => {})
+      }
+    }
+  }
+
+  readonly #begun = (run: RunningLoad): void => {
+    const { poll, pollMs = POLL_MS, begun } = this.#spec
+    const stop = this.#stop
+    const meter = new LoadMeter(run.recorder)
+    this.#running = run
+    const checks = [
+      every(TICK_MS, stop, async () => this.#tick(run, meter)),
+      poll && every(pollMs, stop, async () => this.#endWith(await poll(stop))),
+      begun?.(stop).then((end) => this.#endWith(end)),
+    ]
+    const fail = (error: unknown): void => {
+      this.#failure ??= error
+      this.#ending.abort()
+    }
+    this.#checks = checks.map((check) => check?.catch(fail))
+  }
+
+  #tick({ recorder }: RunningLoad, meter: LoadMeter): void {
+    const { probe, samplers } = this.#context
+    const { durationMs, tick } = this.#spec
+    const extras = samplers.measured()
+    const load = { ...meter.measured(), ...extras }
+    const steady = { ...(probe?.measured() ?? load), ...extras }
+    const found = tick({
+      at: performance.now(),
+      load,
+      steady,
+      calls: recorder.counts.calls,
+      draining: recorder.timeline.elapsedMs >= durationMs || this.#draining.signal.aborted,
+      timeline: () => recorder.timeline.timeline(),
     })
-    watches.push(watched)
-    return watched
+    this.#isEnough ||= found === 'enough' || found === 'drain'
+    if (found === 'enough') this.#ending.abort()
+    else if (found === 'drain') this.#draining.abort()
+    else this.#endWith(found ?? samplers.lost(performance.now()))
   }
-  let meter: LoadMeter | undefined
-  try {
-    const result = await begin(
-      options,
-      spec,
-      ending.signal,
-      draining.signal,
-      ({ recorder, ...run }) => {
-        tools = run.endpoint.tools
-        called = run.called
-        const own = new LoadMeter(recorder)
-        meter = own
-        const check = async (): Promise<void> => {
-          const extras = samplers.measured()
-          const load = { ...own.measured(), ...extras }
-          const steady = { ...(probe?.measured() ?? load), ...extras }
-          const { calls } = recorder.counts
-          const over = recorder.elapsedMs >= durationMs
-          const timeline = (): Timeline => recorder.timeline.timeline()
-          const moment = { at: performance.now(), load, steady, calls, timeline }
-          const found = spec.tick({ ...moment, draining: over || draining.signal.aborted })
-          if (found === 'enough' || found === 'drain') {
-            isEnough = true
-            if (found === 'enough') stopLoad()
-            else draining.abort()
-          } else endWith(found ?? samplers.lost(performance.now()))
-        }
-        void watch(every(TICK_MS, ending.signal, check))
-        const { poll, pollMs = POLL_MS, begun } = spec
-        if (poll !== undefined) {
-          const ask = async (): Promise<void> => endWith(await poll(ending.signal))
-          void watch(every(pollMs, ending.signal, ask))
-        }
-        if (begun !== undefined) beginning = watch(begun(ending.signal).then(endWith))
-      },
-    )
-    await beginning
-    if (failure !== undefined) throw failure
-    const complete = result.run.complete || (isEnough && end === undefined && !stop.aborted)
-    const load = { ...result, run: { ...result.run, complete } }
-    return { result: resultOf(measuredOf(result), load), end, tools, called }
-  } catch (error) {
-    if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
-    endWith({ code: 'TARGET_LOST', why: `the load failed to start: ${error.message}` })
-    return { result: resultOf(meter?.measured() ?? NOTHING), end, tools, called }
-  } finally {
-    stopLoad()
-    stop.removeEventListener('abort', stopLoad)
-    await Promise.all(watches)
+
+  #endWith(found: EarlyEnd | undefined): void {
+    if (found === undefined || this.#end !== undefined || this.#stop.aborted) return
+    this.#end = found
+    this.#spec.onEnd?.(found)
+    this.#ending.abort()
   }
 }
 
-async function begin(
-  load: LoadOptions,
-  { beginWithinMs }: PhaseSpec,
-  stop: AbortSignal,
-  drain: AbortSignal,
-  begun: (run: RunningLoad) => void,
-): Promise<LoadResult> {
-  const either = AbortSignal.any([stop, drain])
-  const until = performance.now() + beginWithinMs
-  // The first attempt may have failed because this process stood still.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return (await runLoad(load, { stop: either, cut: stop, begun, endWait: stop })).result
-    } catch (error) {
-      const retryable = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
-      const isOver = attempt > 1 && performance.now() > until
-      if (!retryable || isOver || stop.aborted) throw error
-      await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => {})
-    }
-  }
+/** Returns true when a load did not begin, which a later attempt may. */
+function isUnstarted(error: unknown): error is LoadError {
+  return error instanceof LoadError && !(error instanceof ToolsNotNamedError)
 }
 
 async function every(ms: number, signal: AbortSignal, check: () => Promise<void>): Promise<void> {
@@ -229,7 +234,8 @@ export function measuredOf({ counts, indicators, latency }: LoadResult): Measure
 function resultMaker({ probe, samplers }: PhaseContext, label: string) {
   const startedAt = new Date().toISOString()
   const began = performance.now()
-  return (own: Measured, load?: LoadResult): PhaseResult => {
+  return (load?: LoadResult): PhaseResult => {
+    const own = load === undefined ? NOTHING : measuredOf(load)
     const measured = { ...(probe?.measured(began) ?? own), ...samplers.measured(began) }
     const durationMs = Math.round(performance.now() - began)
     return { label, startedAt, durationMs, measured, ...(load && { load }) }

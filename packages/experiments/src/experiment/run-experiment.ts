@@ -1,10 +1,9 @@
-import type { LoadTarget } from '../load/load-options.ts'
 import { ruleNames, CLAIM_PREFIX } from './armed-rules.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { ReplacedRules, Sidecars, SidecarState } from './sidecars.ts'
 import { randomBytes } from 'node:crypto'
-import { Arming } from './arming.ts'
-import { AlertWatch } from './monitor/alert-watch.ts'
+import { type ArmedSidecars, Arming } from './arming.ts'
+import { AlertWatch, checkSilent } from './monitor/alert-watch.ts'
 import { Samplers } from './monitor/samplers.ts'
 import { runAfterPhase, runBeforePhase, isUnready } from './steady-phases.ts'
 import type { Context, ExperimentOptions } from './context.ts'
@@ -56,34 +55,21 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     asked.onEvent(event)
   }
   const options = { ...asked, onEvent }
-  const { plan, sidecars, stop, version } = options
-  const { activationMs = sidecars.paces.activationMs } = options
-  const dead = await sidecars.recover(lock.dead)
-  if (dead !== undefined) {
-    onEvent({
-      kind: 'note',
-      text: `the process of the experiment ${dead} died; squall restored the ${sidecars.rulesName}`,
-    })
-  }
-  const [{ state, suspended }, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
-  if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
-  const arming = new Arming(plan, id, {
-    sidecars,
-    rules,
-    aheadMs: state.aheadMs,
-    activationMs,
-    before: state.rules.digest,
-    suspended,
-  })
+  const arming = await openArming(options, id, lock)
+  const { plan, stop, version } = options
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
-  const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
+  const { monitorHeaders, monitorLostMs: lostMs } = options
+  const { processes } = options.sidecars
+  const headers = { ...plan.file.target.headers, ...options.headers }
+  const target = { url: plan.target, client: 'lean', headers } as const
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
+  const alerts = new AlertWatch(plan.alerts, monitorHeaders, lostMs)
+  const access = { target, version, headers: monitorHeaders ?? {}, lostMs, processes }
+  const samplers = new Samplers(plan.samplers, access)
+  const watches = { probe, alerts, samplers, steadiness: new Steadiness() }
   const names = new Set(ruleNames(plan))
-  const steadiness = new Steadiness()
-  const alerts = alertWatch(options)
-  const samplers = samplersOf(options, target)
-  const first: Context = { ...options, id, arming, probe, steadiness, alerts, samplers, names }
+  const first: Context = { ...options, ...watches, id, arming, target, names }
   const startedAt = new Date()
   try {
     await samplers.start()
@@ -96,15 +82,8 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     // Under the rules of another program the result would prove nothing.
     const after = withdrawn && !stop.aborted ? await runAfterPhase(context) : undefined
     const restored = await arming.restore()
-    return experimentResult(context, {
-      startedAt,
-      before,
-      tools,
-      stages,
-      restored,
-      after,
-      timeline,
-    })
+    const parts = { startedAt, before, tools, stages, restored, after, timeline }
+    return experimentResult(context, parts)
   } finally {
     stop.removeEventListener('abort', onStop)
     await arming.restore()
@@ -112,6 +91,20 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     await samplers.close()
     await probe?.close()
   }
+}
+
+/** Opens the rules to replace, after those of an experiment that died have been restored. */
+async function openArming(options: ExperimentOptions, id: string, lock: Lock): Promise<Arming> {
+  const { plan, sidecars, onEvent } = options
+  const { activationMs = sidecars.paces.activationMs } = options
+  const dead = await sidecars.recover(lock.dead)
+  if (dead !== undefined) {
+    const restored = `squall restored the ${sidecars.rulesSource.name}`
+    onEvent({ kind: 'note', text: `the process of the experiment ${dead} died; ${restored}` })
+  }
+  const [found, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
+  if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
+  return new Arming(plan, id, { ...found, sidecars, rules, activationMs })
 }
 
 /** Returns the reasons not to begin that are known without the lock and without a change. */
@@ -131,12 +124,12 @@ function mayBegin(
   id: string,
   dead: string | undefined,
 ): Promise<[Preflight, ReplacedRules, ...unknown[]]> {
-  const { sidecars } = options
+  const { plan, sidecars, monitorHeaders } = options
   return allAccepted(
     preflight(options, dead),
     sidecars.open(id),
     sidecars.killing?.check(),
-    alertWatch(options).check(),
+    checkSilent(plan.alerts, monitorHeaders),
   )
 }
 
@@ -151,19 +144,6 @@ function measuredPlan(plan: Plan, { measured, load }: PhaseResult): Plan {
   }
 }
 
-function alertWatch({ plan, monitorHeaders = {}, monitorLostMs }: PreflightOptions): AlertWatch {
-  return new AlertWatch(plan.alerts, monitorHeaders, monitorLostMs)
-}
-
-function samplersOf(
-  { plan, version, sidecars, monitorHeaders: headers = {}, monitorLostMs }: ExperimentOptions,
-  target: LoadTarget,
-): Samplers {
-  const { processes } = sidecars
-  const access = { target, version, headers, lostMs: monitorLostMs, processes }
-  return new Samplers(plan.samplers, access)
-}
-
 /** Writes the claim, so that the later of two experiments that begin at once fails. */
 async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
   try {
@@ -172,10 +152,6 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     if (!(error instanceof RulesChangedError)) throw error
     throw rejectionError('EXPERIMENT_RUNNING', 'another program is changing the rules', 'try again')
   }
-}
-
-function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<string, string>> {
-  return { ...plan.file.target.headers, ...headers }
 }
 
 /** Returns an id that sorts by time and is short enough for the name of a rule. */
@@ -190,14 +166,11 @@ const CHECK = 'check sidecar.admin, and start squall run with --rules and --admi
 /** Configures the checks. */
 type PreflightOptions = Pick<
   ExperimentOptions,
-  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders' | 'monitorLostMs'
+  'plan' | 'sidecars' | 'namespaceLabel' | 'monitorHeaders'
 >
 
-interface Preflight {
-  readonly state: SidecarState
-  /** True when other rules inject faults; they are suspended until the end of the last phase. */
-  readonly suspended: boolean
-}
+/** What the checks find. */
+type Preflight = Pick<ArmedSidecars, 'aheadMs' | 'before' | 'suspended'>
 
 /**
  * Checks that an experiment may begin. The claim of `dead`, an experiment whose process died, is
@@ -227,8 +200,10 @@ async function preflight(
     ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (rejections.length > 0) throw new RejectedError(...distinct(rejections))
+  const [{ aheadMs, rules: active }] = states as [SidecarState]
   return {
-    state: states[0]!,
+    aheadMs,
+    before: active.digest,
     suspended: injecting(rules).some(({ name }) => !name.startsWith(CLAIM_PREFIX)),
   }
 }
@@ -250,7 +225,7 @@ async function ask(
     return { states, rules: await sidecars.rules() }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    const [admin] = sidecars.admins
+    const [admin] = sidecars.forLoad.sidecars
     if (admin === undefined) throw podsUnreachable(error.message)
     throw rejectionError(
       'SIDECAR_UNREACHABLE',
@@ -265,7 +240,7 @@ async function verdictRejection({ slo }: Plan, sidecars: Sidecars): Promise<Reje
   const gate = verdictGate(slo)
   if (gate === undefined) return undefined
   try {
-    const without = withoutTasks(await sidecars.readTasks())
+    const without = withoutTasks(await sidecars.forLoad.readTasks())
     if (without === undefined) return undefined
     return { code: 'NO_VERDICTS', wrong: needsTasks(gate, without), fix: START_WITH_TASKS }
   } catch (error) {
@@ -325,13 +300,13 @@ function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undef
  */
 function invalidRulesRejection(
   { lastReload: last }: SidecarState,
-  { rulesSetting }: Sidecars,
+  { rulesSource }: Sidecars,
 ): Rejection | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
     wrong: `the sidecar rejected its rules file, which could not be restored: ${firstProblem(last)}`,
-    fix: `fix ${rulesSetting}; squall validate shows its errors`,
+    fix: `fix ${rulesSource.setting}; squall validate shows its errors`,
   }
 }
 

@@ -104,7 +104,7 @@ export const kill = section(
     restartWithin: duration({
       default: '30s',
       description:
-        'Timeout until `pidFile` names a new running process, or until all pods are ready again.',
+        'Maximum time until `pidFile` names a new running process, or until all pods are ready again.',
     }),
   },
   {

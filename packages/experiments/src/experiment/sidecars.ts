@@ -1,5 +1,5 @@
-import type { Rule, SidecarAdmin, State } from '#admin-api'
-import type { TaskReading } from '../load/sidecar-tasks.ts'
+import type { Rule, State } from '#admin-api'
+import type { LoadTarget } from '../load/load-options.ts'
 import type { LockHolder } from './lock.ts'
 import type { ServerProcesses } from './monitor/server-processes.ts'
 import type { Previous } from './rules-file.ts'
@@ -68,12 +68,10 @@ export interface Killed {
 
 /** The sidecars that an experiment arms. Requests throw an `AdminError`. */
 export interface Sidecars {
-  /** The admin ports of sidecars that the load asks for injected faults. */
-  readonly admins: readonly SidecarAdmin[]
-  /** Names what holds the rules, for messages. */
-  readonly rulesName: string
-  /** Names the setting of the plan that leads to the rules, for messages. */
-  readonly rulesSetting: string
+  /** What the load asks: admin ports for injected faults, and all sidecars for tasks of agents. */
+  readonly forLoad: Required<Pick<LoadTarget, 'sidecars' | 'readTasks'>>
+  /** Names what holds the rules, and the setting of the plan that leads to it, for messages. */
+  readonly rulesSource: { readonly name: string; readonly setting: string }
   readonly paces: {
     /** The time limit for activating new rules, and the pause between two looks meanwhile. */
     readonly activationMs: number
@@ -100,8 +98,6 @@ export interface Sidecars {
   /** Returns the counts of rules since the last `write` with another `appliedAt`. */
   counts(names: ReadonlySet<string>, signal?: AbortSignal): Promise<Counts>
   readonly processes: ServerProcesses
-  /** Returns what the sidecars count about tasks of agents. */
-  readTasks(since?: number): Promise<readonly TaskReading[]>
   /** Restores the rules of an experiment whose process died; returns its id. */
   recover(dead: LockHolder | undefined): Promise<string | undefined>
   /** Reads the rules to replace. Throws a `RejectedError` when they may not be replaced. */

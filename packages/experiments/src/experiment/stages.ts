@@ -1,7 +1,7 @@
 import { AdminError } from '#admin-api'
 import { Observations, unexpectedErrors } from './expectations.ts'
 import { type HeldSessions, holdSessions } from './held-sessions.ts'
-import { AbortWatch, anyFails, fails, shownMeasure } from './gate.ts'
+import { AbortWatch, anyFails, type FailedGate, fails, shownMeasure } from './gate.ts'
 import {
   type EarlyEnd,
   INTERRUPTED,
@@ -42,49 +42,20 @@ export async function runStages(context: Context): Promise<Stages> {
 }
 
 async function runStage(context: Context, stage: Stage, index: number, aborts: AbortWatch) {
-  const { plan, stop, onEvent, steadiness, alerts } = context
-  const { arming, sidecars, names } = context
-  const { hold } = plan.file
-  const count = plan.stages.length
-  const isLast = index === count - 1
-  // The alerts have their whole time to fire.
-  const durationMs = isLast ? Math.max(hold, alerts.withinMs) : hold
+  const { plan, arming, sidecars, stop, onEvent } = context
+  const { label } = stage
   try {
     await arming.arm(stage, stop)
   } catch (error) {
-    if (stop.aborted) return { result: undefined, end: undefined, rollbackMs: null }
-    return { result: undefined, end: notArmed(error), rollbackMs: null }
+    const end = stop.aborted ? undefined : notArmed(error)
+    return { result: undefined, end, rollbackMs: null }
   }
-  onEvent({ kind: 'phase', label: stage.label, stage: { index, count }, durationMs })
-  const began = performance.now()
-  steadiness.injected(began)
-  const observations = new Observations(isLast ? plan.expected : [])
+  const checks = new StageChecks(context, index, aborts)
+  const { durationMs } = checks
+  onEvent({ kind: 'phase', label, stage: { index, count: plan.stages.length }, durationMs })
   let held: Promise<HeldSessions | undefined> | undefined
-  let counts: Counts = []
   let restartMs: number | null = null
-  let watched = false
   let rolledBack: Promise<number> | undefined
-  const tick = (moment: Moment): EarlyEnd | 'drain' | undefined => {
-    const { at, load, steady, calls, draining, timeline } = moment
-    const elapsedMs = at - began
-    const { matched, applied } = sumOf(counts)
-    onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
-    if (draining) return undefined
-    observations.add(load)
-    const aborting = anyFails(plan.aborts, load)
-    watched ||= aborting !== undefined
-    steadiness.add(at, aborting === true || isUnready(context) || anyFails(plan.steady, steady))
-    const failedGate = aborts.add(load, at)
-    if (failedGate === undefined) {
-      const isOver = isLast && elapsedMs >= hold && elapsedMs < durationMs && alerts.allFired
-      // Without the counts of the sidecars a stage proves nothing.
-      const early = matched > 0 ? context.endEarly?.(timeline) : undefined
-      return alerts.lost(at) ?? early ?? (isOver ? 'drain' : undefined)
-    }
-    const { gate, measure, measured } = failedGate
-    const why = `${gate}: it is ${shownMeasure(measure, measured)}`
-    return { code: 'ABORT_CONDITION', why, failedGate }
-  }
   const onEnd = (end: EarlyEnd): void => {
     const at = performance.now()
     rolledBack = arming.withdraw().then(() => performance.now() - at)
@@ -92,17 +63,13 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end })
   }
-  const running = runPhase(context, {
-    label: stage.label,
+  const phase = await runPhase(context, {
+    label,
     durationMs,
     beginWithinMs: BEGIN_MS,
-    tick,
+    tick: (moment) => checks.tick(moment),
     onEnd,
-    poll: sidecarPoll(sidecars, async (states, signal) => {
-      const ended = states.map((state) => sidecarEnd(state, context)).find(Boolean)
-      if (ended === undefined) counts = await sidecars.counts(names, signal)
-      return ended
-    }),
+    poll: sidecarPoll(sidecars, (states, signal) => checks.poll(states, signal)),
     pollMs: sidecars.paces.pollMs,
     begun: async (signal) => {
       held = exhaust(context, signal)
@@ -112,18 +79,128 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
       restartMs = ms
       return end
     },
-  })
-  const phase = await closingAfter(running, () => held)
-  if (phase.end === undefined && !stop.aborted)
-    counts = await sidecars.counts(names).catch(() => counts)
-  const result = { ...phase.result, ...samplesOf(plan, stage, counts), restartMs }
-  let end =
-    (await unlessLost(context, phase.end)) ?? stageProblem(context, result, watched, observations)
-  if (isLast && !stop.aborted) end = await noticed(context, began, end, phase.end === undefined)
+  }).finally(async () => (await held)?.close())
+  if (phase.end === undefined && !stop.aborted) await checks.count().catch(() => {})
+  const result = { ...phase.result, ...samplesOf(plan, stage, checks.counts), restartMs }
+  const end = await checks.endOf(result, phase.end)
   if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end?.why ?? stageWords(result, stop.aborted ? 'interrupted, no verdict' : 'passed')
-  onEvent({ kind: 'phase-over', label: stage.label, text })
-  return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
+  onEvent({ kind: 'phase-over', label, text })
+  return { result, end, rollbackMs: (await rolledBack) ?? null }
+}
+
+/** Checks a stage, from the activation of its rules to its end. */
+class StageChecks {
+  readonly durationMs: number
+  counts: Counts = []
+  readonly #context: Context
+  readonly #aborts: AbortWatch
+  readonly #isLast: boolean
+  readonly #observations: Observations
+  readonly #began = performance.now()
+  /** True once the calls were enough to check the abort conditions continuously. */
+  #watched = false
+
+  constructor(context: Context, index: number, aborts: AbortWatch) {
+    const { plan, alerts, steadiness } = context
+    const { hold } = plan.file
+    this.#context = context
+    this.#aborts = aborts
+    this.#isLast = index === plan.stages.length - 1
+    this.#observations = new Observations(this.#isLast ? plan.expected : [])
+    // The alerts have their whole time to fire.
+    this.durationMs = this.#isLast ? Math.max(hold, alerts.withinMs) : hold
+    steadiness.injected(this.#began)
+  }
+
+  tick({ at, load, steady, calls, draining, timeline }: Moment): EarlyEnd | 'drain' | undefined {
+    const { plan, onEvent, steadiness, alerts, endEarly } = this.#context
+    const { durationMs } = this
+    const elapsedMs = at - this.#began
+    const { matched, applied } = sumOf(this.counts)
+    onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
+    if (draining) return undefined
+    this.#observations.add(load)
+    const aborting = anyFails(plan.aborts, load)
+    this.#watched ||= aborting !== undefined
+    const isUnsteady = aborting === true || isUnready(this.#context)
+    steadiness.add(at, isUnsteady || anyFails(plan.steady, steady))
+    const failedGate = this.#aborts.add(load, at)
+    if (failedGate !== undefined) return abortedBy(failedGate)
+    // Without the counts of the sidecars a stage proves nothing.
+    const early = matched > 0 ? endEarly?.(timeline) : undefined
+    const isHeld = this.#isLast && elapsedMs >= plan.file.hold && elapsedMs < durationMs
+    return alerts.lost(at) ?? early ?? (isHeld && alerts.allFired ? 'drain' : undefined)
+  }
+
+  /** Returns the reason to end that the sidecars report, or else updates the counts. */
+  async poll(states: readonly SidecarState[], signal: AbortSignal): Promise<EarlyEnd | undefined> {
+    const ended = states.map((state) => sidecarEnd(state, this.#context)).find(Boolean)
+    if (ended === undefined) await this.count(signal)
+    return ended
+  }
+
+  async count(signal?: AbortSignal): Promise<void> {
+    const { sidecars, names } = this.#context
+    this.counts = await sidecars.counts(names, signal)
+  }
+
+  /** Returns the reason to end after the stage; `end` is the one that ended its load. */
+  async endOf(result: StageResult, end: EarlyEnd | undefined): Promise<EarlyEnd | undefined> {
+    const problem = (await unlessLost(this.#context, end)) ?? this.#problem(result)
+    const isJudged = this.#isLast && !this.#context.stop.aborted
+    return isJudged ? this.#noticed(problem, end === undefined) : problem
+  }
+
+  /** Returns the reason to stop after a completed stage, if there is one. */
+  #problem(result: StageResult): EarlyEnd | undefined {
+    const { plan, stop } = this.#context
+    const { load, share, matched, applied } = result
+    if (stop.aborted) return undefined
+    if (load === undefined || load.counts.calls === 0) {
+      return { code: 'NO_CALLS', why: 'no call completed' }
+    }
+    // With too few calls for continuous checks, the whole stage is checked.
+    const whole = measuredOf(load)
+    const failing = this.#watched ? undefined : plan.aborts.find((each) => fails(each, whole))
+    if (failing !== undefined) {
+      const { text: gate, measure } = failing
+      return abortedBy(
+        { gate, measure, measured: whole[measure] ?? null },
+        ', over the whole stage',
+      )
+    }
+    const failed = load.slo.find(({ ok }) => !ok)
+    if (failed !== undefined) return { code: 'SLO', why: `${failed.gate} failed` }
+    const unexpected = unexpectedErrors(load, plan.file.expect?.errors)
+    if (unexpected !== undefined) return unexpected
+    if (share !== null && applied === 0) {
+      const why =
+        matched === 0
+          ? 'no call matched the rules: check that target.url points to the sidecar'
+          : `no fault was injected into the ${matched} matched calls: increase load or hold`
+      return { code: 'NO_INJECTIONS', why }
+    }
+    return this.#observations.missing() ?? improbable(result)
+  }
+
+  /** Returns the end of the last stage, which depends on the alerts. */
+  async #noticed(end: EarlyEnd | undefined, isComplete: boolean): Promise<EarlyEnd | undefined> {
+    const { alerts, stop } = this.#context
+    if (end !== undefined && !isFailure(end)) return end
+    const unknown = isComplete ? await alerts.decide(this.#began, stop) : undefined
+    const unnoticed = alerts.unnoticed(this.#began)
+    if (unnoticed !== undefined && end !== undefined) {
+      return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }
+    }
+    return unnoticed ?? end ?? unknown
+  }
+}
+
+function abortedBy(failedGate: FailedGate, when = ''): EarlyEnd {
+  const { gate, measure, measured } = failedGate
+  const why = `${gate}${when}: it is ${shownMeasure(measure, measured)}`
+  return { code: 'ABORT_CONDITION', why, failedGate }
 }
 
 /** Blames no target for a sidecar of this machine that has ended, which a limit may see first. */
@@ -152,42 +229,6 @@ function notRenewed(error: unknown): EarlyEnd {
   return { code: 'NOT_ACTIVE', why: `the rules could not be renewed: ${(error as Error).message}` }
 }
 
-/** Returns the reason to stop after a completed stage, if there is one. */
-function stageProblem(
-  { plan, stop }: Context,
-  result: StageResult,
-  watched: boolean,
-  observations: Observations,
-): EarlyEnd | undefined {
-  const { load, share, matched, applied } = result
-  if (stop.aborted) return undefined
-  if (load === undefined || load.counts.calls === 0) {
-    return { code: 'NO_CALLS', why: 'no call completed' }
-  }
-  // With too few calls for continuous checks, the whole stage is checked.
-  const whole = measuredOf(load)
-  const gate = watched ? undefined : plan.aborts.find((each) => fails(each, whole) === true)
-  if (gate !== undefined) {
-    const { text, measure } = gate
-    const measured = whole[measure] ?? null
-    const failedGate = { gate: text, measure, measured }
-    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, measured)}`
-    return { code: 'ABORT_CONDITION', why, failedGate }
-  }
-  const failed = load.slo.find(({ ok }) => !ok)
-  if (failed !== undefined) return { code: 'SLO', why: `${failed.gate} failed` }
-  const unexpected = unexpectedErrors(load, plan.file.expect?.errors)
-  if (unexpected !== undefined) return unexpected
-  if (share !== null && applied === 0) {
-    const why =
-      matched === 0
-        ? 'no call matched the rules: check that target.url points to the sidecar'
-        : `no fault was injected into the ${matched} matched calls: increase load or hold`
-    return { code: 'NO_INJECTIONS', why }
-  }
-  return observations.missing() ?? improbable(result)
-}
-
 /** Returns the reason why a stage proves nothing that sampled far more or fewer calls than planned. */
 function improbable(result: StageResult): EarlyEnd | undefined {
   const { sampled, considered, expected, chance: probability } = result
@@ -201,48 +242,18 @@ const NOTHING_HELD: EarlyEnd = {
   why: 'the server accepted none of the sessions that `exhaust` opens',
 }
 
-/** Returns the result of a phase after the held sessions have been closed. */
-async function closingAfter<Result>(
-  running: Promise<Result>,
-  held: () => Promise<HeldSessions | undefined> | undefined,
-): Promise<Result> {
-  try {
-    return await running
-  } finally {
-    await (await held())?.close()
-  }
-}
-
 /** Opens the sessions of `exhaust`; undefined when the plan has none. */
 async function exhaust(
-  { plan, version, headers, onEvent }: Context,
+  { plan, target, version, onEvent }: Context,
   signal: AbortSignal,
 ): Promise<HeldSessions | undefined> {
-  const { exhaust: written, target } = plan.file
+  const { exhaust: written } = plan.file
   if (written === undefined) return undefined
-  const all = { ...target.headers, ...headers }
-  const at = { url: plan.target, client: 'lean', headers: all } as const
-  const held = await holdSessions(at, version, written.sessions, signal)
+  const held = await holdSessions(target, version, written.sessions, signal)
   const { sessions, streams } = held
   const text = `${sessions} of ${written.sessions} sessions are open, ${streams} with a stream`
   onEvent({ kind: 'note', text })
   return held
-}
-
-/** Returns the end of the last stage, which depends on the alerts. */
-async function noticed(
-  { alerts, stop }: Context,
-  began: number,
-  end: EarlyEnd | undefined,
-  isComplete: boolean,
-): Promise<EarlyEnd | undefined> {
-  if (end !== undefined && !isFailure(end)) return end
-  if (isComplete) await alerts.decide(began, stop)
-  const unnoticed = alerts.unnoticed(began)
-  if (unnoticed !== undefined && end !== undefined) {
-    return { ...end, ...unnoticed, why: `${unnoticed.why}; ${end.why}` }
-  }
-  return unnoticed ?? end ?? (isComplete ? alerts.unknown() : undefined)
 }
 
 async function killOnce(

@@ -6,6 +6,7 @@ import { RejectedError, rejectionError } from './rejection.ts'
 import { destructiveRejections, matchNothing } from './plan-rejections.ts'
 import type { ErrorCount } from '../load/results/result.ts'
 import type { Context } from './context.ts'
+import { checkSilent } from './monitor/alert-watch.ts'
 import { sidecarPoll } from './sidecar-admin.ts'
 
 const BEGIN_MS = 1000
@@ -52,7 +53,7 @@ export async function runBeforePhase(context: Context) {
   const destructive = destructiveRejections(plan, tools)
   if (destructive.length > 0) throw new RejectedError(...destructive)
   // Until now an alert may have begun to fire.
-  await context.alerts.check()
+  await checkSilent(plan.alerts, context.monitorHeaders)
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'passed' })
   return before
 }

@@ -5,8 +5,9 @@ import type { PlannedCall } from './call-plan.ts'
 import type { Clock } from './clock.ts'
 import { type CallResponse, causesOf, type LoadClient, originOf } from './clients/load-client.ts'
 import type { LoadResilience } from './load-options.ts'
-import type { Recorder, RequestCounts } from './results/recorder.ts'
-import type { CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
+import type { Recorder } from './results/recorder.ts'
+import type { RequestCounts } from './results/task-recorder.ts'
+import type { CallEnd, CallOutcome, ResponseChecks } from './results/tool-recorder.ts'
 import type { FaultLookup } from './sidecar-faults.ts'
 
 const FAILED: ResponseChecks = { responded: false, schemaOk: false, usable: false }
@@ -35,9 +36,6 @@ function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
   if (resultType !== undefined && resultType !== 'complete') return true
   return structuredContent !== undefined && fitsSchema(structuredContent)
 }
-
-/** A call without an outcome: not sent, or cut at the end of the run. */
-export type NoOutcome = 'skipped' | 'abandoned'
 
 /** The due time of a call, its deadline and its task. */
 export interface CallTimes {
@@ -72,49 +70,42 @@ interface Attempt {
 
 /** Sends calls with retries, circuit breakers and deadlines. */
 export class CallRunner {
-  readonly clock: Clock
+  readonly #clock: Clock
   readonly #context: CallContext
   readonly #budget: ReturnType<typeof createRetryBudget>
   readonly #breakers = new Map<string, Breaker>()
   readonly #jitter: RandomSource
 
   constructor(context: CallContext) {
-    this.clock = context.clock
+    this.#clock = context.clock
     this.#context = context
     this.#budget = createRetryBudget(context.resilience.retryBudget)
     this.#jitter = seededRandom(context.seed, 'jitter')
   }
 
   /** Sends a call and its retries. Never rejects. */
-  async run(
-    client: LoadClient,
-    call: PlannedCall,
-    times: CallTimes,
-  ): Promise<CallOutcome | NoOutcome> {
+  async run(client: LoadClient, call: PlannedCall, times: CallTimes): Promise<CallEnd> {
     const { recorder, signal } = this.#context
-    if (this.#isTooLate(call.tool, times)) {
-      recorder.skipped()
-      return 'skipped'
-    }
+    if (this.#isTooLate(call.tool, times)) return 'skipped'
     this.#budget.earn()
-    recorder.begin(call.tool)
-    const begun = this.clock.now()
+    recorder.inFlight.add(call.tool)
+    const begun = this.#clock.now()
     let injected = false
     let askedMs = 0
     for (let attempt = 1; ; attempt++) {
       const attempted = await this.#attempt(client, call, times, attempt)
       const { response } = attempted
       injected ||= response.markers.length > 0
-      const waitsFrom = this.clock.now()
+      const waitsFrom = this.#clock.now()
       const retry = await this.#mayRetry(response, attempt, call.tool, times)
-      if (response.retryAfterMs !== undefined) askedMs += this.clock.now() - waitsFrom
+      if (response.retryAfterMs !== undefined) askedMs += this.#clock.now() - waitsFrom
       if (signal.aborted && response.retryAfterMs !== undefined) {
         const outcome = this.#end(call, attempted, injected, times)
         recorder.tools.get(call.tool)!.askedMs += askedMs
         return outcome
       }
       if (signal.aborted) {
-        recorder.abandoned(call.tool, this.clock.now() - begun - askedMs, askedMs)
+        recorder.abandoned(call.tool, this.#clock.now() - begun - askedMs, askedMs)
         return 'abandoned'
       }
       if (!retry) return this.#end(call, attempted, injected, times)
@@ -129,7 +120,7 @@ export class CallRunner {
     number: number,
   ): Promise<Attempt> {
     const { resilience, recorder, signal, baseline } = this.#context
-    const { clock } = this
+    const clock = this.#clock
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(clock.now()) === false) {
       const message = 'not sent: circuit breaker open'
@@ -178,10 +169,10 @@ export class CallRunner {
     const { resilience, signal } = this.#context
     if (attempt > resilience.retries || !isRetryable(response)) return false
     const wait = backoffMs(attempt, response, this.#jitter)
-    const then = this.clock.now() + wait
+    const then = this.#clock.now() + wait
     if (resilience.skipLate && then + this.#medianLatency(tool) > times.deadlineAt) return false
     if (!this.#budget.spend()) return false
-    await this.clock.sleep(wait, signal)
+    await this.#clock.sleep(wait, signal)
     return !signal.aborted
   }
 
@@ -214,12 +205,12 @@ export class CallRunner {
 
   #isTooLate(tool: string, { deadlineAt }: CallTimes): boolean {
     if (!this.#context.resilience.skipLate) return false
-    return this.clock.now() + this.#medianLatency(tool) > deadlineAt
+    return this.#clock.now() + this.#medianLatency(tool) > deadlineAt
   }
 
   /** Returns the median latency of a tool, at least a millisecond. */
   #medianLatency(tool: string): number {
-    return Math.max(1, this.#context.recorder.medianOf(tool) ?? 0)
+    return Math.max(1, this.#context.recorder.tools.get(tool)?.medianMs ?? 0)
   }
 
   #breakerOf(tool: string): Breaker | undefined {

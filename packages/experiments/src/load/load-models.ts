@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts'
 import type { LoadClient } from './clients/load-client.ts'
-import type { Recorder } from './results/recorder.ts'
+import type { TaskRecorder } from './results/task-recorder.ts'
 import type { CallPlan } from './call-plan.ts'
-import type { CallRunner, CallTimes, NoOutcome } from './call-runner.ts'
-import type { LoadResilience, LoadWork } from './load-options.ts'
-import type { CallOutcome } from './results/tool-recorder.ts'
+import { type CallContext, CallRunner, type CallTimes } from './call-runner.ts'
+import type { LoadWork } from './load-options.ts'
+import type { CallEnd } from './results/tool-recorder.ts'
 
 /** Bounds the tasks of a run. */
 interface Pacing {
@@ -28,7 +28,7 @@ export interface LoadModel extends Pacing {
 export async function runOpenModel(
   model: LoadModel & ArrivalPlan & { readonly maxInFlight: number },
   runTask: RunTask,
-  recorder: Recorder,
+  recorder: TaskRecorder,
 ): Promise<void> {
   const { clients, callsPerTask, maxInFlight, stop, clock } = model
   const { durationMs = 0, tasks = Infinity } = model
@@ -95,7 +95,7 @@ export function arrivalCount(plan: ArrivalPlan): number {
 export async function runClosedModel(
   model: LoadModel,
   runTask: RunTask,
-  recorder: Recorder,
+  recorder: TaskRecorder,
 ): Promise<void> {
   const { clients, callsPerTask, rampMs, stop, clock } = model
   const { durationMs = Infinity, tasks = Infinity } = model
@@ -121,35 +121,27 @@ export type TaskNames = (task: number) => Pick<CallTimes, 'task' | 'trace'>
 /** Returns the function that runs a task. */
 export function taskRunner(
   plan: CallPlan,
-  runner: CallRunner,
-  recorder: Recorder,
+  context: CallContext,
   { sequential }: LoadWork,
-  { degrade, deadlineMs = Infinity }: LoadResilience,
   namesOf: TaskNames,
 ): RunTask {
+  const { clock, recorder, resilience } = context
+  const { degrade, deadlineMs = Infinity } = resilience
+  const runner = new CallRunner(context)
   return async (client, task, intendedAt) => {
     const calls = plan(task)
-    const names = namesOf(task)
-    const deadlineAt = intendedAt + deadlineMs
     const requests = { calls: 0, retries: 0 }
-    const ends: (CallOutcome | NoOutcome)[] = []
+    const times = { ...namesOf(task), intendedAt, deadlineAt: intendedAt + deadlineMs, requests }
+    let ends: CallEnd[] = []
     if (sequential) {
       for (const call of calls) {
         // The first call is due with the task, a later call when the previous call has ended.
-        const due = ends.length === 0 ? intendedAt : runner.clock.now()
-        const times = { intendedAt: due, deadlineAt, ...names, requests }
-        ends.push(await runner.run(client, call, times))
+        const due = ends.length === 0 ? intendedAt : clock.now()
+        ends.push(await runner.run(client, call, { ...times, intendedAt: due }))
       }
     } else {
-      const times = { intendedAt, deadlineAt, ...names, requests }
-      ends.push(...(await Promise.all(calls.map((call) => runner.run(client, call, times)))))
+      ends = await Promise.all(calls.map((call) => runner.run(client, call, times)))
     }
-    recorder.requests(requests)
-    if (ends.includes('abandoned')) return
-    const outcomes = ends.map((end, i) => ({
-      critical: i < calls.length - degrade,
-      outcome: typeof end === 'string' ? undefined : end,
-    }))
-    recorder.task(outcomes)
+    recorder.tasks.ended(ends, degrade, requests)
   }
 }

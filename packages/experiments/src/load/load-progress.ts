@@ -53,26 +53,28 @@ export function progressBar(share: number, length: number): string {
 
 /** Shows progress, rate and errors on one line. */
 export function progressLine(recorder: Recorder, goal: Goal): string {
-  const { counts, originCounts, arrivals, elapsedMs } = recorder
+  const { counts } = recorder
+  const { elapsedMs } = recorder.timeline
+  const { dropped } = recorder.tasks.arrivals
   const done = `${Math.floor(shareDone(recorder, goal) * 100)}%`
   const perSecond = elapsedMs === 0 ? 0 : counts.calls / (elapsedMs / 1000)
-  const errors = Object.entries(originCounts).filter(([, count]) => count > 0)
+  const errors = Object.entries(recorder.errors.byOrigin()).filter(([, count]) => count > 0)
   const counted = errors.map(([origin, count]) => `${integerText(count)} ${origin}`)
   return [
     `${done} ${integerText(counts.calls)} calls`,
     `${integerText(perSecond)}/s`,
     `p99 ${latency(recorder.latency.quantile(0.99))}`,
-    ...(arrivals.dropped > 0 ? [`dropped ${integerText(arrivals.dropped)}`] : []),
+    ...(dropped > 0 ? [`dropped ${integerText(dropped)}`] : []),
     ...waitingWords(recorder, goal),
     counted.length === 0 ? 'no errors' : `errors ${counted.join(', ')}`,
   ].join('  ')
 }
 
 /** Names the tools with in-flight calls once no further tasks begin. */
-function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal): string[] {
+function waitingWords({ inFlight }: Recorder, { waitsMs }: Goal): string[] {
   const ms = waitsMs?.()
-  if (ms === undefined || inFlight === 0) return []
-  const busy = [...inFlightByTool].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
+  if (ms === undefined || inFlight.total === 0) return []
+  const busy = [...inFlight.byTool].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
   const names = busy
     .slice(0, 3)
     .map(([tool, count]) => `${tool.slice(0, 30)} ${integerText(count)}`)
@@ -81,8 +83,8 @@ function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal)
   return [`waiting for ${names.join(', ')}${more}${limit}`]
 }
 
-function shareDone({ counts, elapsedMs }: Recorder, { calls, durationMs }: Goal): number {
+function shareDone({ counts, timeline }: Recorder, { calls, durationMs }: Goal): number {
   const byCalls = calls === undefined || calls === 0 ? 0 : counts.calls / calls
-  const byTime = durationMs === undefined ? 0 : elapsedMs / durationMs
+  const byTime = durationMs === undefined ? 0 : timeline.elapsedMs / durationMs
   return Math.min(1, Math.max(byCalls, byTime))
 }

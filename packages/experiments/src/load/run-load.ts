@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
-import { CallRunner } from './call-runner.ts'
 import { REAL_TIME as clock } from './clock.ts'
 import { type Consent, chooseTools } from './choose-tools.ts'
 import { HeldStreamSet } from './clients/held-stream.ts'
@@ -19,6 +18,7 @@ import {
   taskRunner,
 } from './load-models.ts'
 import { Recorder } from './results/recorder.ts'
+import type { TaskRecorder } from './results/task-recorder.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
 import { tasksReader, watchTasks } from './sidecar-tasks.ts'
 
@@ -49,7 +49,6 @@ export interface RunningLoad {
 /** Runs a load. Throws a `LoadError` when the load cannot begin. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   const { target, checks, resilience, seed } = options
-  const { sidecars = [] } = target
   const pace = shardOf(options.pace, options.shard)
   const ending = new GracefulStop(pace.gracefulStopMs, hooks)
   const { stop, cut } = ending
@@ -61,29 +60,29 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    faults = await openFaultLookup(target.client === 'lean' ? sidecars : [])
+    faults = await openFaultLookup(target)
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     // After the handshakes of the clients: from here on, both sides count the same requests.
-    const agents = await watchTasks(target.readTasks ?? tasksReader(sidecars), checks.slo)
+    const agents = await watchTasks(target.readTasks ?? tasksReader(target.sidecars), checks.slo)
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
-    const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
-    const runner = new CallRunner({ ...shared, clock })
-    const runTask = taskRunner(plan, runner, recorder, work, resilience, taskNames(target))
+    const shared = { resilience, recorder, baseline, recording, signal: cut, seed, faults, clock }
+    const runTask = taskRunner(plan, shared, work, taskNames(target))
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
     hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     ending.begin(pace.durationMs)
-    await runModel(pace, { clients, callsPerTask: work.fanOut, stop, clock }, runTask, recorder)
+    const model = { clients, callsPerTask: work.fanOut, stop, clock }
+    await runModel(pace, model, runTask, recorder.tasks)
     const ended = {
       startedAt,
-      durationMs: recorder.elapsedMs,
+      durationMs: recorder.timeline.elapsedMs,
       complete: !stop.aborted,
       leftOut,
       missedFaults: faults?.missed,
-      agents: await agents?.ended(isCompared(options) ? recorder.sent : undefined, {
+      agents: await agents?.ended(isCompared(options) ? recorder.tasks.sent : undefined, {
         signal: hooks.endWait ?? stop,
         begins: hooks.verdictWait,
       }),
@@ -104,7 +103,7 @@ export async function runModel(
   { rampMs, durationMs, tasks, maxInFlight, rate }: LoadPace,
   fixed: Pick<LoadModel, 'clients' | 'callsPerTask' | 'stop' | 'clock'>,
   runTask: RunTask,
-  recorder: Recorder,
+  recorder: TaskRecorder,
 ): Promise<void> {
   const model = { ...fixed, rampMs, durationMs, tasks }
   if (rate === undefined) return runClosedModel(model, runTask, recorder)

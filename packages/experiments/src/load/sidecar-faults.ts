@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AdminError, API, askAdmin, type Faults, type SidecarAdmin } from '#admin-api'
 import { plain } from '#base'
 import { LoadError } from './load-error.ts'
+import type { LoadTarget } from './load-options.ts'
 
 const POLL_MS = 100
 /** Limits the calls whose faults are kept; the oldest are dropped. */
@@ -101,14 +102,15 @@ function keyOf(tool: string, id: number): string {
 export type FaultLookup = Pick<SidecarFaults, 'markersOf' | 'missed' | 'close'>
 
 /**
- * Begins to poll all sidecars, because a response does not name the sidecar of its call;
- * undefined without sidecars. Throws a `LoadError` when a sidecar does not respond.
+ * Begins to poll all sidecars, because a response does not name the sidecar of its call; undefined
+ * without sidecars or the lean client. Throws a `LoadError` when a sidecar does not respond.
  */
-export async function openFaultLookup(
-  admins: readonly SidecarAdmin[],
-): Promise<FaultLookup | undefined> {
-  if (admins.length === 0) return undefined
-  const opened = await Promise.allSettled(admins.map((admin) => SidecarFaults.open(admin)))
+export async function openFaultLookup({
+  client,
+  sidecars = [],
+}: LoadTarget): Promise<FaultLookup | undefined> {
+  if (client !== 'lean' || sidecars.length === 0) return undefined
+  const opened = await Promise.allSettled(sidecars.map((admin) => SidecarFaults.open(admin)))
   const all = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const close = (): void => all.forEach((each) => each.close())
   const failed = opened.find((each) => each.status === 'rejected')

@@ -50,7 +50,7 @@ export const START_WITH_TASKS =
   'start it without --tasks=false or, in a pod, remove the annotation squall.dev/tasks: "false"'
 
 /** Reads the counts by admin ports. */
-export function tasksReader(admins: readonly SidecarAdmin[]): ReadTasks {
+export function tasksReader(admins: readonly SidecarAdmin[] = []): ReadTasks {
   return (since) =>
     Promise.all(
       admins.map((admin) =>
@@ -121,12 +121,12 @@ export function withoutTasks(readings: readonly TaskReading[]): string | undefin
  * Begins to count; undefined when the sidecars do not group calls into tasks. Throws a `LoadError`
  * when they cannot be read, or when a gate could not be measured.
  */
-export async function watchTasks(read: ReadTasks | undefined, gates: readonly SloGate[]) {
+export async function watchTasks(read: ReadTasks, gates: readonly SloGate[]) {
   const gate = verdictGate(gates)
   const beganAt = Date.now()
   const before = await readBefore(read, gate)
   const without = withoutTasks(before)
-  if (read !== undefined && before.length > 0 && without === undefined) {
+  if (before.length > 0 && without === undefined) {
     /**
      * Returns the counts since the start. With gates on verdicts, waits until each fault and error
      * has its verdict. Never rejects.
@@ -148,11 +148,11 @@ interface TasksBefore {
 }
 
 async function readBefore(
-  read: ReadTasks | undefined,
+  read: ReadTasks,
   gate: SloGate | undefined,
 ): Promise<readonly TaskReading[]> {
   try {
-    return (await read?.()) ?? []
+    return await read()
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
     if (gate === undefined) return []

@@ -164,13 +164,17 @@ export function summaryOf(plan: Plan): readonly string[] {
   const { file, stages, aborts, slo, digest, calls } = plan
   const { maxPercent, durationMs, sampled } = blastOf(plan)
   const tools = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
-  const gates = [...aborts, ...slo].map(({ text }) => text)
+  const ends = [
+    ...aborts.map(({ text }) => text),
+    ...slo.map(({ text }) => `${text} is not met`),
+    'stop_experiment is called',
+  ]
   return [
     `Experiment ${file.name} on ${shownUrl(plan.target)}, environment ${file.target.environment ?? 'unknown'}`,
     ...effectsOf(plan).map((effect) => `Largest effect: ${effect}`),
     `Stages: ${stages.map(({ label }) => label).join(', ')}; ${durationText(durationMs)} in total`,
     `Calls: ${tools.length === 0 ? 'read-only tools' : tools.slice(0, 20).join(', ')}`,
-    `Ends early if one of these limits fails (${gates.join(', ')}), or when stop_experiment is called. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
+    `Ends early if: ${ends.join('; ')}. If squall mcp stops, the rules expire after ${durationText(file.sidecar.expiry)}`,
     `Worst case: at most ${maxPercent}% of ${plan.by}${sampled === null ? '' : `, ${sampled} calls of the load`}, including calls of other clients, fail, are delayed or are changed`,
     `Digest: ${digest}`,
   ].map(plain)

@@ -88,7 +88,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'silentFailures',
     name: 'Silent failures',
-    about: 'Tasks with an injected fault and a wrong result, without an error.',
+    about: 'Tasks with an injected fault and a wrong result but no error.',
     parts: ['silentFailures', 'tasks'],
   },
   {

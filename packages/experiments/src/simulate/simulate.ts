@@ -23,7 +23,6 @@ import { cumulated, drawTool, chosen, type ToolModel } from './tool-model.ts'
 import type { Call } from '#protocol'
 import type { PlanFile } from '../experiment/plan-schema.ts'
 import type { PlannedCall } from '../load/call-plan.ts'
-import { CallRunner } from '../load/call-runner.ts'
 import type { CallResponse, LoadClient } from '../load/clients/load-client.ts'
 import { LOAD_DEFAULTS } from '../load/load-options.ts'
 import { Recorder } from '../load/results/recorder.ts'
@@ -341,12 +340,11 @@ class PodRun {
     const resilience = resilienceOf(load)
     const none = { baseline: undefined, recording: undefined, faults: undefined, signal: NEVER }
     const seed = Math.floor(random() * 2 ** 32)
-    const runner = new CallRunner({ ...none, resilience, recorder, seed, clock })
+    const context = { ...none, resilience, recorder, seed, clock }
     const calls = new Map(tools.map(({ tool }) => [tool, plannedCall(tool)]))
     const plan = (): readonly PlannedCall[] =>
       Array.from({ length: load.fanOut }, () => calls.get(tools[chosen(weights, random)]!.tool)!)
-    const work = LOAD_DEFAULTS.work
-    const runTask = taskRunner(plan, runner, recorder, work, resilience, () => ({}))
+    const runTask = taskRunner(plan, context, LOAD_DEFAULTS.work, () => ({}))
     const client: LoadClient = {
       call: (tool, _, { timeoutMs }) =>
         this.#call(tool, clock.now() + timeoutMs).catch((error: Error) => {
@@ -369,7 +367,7 @@ class PodRun {
       this.latency.add(clock.now() - at)
     }
     const fixed = { clients, callsPerTask: load.fanOut, stop, clock }
-    const running = runModel(pace, fixed, measured, recorder)
+    const running = runModel(pace, fixed, measured, recorder.tasks)
     await clock.run(stop)
     if (this.#failure !== undefined) throw this.#failure
     if (!stop.aborted) await running

@@ -1,4 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { oneLine } from '#base'
 import { readVersion, UsageError } from '#cli'
@@ -43,7 +44,8 @@ const MAX_ARGS = 80
 
 /** Runs the task with each fault at each of its calls, and stores what is known after each cell. */
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
-  const { settings, results: directory, earlier, parallel, budget, stop, onProgress } = options
+  const { settings, results: directory, earlier, budget, stop, onProgress } = options
+  const { parallel = availableParallelism() } = options
   const startedAt = earlier?.startedAt ?? new Date().toISOString()
   const until = performance.now() + budget
   const healthy = await runHealthy(options)

@@ -9,7 +9,7 @@ const of = (values: readonly string[], description: string): object => ({
 
 const HEADER = {
   type: 'object',
-  description: 'The first line, which describes the recording.',
+  description: 'First line of the tape, which describes the recording.',
   required: ['tape', 'secrets'],
   properties: {
     tape: { const: 1, description: 'Version of the format.' },

@@ -148,7 +148,7 @@ test('only a cut call that waited for the drain time-out and longer than others 
   const recorder = new Recorder()
   recorder.latency.add(2_000)
   for (const ms of [1_500, 9_990, 12_000]) {
-    recorder.begin('work')
+    recorder.inFlight.add('work')
     recorder.abandoned('work', ms)
   }
   expect(hungCalls(recorder, 10_000)).toBe(2)

@@ -64,7 +64,7 @@ test('calls that end within the graceful stop count like all others', async () =
     { begun: (running) => (run = running) },
   )
   await eventually(() => (run?.waitsMs() === undefined ? 'tasks begin' : undefined))
-  await eventually(() => (run!.recorder.inFlight > 1 ? 'others are under way' : undefined))
+  await eventually(() => (run!.recorder.inFlight.total > 1 ? 'others are under way' : undefined))
   const goal = { calls: undefined, durationMs: 200, waitsMs: run!.waitsMs }
   expect(progressLine(run!.recorder, goal)).toMatch(/ waiting for work 1, aborted in \d\ds /)
   release()
@@ -86,7 +86,7 @@ test('a stop lets what is under way end, and a cut does not', async () => {
   )
   let run: RunningLoad | undefined
   await eventually(() => (run?.waitsMs() === undefined ? 'tasks begin' : undefined))
-  expect(run!.recorder.inFlight).toBe(1)
+  expect(run!.recorder.inFlight.total).toBe(1)
   cut.abort()
   const result = await loading
   expect(result.run.complete).toBe(false)

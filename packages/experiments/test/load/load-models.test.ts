@@ -110,7 +110,7 @@ test('no call is measured from a time after its start, although timers fire earl
       if (ahead > 0) early.push(ahead)
       return Promise.resolve()
     },
-    new Recorder(),
+    new Recorder().tasks,
   )
   expect(early).toEqual([])
 })

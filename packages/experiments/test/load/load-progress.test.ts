@@ -64,8 +64,8 @@ test('elsewhere plain lines are written now and then', async () => {
 
 test('the errors are shown by their origin', () => {
   const recorder = new Recorder(() => 0)
-  recorder.originCounts.injected = 1234
-  recorder.originCounts.real = 2
+  for (let i = 0; i < 1234; i++) recorder.errors.add('tool', 'injected', undefined)
+  for (let i = 0; i < 2; i++) recorder.errors.add('http', 'real', 500)
   const line = progressLine(recorder, { calls: 10, durationMs: undefined })
   expect(line).toMatch(/errors 1,234 injected, 2 real$/)
 })

@@ -25,7 +25,7 @@ it('a run that the client cannot ask about waits for squall mcp approve, once', 
   expect(shown).toContain(asked.digest)
   expect(shown).toContain('Largest effect: work fails with the tool error "no" in 20 % of calls')
   expect(shown).toContain(
-    'Ends early if one of these limits fails (errors >90%), or when stop_experiment',
+    'Ends early if: errors >90%; stop_experiment is called. If squall mcp stops,',
   )
   expect(shown).toContain('Worst case: at most 20% of calls, 12 calls of the load')
   const run = await agent.call('run_experiment', asked)

@@ -11,14 +11,7 @@ import {
   type WrittenRules,
 } from '../kube/apply-rules.ts'
 import { recordApplied, recordWarnings, userName } from '../kube/audit.ts'
-import {
-  beginRules,
-  countOf,
-  isEnough,
-  type PodProgress,
-  type Progress,
-  rulesCheck,
-} from '../kube/await-rules.ts'
+import { beginRules, countOf, isEnough, type Progress, rulesCheck } from '../kube/await-rules.ts'
 import {
   configMapKeys,
   gitOpsWarning,
@@ -204,11 +197,7 @@ async function announce(
 
 function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
   return new Map(
-    pods.map((pod): [AwaitedPod, PodProgress] =>
-      pod.isReached
-        ? [pod, { state: 'waiting', detail }]
-        : [pod, { state: 'skipped', detail: 'no rule matches this pod' }],
-    ),
+    pods.map((pod) => [pod, pod.isReached ? { state: 'waiting', detail } : beginRules(pod)]),
   )
 }
 

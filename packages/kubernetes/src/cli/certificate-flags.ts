@@ -69,7 +69,7 @@ export const CERTIFICATE_FLAGS = group(
 type CertificateValues = Values<typeof CERTIFICATE_FLAGS>
 
 /** The source of the serving certificate; the namespace of a Secret is not known yet. */
-export type WebhookTls =
+type WebhookTls =
   | Extract<CertificateSource, { kind: 'mounted' }>
   | Omit<Extract<CertificateSource, { kind: 'managed' }>, 'namespace'>
 

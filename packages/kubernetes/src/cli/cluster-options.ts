@@ -43,13 +43,16 @@ export interface ClusterOptions extends ClusterChoice {
 }
 
 /**
- * Returns the value of --all-namespaces. Throws a `UsageError` where --namespace is given as well.
+ * Returns the value of --all-namespaces. Throws a `UsageError` where the command line has
+ * --namespace as well.
  */
 export function isEveryNamespace(
   { allNamespaces }: { readonly allNamespaces: boolean },
   { names }: Context,
 ): boolean {
   if (!allNamespaces || !names('namespace')) return allNamespaces
+  // A flag goes before a variable.
+  if (!names('all-namespaces')) return false
   throw invalidCombination(
     '--all-namespaces and --namespace are mutually exclusive',
     'remove one of them',
@@ -79,8 +82,8 @@ export function clusterOf(
   return {
     namespace,
     kubeconfig,
-    context,
     // A flag goes before a variable.
+    context: names('contexts') && !names('context') ? undefined : context,
     contexts: names('context') && !names('contexts') ? undefined : contexts,
     as,
     asGroups,
@@ -324,6 +327,6 @@ export type RolloutRequest = ReturnType<typeof rolloutOf>
 export function rolloutOf(flags: RolloutFlags, context: Context) {
   const { timeout, unlabelled, min, all, confirm, json, dryRun, environmentLabel } = flags
   const cluster = clusterOf(flags, context)
-  const timeoutMs = confirm && !context.names('timeout') ? 120_000 : timeout
+  const timeoutMs = confirm && !context.sets('timeout') ? 120_000 : timeout
   return { cluster, timeoutMs, unlabelled, min, all, confirm, json, dryRun, environmentLabel }
 }

@@ -40,8 +40,7 @@ export async function injectCommand(
       namespace: facts.namespace(namespace),
       services: facts.services(namespace),
       injectedServices,
-      cluster:
-        request.kubernetesVersion === undefined ? undefined : { minor: request.kubernetesVersion },
+      minor: request.kubernetesVersion,
       settings,
       owner: template.owner,
       workload: template.workload,
@@ -96,7 +95,7 @@ function removeSidecars(
     const parsed = parsePod(template.value)
     if (!parsed.ok) return `(invalid_pod): ${parsed.message}`
     try {
-      const pod = uninjectPod(parsed.pod, prefix)
+      const { pod } = uninjectPod(parsed.pod, prefix)
       note(pod === parsed.pod ? 'unchanged: nothing was injected' : 'unchanged')
       return pod
     } catch (error) {

@@ -12,7 +12,7 @@ import {
   statusNotes,
   statusText,
 } from '../kube/status-text.ts'
-import { fitLine, type Input, type Line, openTerminal, type Output, textLine } from '#cli'
+import { fitLine, type Line, openTerminal, type Output, textLine } from '#cli'
 import type { StatusRequest } from '../commands/status.ts'
 import { withClient } from './cluster-options.ts'
 import { inContexts } from './contexts.ts'
@@ -28,7 +28,6 @@ export function statusInContexts(request: StatusRequest): Promise<number> {
 export function statusCommand(
   request: StatusRequest,
   output: Output = process.stdout,
-  input: Input = process.stdin,
 ): Promise<number> {
   const { cluster, allNamespaces, json, all } = request
   return withClient(cluster, async (client, signal) => {
@@ -36,8 +35,7 @@ export function statusCommand(
     const look = (until: AbortSignal): Promise<Status> =>
       readStatus(client, request, namespace, until)
     try {
-      if (request.watch)
-        return await watchStatus({ look, namespace, json, all, output, input, signal })
+      if (request.watch) return await watchStatus({ look, namespace, json, all, output, signal })
       const status = await look(signal)
       output.write(json ? jsonText(statusDocument(status)) : statusText(status, namespace, all))
       return hasTrouble(status) ? FAILED : 0
@@ -73,7 +71,6 @@ interface WatchOptions {
   readonly json: boolean
   readonly all: boolean
   readonly output: Output
-  readonly input: Input
   readonly signal: AbortSignal
 }
 
@@ -168,7 +165,7 @@ function linesView(output: Output, namespace: string | undefined): View {
 }
 
 /** Redraws the table on the alternate screen; its last content is printed at the end. */
-function screenView({ output, input, namespace, all }: WatchOptions, stop: () => void): View {
+function screenView({ output, namespace, all }: WatchOptions, stop: () => void): View {
   let text = ''
   let trouble: string | undefined
   let at = ''
@@ -177,7 +174,7 @@ function screenView({ output, input, namespace, all }: WatchOptions, stop: () =>
     const { width, height } = terminal
     terminal.draw(screenLines(text, foot, width, height))
   }
-  const terminal = openTerminal(output, input, (process.env['NO_COLOR'] ?? '') === '', {
+  const terminal = openTerminal(output, process.stdin, (process.env['NO_COLOR'] ?? '') === '', {
     onKeys: (keys) => {
       if (keys.includes(CTRL_C) || keys.includes('q')) stop()
     },

@@ -10,7 +10,7 @@ import { gitOpsWarning } from '../kube/config-map-rules.ts'
 import { inParallel } from '../kube/in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from '../kube/injected-pod.ts'
 import { findArmedProduction, type NamespaceCheck } from '../kube/production-namespaces.ts'
-import { asKubeError, isHopeless, isKubeError, KubeError } from '../kube/kube-error.ts'
+import { asKubeError, isHopeless, KubeError } from '../kube/kube-error.ts'
 import {
   beginStop,
   isStopped,
@@ -122,7 +122,7 @@ function incomplete(run: StopRun, text: string): undefined {
 }
 
 async function act(run: StopRun): Promise<void> {
-  const { client, request, limit, namespace, warn } = run
+  const { client, request, limit, namespace } = run
   const { action, onlyProduction, configMap } = request
   const name = userName(client, { signal: limit }).catch(() => undefined)
   if (namespace !== undefined && action === 'stop' && onlyProduction === undefined) {
@@ -135,7 +135,7 @@ async function act(run: StopRun): Promise<void> {
   const within = onlyProduction === undefined ? namespace : undefined
   const changeFor = (pods: readonly InjectedPod[]): Promise<void> =>
     changeAll(run, stopConfigMaps(pods, within, configMap))
-  const list = (): Promise<readonly InjectedPod[] | undefined> =>
+  const list = (): Promise<readonly InjectedPod[]> =>
     listPods(run, action === 'stop' ? changeFor : undefined)
   const first = await list().catch((error: unknown) =>
     incomplete(run, `the pods with a sidecar are unknown: ${asKubeError(error).message}`),
@@ -149,7 +149,7 @@ async function act(run: StopRun): Promise<void> {
   // The pods are touched early, so that the kubelet begins. Pods created meanwhile may read other
   // ConfigMaps.
   const again = list().catch((error: unknown) =>
-    warn(`cannot list pods created in the meantime: ${asKubeError(error).message}`),
+    incomplete(run, `cannot list pods created in the meantime: ${asKubeError(error).message}`),
   )
   const [pods = first] = await Promise.all([again, touch(run, first)])
   await changeFor(pods)
@@ -246,28 +246,21 @@ async function repeatWrites(run: StopRun): Promise<void> {
   }
 }
 
-/** Lists the pods to stop or resume; undefined without the right to list pods. */
+/** Lists the pods to stop or resume. */
 async function listPods(
   run: StopRun,
   onPage: (pods: readonly InjectedPod[]) => Promise<void> = async () => {},
-): Promise<readonly InjectedPod[] | undefined> {
-  const { client, request, namespace, limit, warn } = run
-  const { cluster, unlabelled, allNamespaces, onlyProduction } = request
+): Promise<readonly InjectedPod[]> {
+  const { client, request, namespace, limit } = run
+  const { cluster, unlabelled, onlyProduction } = request
   const isConcernedPod = ({ sidecar, namespace: name }: InjectedPod): boolean =>
     sidecar !== 'absent' && run.isStopped.get(name) !== false
-  try {
-    const scope = { ...cluster, namespace, unlabelled }
-    const pods = await listInjectedPods(client, scope, { signal: limit }, async (page) => {
-      if (onlyProduction !== undefined) await findProductions(run, onlyProduction, page)
-      await onPage(page.filter(isConcernedPod))
-    })
-    return pods.filter(isConcernedPod)
-  } catch (error) {
-    const needsList = allNamespaces || onlyProduction !== undefined
-    if (needsList || !isKubeError(error, 'forbidden')) throw error
-    warn(`the pods with a sidecar are unknown: ${error.message}`)
-    return undefined
-  }
+  const scope = { ...cluster, namespace, unlabelled }
+  const pods = await listInjectedPods(client, scope, { signal: limit }, async (page) => {
+    if (onlyProduction !== undefined) await findProductions(run, onlyProduction, page)
+    await onPage(page.filter(isConcernedPod))
+  })
+  return pods.filter(isConcernedPod)
 }
 
 /** Finds out which namespaces of pods are production. */

@@ -31,7 +31,7 @@ export const ATTACH = operation({
     'attach mcp-server-7d4b9c6f5-2xk8q -n shop --undo',
   ],
   page: 'docs/guides/attach.md',
-  description: 'add the sidecar to a running pod, for a limited time, without a restart',
+  description: 'add the sidecar to a running pod for a limited time, without a restart',
   flags: {
     ...group('The rules:', {
       filename: one('file', 'rules file, of at most 64KiB; use - for standard input', asText, {

@@ -86,7 +86,7 @@ the credentials of your kubeconfig. The key overrides all rules, header faults a
 in new pods. Otherwise, the command disarms sidecars through their admin ports, with the admin token.
 The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
   parse: ({ production, productionNames: patterns, ...flags }, context) => {
-    const change = localChange('disarm', flags, context, flags.reason)
+    const change = localChange('disarm', { ...flags, production }, context, flags.reason)
     if (change !== undefined) return change
     const common = commonOf(flags, context)
     if (production && common.cluster.selector !== undefined) {
@@ -100,7 +100,7 @@ The rules stay unchanged. Exit code: 1 if a sidecar did not confirm.`,
       action: 'stop' as const,
       ...common,
       force: false,
-      allNamespaces: common.allNamespaces || (production && !context.names('namespace')),
+      allNamespaces: common.allNamespaces || (production && !context.sets('namespace')),
       production: undefined,
       budget: undefined,
       onlyProduction: production ? { patterns, environmentLabel } : undefined,
@@ -134,10 +134,13 @@ export const RESUME = operation({
 export type AnyStopRequest = RequestOf<typeof STOP> | RequestOf<typeof RESUME>
 export type StopRequest = Extract<AnyStopRequest, { readonly action: string }>
 
+/** Flags, with that of `squall stop` alone. */
+type Choice = Values<typeof COMMON_FLAGS> & { readonly production?: boolean }
+
 /** Returns the change of sidecars that are named, or of that of this machine; none in a cluster. */
 function localChange(
   what: SidecarChange['what'],
-  flags: Values<typeof COMMON_FLAGS>,
+  flags: Choice,
   { env, names }: Context,
   reason = 'by squall stop',
 ): { endpoints: readonly AdminEndpoint[]; change: SidecarChange; json: boolean } | undefined {
@@ -165,10 +168,10 @@ function localChange(
 }
 
 /** Returns true where a flag or its variable says which cluster, or which pods of it. */
-function choosesCluster(flags: Values<typeof COMMON_FLAGS>): boolean {
-  const { namespace, context, contexts, kubeconfig, selector, allNamespaces, dryRun } = flags
+function choosesCluster({ allNamespaces, dryRun, production = false, ...flags }: Choice): boolean {
+  const { namespace, context, contexts, kubeconfig, selector } = flags
   const named = namespace ?? context ?? contexts ?? kubeconfig ?? selector
-  return allNamespaces || dryRun || named !== undefined
+  return allNamespaces || dryRun || production || named !== undefined
 }
 
 function parseReason({ text, source }: FlagInput): string {

@@ -32,7 +32,7 @@ export const WEBHOOK = operation({
     ...group(ADDRESSES, {
       listen: one(
         'address',
-        'address for admission requests, with TLS; use :15443 in a pod',
+        'listen address for admission requests, with TLS; in a pod, use :15443',
         parseListen,
         {
           default: '127.0.0.1:15443',
@@ -91,7 +91,7 @@ export const WEBHOOK = operation({
     ...group('Limits and times:', {
       maxReview: size('maximum request size', { min: 64 * 1024, max: 64 * 1024 * 1024 }, '8MiB'),
       reviewTimeout: duration(
-        'timeout for receiving an admission request; keep it below timeoutSeconds of the webhook configuration',
+        'timeout for receiving an admission request; keep it below timeoutSeconds in the webhook configuration',
         // An API server waits at most thirty seconds.
         { min: 100, max: 30_000 },
         '4s',

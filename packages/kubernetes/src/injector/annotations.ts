@@ -149,7 +149,7 @@ const TABLE = {
   'max-duration': {
     form: 'a duration',
     meaning:
-      'maximum duration of a rule, counted from `appliedAt` or, without it, from the first load of the rule, but not before its `from`',
+      'maximum duration of a rule, measured from its `appliedAt` (without it, its first load) or its `from`, whichever is later',
     check: maxDuration,
   },
   'max-active': {
@@ -199,7 +199,7 @@ const TABLE = {
     ...BOOLEAN,
     fallback: '`true` from Kubernetes 1.33 on',
     meaning:
-      'run the sidecar as a native sidecar, an init container with `restartPolicy: Always` (from 1.29 on; in mode `port`, from 1.33 on)',
+      'run the sidecar as a native sidecar (init container with `restartPolicy: Always`); requires Kubernetes 1.29 or newer (in mode `port`, 1.33 or newer)',
   },
   image: {
     form: 'an image',

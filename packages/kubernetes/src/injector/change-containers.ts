@@ -13,7 +13,7 @@ const LONGEST_PROBES = 60 * 1024
 export function changeContainers(
   { spec }: Pod,
   { mode, ports, options, settings }: Pick<Plan, 'mode' | 'ports' | 'options' | 'settings'>,
-  kept: Readonly<Record<string, Handler>> = {},
+  kept: Readonly<Record<string, Handler>>,
 ) {
   const probes: Record<string, AppProbe> = {}
   const originals: NonNullable<Undo['probes']> & Record<string, unknown> = { ...kept }

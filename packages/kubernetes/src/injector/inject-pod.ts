@@ -36,7 +36,7 @@ import {
 } from './pod-types.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { capturedPorts, takenPorts, type TakenPort } from './taken-ports.ts'
-import { type TakenBack, takeBack } from './uninject-pod.ts'
+import { type TakenBack, uninjectPod } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import {
   type InjectionOptions,
@@ -58,7 +58,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
     if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
     rejectUnknownKeys(pod, context.settings.prefix)
     if (left !== undefined) return { kind: 'untouched', ...left }
-    return injected(takeBack(pod, context.settings.prefix), context)
+    return injected(uninjectPod(pod, context.settings.prefix), context)
   } catch (error) {
     if (!(error instanceof Denial) && !(error instanceof StatusError)) throw error
     const reason = error instanceof Denial ? error.reason : 'invalid_status'
@@ -438,23 +438,23 @@ function chooseLifecycle(
   pod: Pod,
   options: InjectionOptions,
   mode: Mode,
-  { cluster, owner, settings }: InjectionContext,
+  { minor, owner, settings }: InjectionContext,
 ) {
   const key = `${settings.prefix}native-sidecar`
   const wanted = options.get('native-sidecar')
-  if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
+  if (wanted === 'true' && minor !== undefined && minor < FIRST) {
     throw new Denial(
       'native_sidecar',
-      `Kubernetes 1.${cluster.minor} has no native sidecars: the pod would never start`,
+      `Kubernetes 1.${minor} has no native sidecars: the pod would never start`,
       `remove ${key}, or use 1.${FIRST} or newer`,
     )
   }
   const warnings: string[] = []
-  let native = wanted === undefined ? (cluster?.minor ?? 0) >= STABLE : wanted === 'true'
-  if (native && mode === 'port' && cluster !== undefined && cluster.minor < STABLE) {
+  let native = wanted === undefined ? (minor ?? 0) >= STABLE : wanted === 'true'
+  if (native && mode === 'port' && minor !== undefined && minor < STABLE) {
     native = false
     warnings.push(
-      `a plain container is used: Services of Kubernetes 1.${cluster.minor} do not find ports of native sidecars by name`,
+      `a plain container is used: Services of Kubernetes 1.${minor} do not find ports of native sidecars by name`,
     )
   }
   if (native) return { native, warnings }

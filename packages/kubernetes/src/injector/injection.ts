@@ -11,7 +11,7 @@ export interface InjectionContext {
   /** The Services whose pods all have a sidecar, as `name.namespace:port`, as far as known. */
   readonly injectedServices?: ReadonlySet<string> | undefined
   /** Kubernetes 1.`minor`; undefined when that is not known. */
-  readonly cluster?: { readonly minor: number } | undefined
+  readonly minor?: number | undefined
   readonly settings: InjectorSettings
   /** The kind that makes the pod: `Pod`, `ReplicaSet`, `Deployment`, `Job` … */
   readonly owner: string
@@ -36,7 +36,6 @@ export interface ServicePorts {
   /** True for a Service without a cluster IP: clients connect to the pods. */
   readonly isHeadless?: boolean | undefined
   readonly ports: readonly {
-    readonly name?: string | undefined
     readonly port: number
     readonly targetPort?: number | string | undefined
     /** TCP when there is none. */
@@ -69,7 +68,7 @@ export type Injection =
 export type UntouchedReason =
   'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
-export type DenialReason =
+type DenialReason =
   | 'invalid_pod'
   | 'invalid_status'
   | 'unknown_key'

@@ -8,7 +8,6 @@ export const OUTBOUND_GROUP = 15_390
 
 /** A port of other machines whose connections the sidecar captures. */
 export interface OutboundPort {
-  readonly port: number
   /** The port of the sidecar for them. */
   readonly listen: number
   /** The destinations as written. */
@@ -52,7 +51,6 @@ export function outboundPorts(value: string, next: () => number): readonly Outbo
       ...networks.map(({ target }) => withoutHttp(target)),
     ]
     return {
-      port,
       listen,
       targets: own.map(({ target }) => target),
       captures: from.map((each) => `${each}=${listen}`),

@@ -102,8 +102,11 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     valueFrom: { secretKeyRef: { name: settings.adminSecret, key, optional: true } },
   })
   const env: EnvVar[] = [
-    { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-    ...podNamespace(settings),
+    fromPod('SQUALL_POD', 'metadata.name'),
+    // No name means production where there are none.
+    ...(settings.productionEnvironments.length === 0
+      ? []
+      : [fromPod('POD_NAMESPACE', 'metadata.namespace')]),
     // By variable, so that the hooks get them, too.
     { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
     { name: 'SQUALL_CONTROL', value: `unix:${RUN_DIRECTORY}/control.sock` },
@@ -127,20 +130,17 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     // By variable: an older image ignores it, where a flag would keep it from starting.
     env.push({ name: 'SQUALL_DENY_TEMPORARY_FAULTS', value: literal(plan.temporaryDenial) })
   }
-  const podIp = { fieldRef: { fieldPath: 'status.podIP' } }
-  if (mode === 'bind') env.push({ name: 'POD_IP', valueFrom: podIp })
-  if (upstreamHost(plan) === undefined) env.push({ name: 'SQUALL_UPSTREAM_HOST', valueFrom: podIp })
+  if (mode === 'bind') env.push(fromPod('POD_IP', 'status.podIP'))
+  if (upstreamHost(plan) === undefined) env.push(fromPod('SQUALL_UPSTREAM_HOST', 'status.podIP'))
   if (Object.keys(probes).length > 0) {
     env.push({ name: 'SQUALL_APP_PROBES', value: literal(JSON.stringify(probes)) })
   }
   return env
 }
 
-/** Returns the variable with the namespace, unless no name means production. */
-function podNamespace({ productionEnvironments }: Plan['settings']): readonly EnvVar[] {
-  if (productionEnvironments.length === 0) return []
-  const valueFrom = { fieldRef: { fieldPath: 'metadata.namespace' } }
-  return [{ name: 'POD_NAMESPACE', valueFrom }]
+/** Returns a variable with a field of the pod. */
+export function fromPod(name: string, fieldPath: string): EnvVar {
+  return { name, valueFrom: { fieldRef: { fieldPath } } }
 }
 
 function sidecarPorts({ mode, ports, settings }: Plan): readonly ContainerPort[] {

@@ -31,12 +31,7 @@ export interface TakenBack {
  * Returns the pod as it was before injection, with later changes by others; the same pod when
  * nothing was injected. Throws `StatusError` for an invalid status.
  */
-export function uninjectPod(pod: Pod, prefix = 'squall.dev/'): Pod {
-  return takeBack(pod, prefix).pod
-}
-
-/** Removes an injection, and returns the probes that the sidecar must continue to perform. */
-export function takeBack(pod: Pod, prefix: string): TakenBack {
+export function uninjectPod(pod: Pod, prefix: string): TakenBack {
   const key = `${prefix}${STATUS_KEY}`
   const text = pod.metadata?.annotations?.[key]
   if (text === undefined) return { pod, kept: {} }

@@ -12,7 +12,7 @@ import {
   type Pod,
 } from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
-import { literal } from '../injector/sidecar-container.ts'
+import { fromPod, literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
 import { findHttps } from '../injector/upstream-tls.ts'
@@ -22,7 +22,7 @@ import { metadataOf } from './resources.ts'
 /** Begins the names of containers that `squall attach` adds. */
 export const ATTACHED = `${SIDECAR}-attach-`
 /** Begins the names of containers that end an attached sidecar. */
-export const DETACH = `${SIDECAR}-detach-`
+const DETACH = `${SIDECAR}-detach-`
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
 const RESOURCES = { cpuRequest: '0', cpuLimit: '1', memoryRequest: '0', memoryLimit: '256Mi' }
@@ -114,9 +114,6 @@ function redirectContainer(
 }
 
 function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): readonly EnvVar[] {
-  const field = (name: string, fieldPath: string): EnvVar => {
-    return { name, valueFrom: { fieldRef: { fieldPath } } }
-  }
   const values = {
     ...env,
     ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
@@ -124,9 +121,9 @@ function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): r
     NODE_OPTIONS: heapOption(RESOURCES),
   }
   return [
-    field('SQUALL_POD', 'metadata.name'),
-    field('POD_NAMESPACE', 'metadata.namespace'),
-    field('SQUALL_UPSTREAM_HOST', 'status.podIP'),
+    fromPod('SQUALL_POD', 'metadata.name'),
+    fromPod('POD_NAMESPACE', 'metadata.namespace'),
+    fromPod('SQUALL_UPSTREAM_HOST', 'status.podIP'),
     ...Object.entries(values).map(([name, value]) => ({ name, value: literal(value) })),
   ]
 }

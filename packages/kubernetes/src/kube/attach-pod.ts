@@ -12,8 +12,8 @@ import {
   ephemeralState,
 } from './attach-container.ts'
 import type { KubeClient } from './kube-client.ts'
-import { asKubeError, KubeError } from './kube-error.ts'
-import { pathOf, PODS } from './resources.ts'
+import { asKubeError, KubeError, retryConflicts } from './kube-error.ts'
+import { metadataOf, pathOf, PODS } from './resources.ts'
 import { ASK_MS, type AskOptions, askSidecar } from './sidecar-api.ts'
 
 export interface PodRef {
@@ -45,8 +45,28 @@ export async function attachToPod(
   const made = attachContainer(pod, attachment)
   // Before it can act: squall stop finds it by the label.
   const unlabelled = await labelAttached(client, ref, prefix, 'attached', signal)
-  await addContainer(client, ref, made.container, signal)
+  try {
+    await addContainer(client, ref, made.container, signal)
+  } catch (error) {
+    const isLabelled = `${prefix}${SIDECAR_LABEL}` in metadataOf(pod).labels
+    // After any other error, the container may have been added.
+    const isRejected = error instanceof KubeError && (error.status ?? 500) < 500
+    if (isRejected && !isLabelled) await unlabelRejected(client, ref, prefix)
+    throw error
+  }
   return { ...made, unlabelled }
+}
+
+/** Removes the label where nothing is attached, also not by somebody else; ignores errors. */
+async function unlabelRejected(client: KubeClient, ref: PodRef, prefix: string): Promise<void> {
+  await retryConflicts(async () => {
+    const pod = await client.get({ kind: PODS, ...ref })
+    if (attachedContainers(pod).length > 0) return
+    const { resourceVersion } = metadataOf(pod)
+    const labels = { [`${prefix}${SIDECAR_LABEL}`]: null }
+    const body = { metadata: { resourceVersion, labels } }
+    await client.patch({ kind: PODS, ...ref }, 'merge', body)
+  }).catch(asKubeError)
 }
 
 /**
@@ -165,16 +185,17 @@ async function addContainer(
     })
   } catch (error) {
     const level = /violates PodSecurity "([a-z]+)/.exec((error as Error).message)?.[1]
-    if (level !== undefined) throw podSecurityError(level)
+    if (level !== undefined) throw podSecurityError(level, (error as KubeError).status)
     throw error
   }
 }
 
 /** Makes the error for a namespace that lets no container redirect traffic. */
-export function podSecurityError(level: string): KubeError {
+export function podSecurityError(level: string, status?: number): KubeError {
   return new KubeError(
     'forbidden',
     `nothing was attached: the namespace enforces the Pod Security level ${oneLine(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
+    status,
   )
 }
 

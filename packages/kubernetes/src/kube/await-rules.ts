@@ -34,7 +34,7 @@ export type PodProgress =
 
 export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 
-export interface AwaitOptions {
+interface AwaitOptions {
   /** The time limit, by `performance.now()`. */
   readonly until: number
   readonly signal: AbortSignal

@@ -34,7 +34,6 @@ export interface InjectedPod {
   readonly sidecar: 'running' | 'starting' | 'ended' | 'absent'
   readonly adminPort: number
   readonly mode: string
-  readonly version: string
   readonly rules: RulesConfigMap | undefined
   readonly labels: Readonly<Record<string, string>>
   /** Ports of the upstream that were taken over. */
@@ -137,13 +136,12 @@ function selfOf(container: Fields, labels: Readonly<Record<string, string>>): Po
 function statusOf(
   text: string | undefined,
   container: Fields | undefined,
-): Pick<InjectedPod, 'mode' | 'version' | 'warnings' | 'ports'> {
+): Pick<InjectedPod, 'mode' | 'warnings' | 'ports'> {
   // Another program may have written the annotation.
   const status = fieldsOf(parsedJson(text ?? ''))
   const warnings = Array.isArray(status['warnings']) ? status['warnings'] : []
   return {
     mode: textOf(status['mode']) ?? '?',
-    version: textOf(status['version']) ?? '?',
     warnings: warnings.filter((each) => typeof each === 'string').slice(0, MAX_WARNINGS),
     ports: Object.entries(fieldsOf(status['ports'])).map(([number, listen]) => ({
       number: Number(number),

@@ -1,6 +1,6 @@
 import { fieldsOf, oneLine, parsedJson, textOf } from '#base'
 
-export type KubeErrorCode =
+type KubeErrorCode =
   /** The kubeconfig or the service account cannot be used. */
   | 'config'
   /** There are no credentials, or the API server rejected them. */

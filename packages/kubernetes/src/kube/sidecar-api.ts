@@ -24,7 +24,7 @@ export interface AskOptions extends Limits {
   readonly readToken?: string | undefined
 }
 
-export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
+type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
 
 /** Pods that respond through a forwarded port, and not through the API server's proxy. */
 const FORWARDED = new WeakSet<AskedPod>()

@@ -32,7 +32,7 @@ export interface WatchedPod {
   readonly trouble: string | undefined
 }
 
-export interface WatchScope {
+interface WatchScope {
   readonly namespace: string
   readonly selector: string
   readonly prefix: string

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export type NftProblem =
+type NftProblem =
   'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REJECTED' | 'CANNOT_START'
 
 /** Says why `nft` did not set the rules, and how to fix it. */

@@ -105,11 +105,10 @@ export async function injectionOf(
   pod: Pod,
   owner: string,
   namespace: string,
-  { settings, podEnvironment, minor: known, temporaryFaults }: DecideParts,
+  { settings, podEnvironment, minor, temporaryFaults }: DecideParts,
   asks: boolean,
 ): Promise<Injection> {
   const facts = asks ? podEnvironment : NO_POD_ENVIRONMENT
-  const minor = known()
   const [temporaryDenial, ...read] = await Promise.all([
     asks ? temporaryFaults?.(namespace) : undefined,
     facts.namespace(namespace),
@@ -119,7 +118,7 @@ export async function injectionOf(
     namespace: read[0],
     services: read[1],
     temporaryDenial,
-    cluster: minor === undefined ? undefined : { minor },
+    minor: minor(),
     settings,
     owner,
   })

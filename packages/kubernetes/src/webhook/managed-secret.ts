@@ -51,7 +51,7 @@ export function readManaged(secret: Fields): ManagedState | undefined {
     const read = new X509Certificate(newest)
     const serving = { cert: text('tls.crt'), key: text('tls.key') }
     checkPair(serving)
-    if (!read.checkPrivateKey(privateKey) || !isSignedBy(serving.cert, newest)) return undefined
+    if (!read.checkPrivateKey(privateKey) || !isSignedBy(serving.cert, read)) return undefined
     const ca = { name: CA_NAME, privateKey, publicKey, cert: newest, key }
     return { ca, bundle, serving }
   } catch {
@@ -113,11 +113,9 @@ export function endOf(cert: string): number {
   }
 }
 
-function isSignedBy(cert: string, ca: string): boolean {
-  const read = new X509Certificate(ca)
-  return (
-    new X509Certificate(cert).checkIssued(read) && new X509Certificate(cert).verify(read.publicKey)
-  )
+function isSignedBy(cert: string, ca: X509Certificate): boolean {
+  const read = new X509Certificate(cert)
+  return read.checkIssued(ca) && read.verify(ca.publicKey)
 }
 
 function isFor(cert: string, hosts: readonly string[]): boolean {

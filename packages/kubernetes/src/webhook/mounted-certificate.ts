@@ -35,7 +35,7 @@ export class MountedCertificate {
   #waiting: { readonly cert: string; readonly since: number } | undefined
   #waited: NodeJS.Timeout | undefined
 
-  constructor(directory: string, certificate: ServingCertificate, options: MountedOptions = {}) {
+  constructor(directory: string, certificate: ServingCertificate, options: MountedOptions) {
     this.#directory = directory
     this.#certificate = certificate
     this.#trustMs = options.trustMs ?? 0

@@ -50,7 +50,7 @@ export interface Route {
   decide(review: Review): Promise<Decision>
 }
 
-interface ReviewHandlerParts {
+export interface ReviewHandlerParts {
   readonly routes: ReadonlyMap<string, Route>
   readonly body: BodyLimits
   readonly metrics: WebhookMetrics
@@ -69,20 +69,20 @@ interface Complaint {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>> = {
+/** What is sent, and what the metrics count. */
+interface Reply extends Omit<Complaint, 'message'> {
+  readonly text: string
+  readonly result: string
+}
+
+const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Omit<Complaint, 'reason'>>> = {
   too_large: {
     status: 413,
-    reason: 'too_large',
     message: 'the admission request is too large; reduce the size of the object',
   },
-  slow_body: {
-    status: 408,
-    reason: 'slow_body',
-    message: 'the admission request did not arrive in time',
-  },
+  slow_body: { status: 408, message: 'the admission request did not arrive in time' },
   overload: {
     status: 503,
-    reason: 'overload',
     message: 'too many concurrent admission requests; try again, or run more replicas',
     headers: { 'retry-after': '1' },
   },
@@ -96,8 +96,7 @@ export function createReviewHandler(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     response.on('error', () => undefined)
-    const from = parts.now()
-    respond(parts, request, response, from).catch((error: unknown) => {
+    respond(parts, request, response).catch((error: unknown) => {
       parts.logger.error({ err: error }, 'the response to an admission request failed')
       response.destroy()
     })
@@ -108,58 +107,74 @@ async function respond(
   parts: ReviewHandlerParts,
   request: IncomingMessage,
   response: ServerResponse,
-  from: number,
 ): Promise<void> {
-  const seconds = (): number => (parts.now() - from) / 1000
+  const from = parts.now()
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = parts.routes.get(path)
-  const subject = route?.subject ?? 'injection'
-  const complain = (complaint: Complaint, result = 'invalid'): void => {
-    parts.metrics.reviewed(subject, result, complaint.reason, seconds())
-    const { status, message, headers } = complaint
-    send(parts, request, response, status, 'text/plain; charset=utf-8', `${message}\n`, headers)
-  }
-  const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
-  if (wrong !== undefined) {
-    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was not an AdmissionReview')
-    return complain(wrong)
-  }
+  const reply =
+    route === undefined
+      ? invalid(parts, notFound(parts.routes))
+      : await replyTo(parts, route, request, response)
+  if (reply === undefined) return
+  const { result, reason } = reply
+  parts.metrics.reviewed(route?.subject ?? 'injection', result, reason, (parts.now() - from) / 1000)
+  send(reply, request, response, parts.isDraining())
+}
+
+/** Returns the reply to a request at a route; undefined where its client has left. */
+async function replyTo(
+  parts: ReviewHandlerParts,
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Reply | undefined> {
+  const wrong = headProblem(request)
+  if (wrong !== undefined) return invalid(parts, wrong)
   if (request.headers.expect !== undefined) response.writeContinue()
   const body = await readReviewBody(request, parts.body)
   if ('problem' in body) {
-    const { problem } = body
-    if (problem === 'gone') return
-    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'an AdmissionReview was invalid')
-    return complain(BODY_COMPLAINTS[problem])
+    const { problem: reason } = body
+    if (reason === 'gone') return undefined
+    const complaint = { reason, ...BODY_COMPLAINTS[reason] }
+    return invalid(parts, complaint, 'an AdmissionReview was invalid')
   }
   try {
     const parsed = parseReview(body.bytes)
-    if (!parsed.ok) {
-      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was not an AdmissionReview')
-      return complain({ status: 400, ...parsed })
-    }
-    const { review } = parsed
-    let decision: Decision
-    try {
-      decision = await route!.decide(review)
-    } catch (error) {
-      const { reason, message, cause } = error as DecideError
-      parts.logger.error(
-        { ...shownReview(review, subject), reason, err: cause },
-        subject === 'injection' ? 'the review of a pod failed' : `${subject} could not be checked`,
-      )
-      return complain(
-        { status: 500, reason, message: `squall: ${oneLine(message, 500)}` },
-        'failed',
-      )
-    }
-    parts.metrics.reviewed(subject, decision.result, decision.reason, seconds())
-    logDecision(parts.logger, subject, review, decision)
-    const text = JSON.stringify(reviewResponse(review.uid, decision, subject))
-    send(parts, request, response, 200, 'application/json', text)
+    if (!parsed.ok) return invalid(parts, { status: 400, ...parsed })
+    return await decided(parts.logger, route, parsed.review)
   } finally {
     body.done()
   }
+}
+
+/** Logs a request that is not a review, and returns the reply. */
+function invalid(
+  { rareLog }: ReviewHandlerParts,
+  complaint: Complaint,
+  problem = 'a request was not an AdmissionReview',
+): Reply {
+  rareLog.warn(complaint.reason, complaint.message, problem)
+  return { ...complaint, text: `${complaint.message}\n`, result: 'invalid' }
+}
+
+/** Decides about a review, logs the decision, and returns the reply. */
+async function decided(logger: Logger, route: Route, review: Review): Promise<Reply> {
+  const { subject } = route
+  let decision: Decision
+  try {
+    decision = await route.decide(review)
+  } catch (error) {
+    const { reason, message, cause } = error as DecideError
+    logger.error(
+      { ...shownReview(review, subject), reason, err: cause },
+      subject === 'injection' ? 'the review of a pod failed' : `${subject} could not be checked`,
+    )
+    return { status: 500, result: 'failed', reason, text: `squall: ${oneLine(message, 500)}\n` }
+  }
+  logDecision(logger, subject, review, decision)
+  const { result, reason } = decision
+  const text = JSON.stringify(reviewResponse(review.uid, decision, subject))
+  return { status: 200, result, reason, text, headers: { 'content-type': 'application/json' } }
 }
 
 function notFound(routes: ReadonlyMap<string, Route>): Complaint {
@@ -186,21 +201,18 @@ function headProblem(request: IncomingMessage): Complaint | undefined {
 }
 
 function send(
-  parts: ReviewHandlerParts,
+  { status, text, headers }: Reply,
   request: IncomingMessage,
   response: ServerResponse,
-  status: number,
-  type: string,
-  text: string,
-  headers: Readonly<Record<string, string>> = {},
+  isDraining: boolean,
 ): void {
   // After an unread body, the next request on the connection cannot be read.
   const isUnread = !request.complete
   response.writeHead(status, {
-    'content-type': type,
+    'content-type': 'text/plain; charset=utf-8',
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    ...(isUnread || parts.isDraining() ? { connection: 'close' } : {}),
+    ...(isUnread || isDraining ? { connection: 'close' } : {}),
     ...headers,
   })
   response.end(text, () => {

@@ -20,7 +20,7 @@ import type { InjectionContext } from '../injector/injection.ts'
 export type ActingRule = RulesFile['rules'][number]
 
 /** New rules, and where and when they would act. */
-export interface NewRules extends Pick<InjectionContext, 'namespace' | 'settings'> {
+interface NewRules extends Pick<InjectionContext, 'namespace' | 'settings'> {
   readonly rules: readonly ActingRule[]
   readonly now: number
   readonly signal: AbortSignal

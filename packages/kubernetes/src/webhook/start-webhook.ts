@@ -1,7 +1,7 @@
 import { type DecideParts, NO_POD_ENVIRONMENT, decide } from './decide-pod.ts'
 import type { RulesParts } from './decide-rules.ts'
 import type { Review } from './review.ts'
-import { type Route, createReviewHandler } from './review-handler.ts'
+import { type ReviewHandlerParts, type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -98,108 +98,90 @@ export async function startWebhook(
   client: () => Promise<KubeClient>,
   stop: AbortSignal,
 ) {
-  const now = (): number => Date.now()
   const metrics = createWebhookMetrics(options.version)
-  const certificate = new ServingCertificate(logger, metrics, now)
-  let server: Server | undefined
-  let draining = false
+  const certificate = new ServingCertificate(logger, metrics, Date.now)
+  let isListening = false
+  let isDraining = false
   const readiness = (): { ready: boolean; reason: string } => {
-    if (draining) return { ready: false, reason: 'draining' }
-    const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
+    if (isDraining) return { ready: false, reason: 'draining' }
+    const trouble = certificate.trouble ?? (isListening ? undefined : 'not listening yet')
     return { ready: trouble === undefined, reason: trouble ?? 'listening with a valid certificate' }
   }
-  const admin = createAdmin({
-    metrics,
-    readiness,
-    logger,
-    version: options.version,
-    ...(options.adminAccess && { access: options.adminAccess }),
-  })
+  const { version, adminAccess: access } = options
+  const admin = createAdmin({ metrics, readiness, logger, version, ...(access && { access }) })
   const adminAddress = await admin.listen(options.admin)
-  const { certificate: from } = options
-  let kube: KubeClient | undefined
-  let source: { close(): void | Promise<void> } | undefined
-  let version: ClusterVersion | undefined
-  let versionClient: KubeClient | undefined
+  /** Ends what was started, the last first. */
+  const ends: ((graceMs: number) => unknown)[] = [() => admin.close()]
   const close = async (graceMs: number): Promise<void> => {
-    if (server !== undefined) await endServer(server, graceMs)
-    await Promise.all([source?.close(), version?.close()])
-    await Promise.all([kube?.close(), versionClient?.close()])
-    await admin.close()
+    isDraining = true
+    for (const end of ends.toReversed()) await end(graceMs)
   }
   try {
-    kube = readsCluster(options) ? await client() : undefined
-    if (kube === undefined) versionClient = await options.versionClient?.()
-    version = new ClusterVersion({
-      client: kube ?? versionClient,
-      fallback: options.minor,
-      logger,
-      metrics,
-    })
-    const known = version
-    const [, followed] = await Promise.all([
-      version.start(),
-      follow(from, kube, { certificate, logger, now }, stop),
-    ])
-    source = followed
-    const pair = certificate.current
-    if (pair === undefined) throw new CertificateError(certificate.trouble ?? 'no certificate')
-    server = createReviewServer({
-      pair,
-      reviewTimeoutMs: options.reviewTimeoutMs,
-      handler: createReviewHandler({
-        routes: createRoutes(
-          {
-            settings: options.settings,
-            minor: () => known.minor,
-            ...(await openLimits(kube, { ...options, now }, logger)),
-            podEnvironment: kube ? readPodEnvironment(kube, options, now) : NO_POD_ENVIRONMENT,
-          },
-          options.reviewTimeoutMs,
-        ),
-        body: {
-          maxBytes: options.maxReviewBytes,
-          timeoutMs: options.reviewTimeoutMs,
-          budget: new BodyBudget(BODIES * options.maxReviewBytes),
-        },
-        metrics,
-        logger,
-        rareLog: new RareLog(logger, () => performance.now()),
-        isDraining: () => draining,
-        now: () => performance.now(),
-      }),
-    })
-    certificate.onSwap((next) => server?.setSecureContext({ cert: next.cert, key: next.key }))
+    const kube = readsCluster(options) ? await client() : undefined
+    const asked = kube ?? (await options.versionClient?.())
+    ends.push(() => asked?.close())
+    const known = new ClusterVersion({ client: asked, fallback: options.minor, logger, metrics })
+    ends.push(() => known.close())
+    const followed = follow(options.certificate, kube, { certificate, logger, now: Date.now }, stop)
+    const [source] = await Promise.all([followed, known.start()])
+    ends.push(() => source.close())
+    const deciding = await decideParts(options, kube, () => known.minor, logger)
+    const handling = { metrics, logger, isDraining: () => isDraining }
+    const server = createServer(options, certificate, deciding, handling)
+    ends.push((graceMs) => endServer(server, graceMs))
     const reviews = await bind(server, options.listen)
-    return {
-      reviews,
-      admin: adminAddress,
-      drain: async (): Promise<void> => {
-        draining = true
-        await sleep(options.shutdownDelayMs)
-        await close(options.drainTimeoutMs)
-      },
-      close: (): Promise<void> => {
-        draining = true
-        return close(0)
-      },
+    isListening = true
+    const drain = async (): Promise<void> => {
+      isDraining = true
+      await sleep(options.shutdownDelayMs)
+      await close(options.drainTimeoutMs)
     }
+    return { reviews, admin: adminAddress, drain, close: () => close(0) }
   } catch (error) {
     await close(0)
     throw error
   }
 }
 
-/** Opens what new rules obey. */
-async function openLimits(
+/** Opens what decisions depend on. */
+async function decideParts(
+  options: WebhookOptions,
   kube: KubeClient | undefined,
-  options: WebhookOptions & { readonly now: () => number },
+  minor: () => number | undefined,
   logger: Logger,
-) {
-  const budget = kube && readBudget(kube, options, options.now)
-  if (options.policyFile === undefined) return budget
-  const { openPolicy } = await import('./rules-policy.ts')
-  return { ...budget, policy: await openPolicy(options.policyFile, logger) }
+): Promise<DecideParts> {
+  const { settings, policyFile } = options
+  return {
+    settings,
+    minor,
+    podEnvironment: kube ? readPodEnvironment(kube, options, Date.now) : NO_POD_ENVIRONMENT,
+    ...(kube && readBudget(kube, options, Date.now)),
+    policy:
+      policyFile === undefined
+        ? undefined
+        : await (await import('./rules-policy.ts')).openPolicy(policyFile, logger),
+  }
+}
+
+/** Creates the server of reviews, with the certificate in use. */
+function createServer(
+  { reviewTimeoutMs, maxReviewBytes: maxBytes }: WebhookOptions,
+  certificate: ServingCertificate,
+  deciding: DecideParts,
+  parts: Pick<ReviewHandlerParts, 'metrics' | 'logger' | 'isDraining'>,
+): Server {
+  const pair = certificate.current
+  if (pair === undefined) throw new CertificateError(certificate.trouble)
+  const handler = createReviewHandler({
+    ...parts,
+    routes: createRoutes(deciding, reviewTimeoutMs),
+    body: { maxBytes, timeoutMs: reviewTimeoutMs, budget: new BodyBudget(BODIES * maxBytes) },
+    rareLog: new RareLog(parts.logger, () => performance.now()),
+    now: () => performance.now(),
+  })
+  const server = createReviewServer({ pair, reviewTimeoutMs, handler })
+  certificate.onSwap(({ cert, key }) => server.setSecureContext({ cert, key }))
+  return server
 }
 
 function readsCluster(options: WebhookOptions): boolean {
@@ -208,30 +190,34 @@ function readsCluster(options: WebhookOptions): boolean {
   return publishes || readNamespaces || readServices || budget !== undefined
 }
 
+/** Follows the certificate of a source; the API server is accessible where a CA is published. */
 async function follow(
   source: CertificateSource,
   client: KubeClient | undefined,
   parts: Omit<CertificateParts, 'client'>,
   stop: AbortSignal,
 ): Promise<{ close(): void | Promise<void> }> {
-  const { certificate } = parts
-  if (source.kind === 'mounted' && source.publish === undefined) {
-    const { directory, settleMs } = source
-    return new MountedCertificate(directory, certificate, { trustMs: settleMs })
+  if (source.kind === 'managed') {
+    return begun(new ManagedCertificate(source, { ...parts, client: client! }), stop)
   }
-  if (client === undefined) throw new CertificateError('the API server is not accessible')
-  const publisher =
-    source.kind === 'managed'
-      ? new ManagedCertificate(source, { ...parts, client })
-      : new PublishedCa(join(source.directory, CA), source.publish!, { ...parts, client })
+  const { directory, settleMs: trustMs, publish } = source
+  if (publish === undefined)
+    return new MountedCertificate(directory, parts.certificate, { trustMs })
+  const own = { ...parts, client: client! }
+  const publisher = await begun(new PublishedCa(join(directory, CA), publish, own), stop)
+  const isPublished = (): boolean => publisher.isPublished()
+  const mounted = new MountedCertificate(directory, parts.certificate, { trustMs, isPublished })
+  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
+}
+
+/** Returns a publisher after its first check that has passed, or at `stop`. */
+async function begun<Publisher extends ManagedCertificate | PublishedCa>(
+  publisher: Publisher,
+  stop: AbortSignal,
+): Promise<Publisher> {
   const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
   await publisher.start()
   stop.removeEventListener('abort', giveUp)
-  if (source.kind === 'managed' || publisher instanceof ManagedCertificate) return publisher
-  const mounted = new MountedCertificate(source.directory, certificate, {
-    trustMs: source.settleMs,
-    isPublished: () => publisher.isPublished(),
-  })
-  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
+  return publisher
 }

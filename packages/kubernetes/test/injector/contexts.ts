@@ -1,6 +1,7 @@
 import type { InjectionContext, InjectorSettings } from '../../src/injector/injection.ts'
 import type { Pod } from '../../src/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
+import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 
 /** Settings of an injector of version 1.2.3 with default options. */
 export const SETTINGS: InjectorSettings = parseInjectorSettings({}, '1.2.3')
@@ -14,7 +15,7 @@ export function contextOf(
   return {
     settings: SETTINGS,
     owner: 'ReplicaSet',
-    cluster: { minor: 33 },
+    minor: 33,
     ...more,
     namespace: { name: 'tools', labels: {}, annotations: {}, ...more.namespace },
   }
@@ -54,4 +55,9 @@ export function prefixed(
       value,
     ]),
   )
+}
+
+/** A pod as it was before its injection. */
+export function uninjected(pod: Pod): Pod {
+  return uninjectPod(pod, SETTINGS.prefix).pod
 }

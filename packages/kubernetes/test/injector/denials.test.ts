@@ -265,14 +265,14 @@ const REFUSED: readonly Case[] = [
   {
     what: 'a native sidecar where there are none',
     pod: podOf({ 'native-sidecar': 'true' }),
-    context: contextOf({ cluster: { minor: 28 } }),
+    context: contextOf({ minor: 28 }),
     reason: 'native_sidecar',
     says: /1\.28 has no native sidecars/,
   },
   {
     what: 'a job beside a plain container',
     pod: podOf(),
-    context: contextOf({ owner: 'Job', cluster: { minor: 30 } }),
+    context: contextOf({ owner: 'Job', minor: 30 }),
     reason: 'job',
     says: /squall\.dev\/native-sidecar: "true" from Kubernetes 1\.29 on/,
   },

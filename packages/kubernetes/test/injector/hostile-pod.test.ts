@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import { jsonPatch } from '../../src/injector/json-patch.ts'
 import { parsePod } from '../../src/injector/parse-pod.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
-import { contextOf, podOf } from './contexts.ts'
+import { contextOf, podOf, uninjected } from './contexts.ts'
 import { pods } from './pod-arbitrary.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
 
@@ -42,7 +41,7 @@ describe('something that is not quite a pod', () => {
           }
           const injection = injectPod(parsed.pod, contextOf())
           if (injection.kind === 'injected') {
-            expect(uninjectPod(injection.pod)).toEqual(parsed.pod)
+            expect(uninjected(injection.pod)).toEqual(parsed.pod)
             jsonPatch(parsed.pod, injection.pod)
           } else {
             expect(injection.message).not.toMatch(/\n/)
@@ -83,7 +82,7 @@ describe('something that is not quite a pod', () => {
     }
     const status = JSON.stringify({ mode: 'redirect', undo })
     const pod = podOf({ status, 'example.com/keep': 'mine' })
-    const { metadata, spec } = uninjectPod(pod)
+    const { metadata, spec } = uninjected(pod)
     // Only what still is as the injector leaves it is taken back.
     expect(spec).toEqual(pod.spec)
     expect(metadata?.annotations).toEqual({

@@ -7,9 +7,9 @@ import type { Injection, InjectionContext } from '../../src/injector/injection.t
 import { jsonPatch, type PatchOperation } from '../../src/injector/json-patch.ts'
 import { parsePod } from '../../src/injector/parse-pod.ts'
 import type { Pod } from '../../src/injector/pod-types.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import { contexts, pods } from './pod-arbitrary.ts'
 import { rounds } from '../../../../test/support/rounds.ts'
+import { uninjected } from './contexts.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
 
@@ -54,7 +54,7 @@ describe('injection of any pod', () => {
 
   it('is undone exactly, does the same twice as once, and is a patch and a pod for others', () => {
     const count = eachInjected(rounds(100, 250), (before, { pod }, context) => {
-      expect(uninjectPod(pod)).toStrictEqual(before)
+      expect(uninjected(pod)).toStrictEqual(before)
       const again = injectPod(pod, context)
       expect(again.kind === 'injected' && again.pod).toStrictEqual(pod)
       expect(patched(before, jsonPatch(before, pod))).toStrictEqual(pod)
@@ -68,7 +68,7 @@ describe('injection of any pod', () => {
   it('is the same after the API server wrote its defaults in between', () => {
     eachInjected(rounds(50, 100), (_, { pod }, context) => {
       const again = injectPod(withDefaults(pod), context)
-      const base = injectPod(uninjectPod(withDefaults(pod)), context)
+      const base = injectPod(uninjected(withDefaults(pod)), context)
       expect(again).toStrictEqual(base)
       if (again.kind !== 'injected') return
       const names = again.pod.spec?.containers?.map(({ name }) => name) ?? []
@@ -88,7 +88,7 @@ describe('injection of any pod', () => {
       })
       const again = injectPod(more(pod), context)
       if (again.kind !== 'injected') return
-      expect(uninjectPod(again.pod)).toStrictEqual(more(before))
+      expect(uninjected(again.pod)).toStrictEqual(more(before))
     })
   })
 })

@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { fieldsOf, textsOf } from '../../../../src/base/values.ts'
 import { parseCommandLine } from '../../../../test/support/commands/command-line.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
 import type { Container, Pod } from '../../src/injector/pod-types.ts'
 import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
-import { contextOf, podOf, prefixed } from './contexts.ts'
+import { contextOf, podOf, prefixed, uninjected } from './contexts.ts'
 
 type Injected = Extract<Injection, { kind: 'injected' }>
 
@@ -33,8 +32,8 @@ function envOf(injected: Injected): Readonly<Record<string, string | undefined>>
 }
 
 const restricted = { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } }
-const native = { cluster: { minor: 33 } }
-const plain = { cluster: { minor: 30 } }
+const native = { minor: 33 }
+const plain = { minor: 30 }
 
 describe('the mode', () => {
   it('is redirect where nothing stands against it', () => {
@@ -325,7 +324,7 @@ describe('the label', () => {
       const injected = inject(pod)
       expect(injected.pod.metadata?.labels).toEqual({ ...labels, ...label })
       expect(inject(injected.pod).pod).toEqual(injected.pod)
-      expect(uninjectPod(injected.pod).metadata?.labels).toEqual(labels)
+      expect(uninjected(injected.pod).metadata?.labels).toEqual(labels)
     },
   )
 })

@@ -4,9 +4,8 @@
  */
 import { expect, test } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import type { Pod } from '../../src/injector/pod-types.ts'
-import { contextOf, podOf } from './contexts.ts'
+import { contextOf, podOf, uninjected } from './contexts.ts'
 
 const STATUS = 'squall.dev/status'
 
@@ -27,7 +26,7 @@ test('a sidecar of a later webhook is removed, whatever else its status has', ()
     undo: { ...status.undo, shiny: ['of a later version'] },
   }
   annotations[STATUS] = JSON.stringify(later)
-  expect(uninjectPod(pod)).toEqual(podOf())
+  expect(uninjected(pod)).toEqual(podOf())
 })
 
 test('an annotation of a later version denies the pod by its name', () => {

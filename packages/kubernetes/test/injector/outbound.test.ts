@@ -3,11 +3,10 @@ import { fieldsOf } from '../../../../src/base/values.ts'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { InjectionContext } from '../../src/injector/injection.ts'
 import type { Container } from '../../src/injector/pod-types.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
 import type { RedirectRequest } from '../../src/commands/redirect.ts'
 import type { RunOptions } from '../../../../src/sidecar/run-options.ts'
 import { asked } from '../../../../test/support/commands/command-line.ts'
-import { contextOf, podOf } from './contexts.ts'
+import { contextOf, podOf, uninjected } from './contexts.ts'
 
 type Annotations = Readonly<Record<string, string>>
 
@@ -16,7 +15,7 @@ function injected(annotations: Annotations, spec = {}, context?: InjectionContex
   const before = podOf(annotations, spec)
   const result = injectPod(before, context ?? contextOf())
   if (result.kind !== 'injected') throw new Error(`${result.reason}: ${result.message}`)
-  expect(uninjectPod(result.pod)).toStrictEqual(before)
+  expect(uninjected(result.pod)).toStrictEqual(before)
   const { containers, initContainers } = result.pod.spec ?? {}
   const all = [...(containers ?? []), ...(initContainers ?? [])]
   const status = result.pod.metadata?.annotations?.['squall.dev/status'] ?? ''

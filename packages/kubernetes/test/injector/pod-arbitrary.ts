@@ -210,7 +210,7 @@ export const contexts: fc.Arbitrary<InjectionContext> = fc
     contextOf({
       owner,
       services,
-      cluster: minor === undefined ? undefined : { minor },
+      minor,
       namespace: { labels, annotations: own },
     }),
   )

@@ -128,7 +128,7 @@ describe('a server that is a native sidecar', () => {
   })
   const order = (server: Partial<Container>, minor = 33) => {
     const pod = podOf({ container: 'mcp', 'native-sidecar': 'true' }, spec(server))
-    const result = injectPod(pod, contextOf({ cluster: { minor } }))
+    const result = injectPod(pod, contextOf({ minor }))
     if (result.kind !== 'injected') throw new Error(JSON.stringify(result))
     return result.pod.spec?.initContainers?.map(({ name }) => name)
   }

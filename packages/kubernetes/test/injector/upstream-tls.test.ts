@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { injectPod } from '../../src/injector/inject-pod.ts'
 import type { Injection } from '../../src/injector/injection.ts'
 import type { Container, Pod } from '../../src/injector/pod-types.ts'
-import { uninjectPod } from '../../src/injector/uninject-pod.ts'
-import { contextOf, podOf } from './contexts.ts'
+import { contextOf, podOf, uninjected } from './contexts.ts'
 
 // An upstream that serves TLS was cut off in silence: the sidecar sent it plain HTTP, and the
 // probe, which the admin port makes by HTTPS, went on passing. Such a pod is denied now, with what
@@ -63,7 +62,7 @@ describe('an upstream that serves TLS', () => {
     const mount = { name: 'squall-tls', mountPath: '/etc/squall/tls', readOnly: true }
     expect(sidecar.volumeMounts).toContainEqual(mount)
     const before = podOf(both, { containers: [secure], volumes })
-    expect(uninjectPod(pod)).toEqual(before)
+    expect(uninjected(pod)).toEqual(before)
   })
 
   const items = [{ key: 'ca.pem', path: 'ca.crt' }]

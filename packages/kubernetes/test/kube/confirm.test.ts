@@ -249,6 +249,23 @@ test('a URL with a password is rejected and not repeated', async () => {
   }
 })
 
+test.each([
+  ['stop', ['-n', 'shop', '--timeout', '3s'], {}],
+  ['stop', [], { SQUALL_NAMESPACE: 'shop', SQUALL_TIMEOUT: '3s' }],
+  ['apply', ['-n', 'shop'], { SQUALL_TIMEOUT: '3s' }],
+])('%s %j with %j waits as long as asked', async (action, args, env) => {
+  const shop = await start(1)
+  shop.addPaper('silent', { sidecar: { running: { startedAt: 'now' } } })
+  const { flags } = await monitor((_, response) => response.end(rows([], undefined, 0)))
+  const file = action === 'apply' ? ['-f', await rulesFile(shop)] : []
+  const line = [action, ...args, ...file, '--kubeconfig', shop.kubeconfig, ...flags]
+  const begun = performance.now()
+  const { code, stdout } = await startProgram(line, env, { here: true })
+  expect(performance.now() - begun).toBeLessThan(10_000)
+  expect(stdout).toContain('1 of 2 pods')
+  expect(code).toBe(1)
+})
+
 test('--confirm is suggested for more than 500 pods, and not for fewer', async () => {
   const shop = await start(501)
   const few = await shop.stop('-n', 'shop', '--dry-run')

@@ -121,6 +121,25 @@ test('a stop by SQUALL_CONTEXTS reaches the clusters, and no sidecar of this mac
   expect(await armed('west')).toMatch(/west-1 .*disarmed/)
 })
 
+test.each([
+  ['--contexts east,west', { SQUALL_CONTEXT: 'gone' }, ['east', 'west']],
+  ['--context west', { SQUALL_CONTEXTS: 'east,gone' }, ['west']],
+  ['--context west -n shop', { SQUALL_ALL_NAMESPACES: 'true' }, ['west']],
+  ['--context west -A', { SQUALL_NAMESPACE: 'none' }, ['west']],
+])('status %s, with the variable %j, goes by its flags', async (line, env, clusters) => {
+  const { file, west } = await stage()
+  west.api.put('/api/v1/namespaces/cart/pods/cart-1', {
+    metadata: { annotations: { 'squall.dev/inject': 'true' } },
+  })
+  const args = ['status', ...line.split(' '), '--kubeconfig', file]
+  const { stdout, stderr } = await startProgram(args, env, { here: true })
+  expect(stderr).toBe('')
+  for (const each of ['east', 'west']) {
+    expect(stdout.includes(`${each}-1`), stdout).toBe(clusters.includes(each))
+  }
+  expect(stdout.includes('cart-1'), stdout).toBe(line.endsWith('-A'))
+})
+
 test('--contexts and --confirm are mutually exclusive: pods of two clusters may have one name', async () => {
   const { file } = await stage()
   const monitor = ['--confirm', 'prometheus=http://127.0.0.1:1']

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { type Seen, type Shop, startCluster } from '../../../../test/support/cluster.ts'
+import { startProgram } from '../../../../test/support/commands.ts'
 
 const opened = closers()
 const TIMEOUT = ['--timeout', '1s'] as const
@@ -48,6 +49,22 @@ test('squall stop --production fails again while a sidecar has not stopped, and 
   expect(code).toBe(1)
   const later = shop.api.seen.slice(written).map(({ method }) => method)
   expect(later).not.toContain('PATCH')
+})
+
+test('squall stop --production stops the namespace of a variable alone, as that of the flag', async () => {
+  const shop = await start({ environment: 'production' })
+  await shop.addPod('shop-1')
+  shop.api.put('/api/v1/namespaces/cart', { metadata: { name: 'cart' } })
+  const args = ['stop', '--production', '--kubeconfig', shop.kubeconfig]
+  for (const [more, env] of [
+    [['-n', 'cart'], {}],
+    [[], { SQUALL_NAMESPACE: 'cart' }],
+  ] as const) {
+    const { code, stdout } = await startProgram([...args, ...more], env, { here: true })
+    expect(stdout).toBe('no sidecar runs in a production namespace\n')
+    expect(code).toBe(0)
+  }
+  expect(shop.rules()).toEqual({})
 })
 
 test('squall stop --production leaves a namespace whose owner allows faults', async () => {

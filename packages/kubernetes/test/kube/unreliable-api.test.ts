@@ -82,6 +82,52 @@ test('squall stop -A says NOT stopped when pods cannot be listed', async () => {
   expect(code).toBe(1)
 })
 
+test.each(['stop', 'resume'] as const)(
+  'squall %s changes the ConfigMap and fails when the user may not list pods',
+  async (action) => {
+    const shop = await start()
+    await shop.addPod('shop-1')
+    if (action === 'resume') await shop.stop('-n', 'shop')
+    shop.api.denied.add('list pods')
+    const { code, out, err } = await shop[action]('-n', 'shop')
+    expect(out).toMatch(/^configmap squall-rules in shop: (?:stopped|resumed)\n/)
+    expect(out).not.toContain('confirmed by')
+    expect(err).toMatch(/^warning: the pods with a sidecar are unknown: .*verbs: \["list"\]\n$/)
+    expect(code).toBe(1)
+    const json = await shop[action]('-n', 'shop', '--json')
+    expect(json.code).toBe(1)
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, pods: [] })
+  },
+)
+
+test('squall stop fails when the user may list pods no longer', async () => {
+  const shop = await start()
+  await shop.addPod('shop-1')
+  let lists = 0
+  failing(shop, 403, ({ method, path }) => {
+    return method === 'GET' && path.endsWith('/pods') && ++lists > 1
+  })
+  const { code, out, err } = await shop.stop('-n', 'shop')
+  expect(out).toContain('stopped: confirmed by 1 of 1 pods')
+  expect(err).toContain('cannot list pods created in the meantime')
+  expect(code).toBe(1)
+})
+
+test.each([['status'], ['apply', '-f', 'rules.yaml']] as const)(
+  'squall %s fails when the user may not list pods',
+  async (action, ...args) => {
+    const shop = await start()
+    await shop.addPod('shop-1')
+    await writeFile(join(shop.directory, 'rules.yaml'), 'rules: []\n')
+    shop.api.denied.add('list pods')
+    const more = args.map((each) => each.replace('rules.yaml', join(shop.directory, 'rules.yaml')))
+    const { code, out, err } = await shop[action]('-n', 'shop', ...more)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain('cannot list pods')
+    expect(shop.rules()).toEqual({})
+  },
+)
+
 const ACTIONS = ['stop', 'resume', 'apply'] as const
 
 /** Runs a command on a pod, whose rules or stop it has to change. */

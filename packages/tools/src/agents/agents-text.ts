@@ -34,7 +34,7 @@ const CHANGES: Readonly<Record<Difference['change'], Tone>> = {
 const CALLS = 3
 
 /** Returns the sentence above all others. */
-export function headOf({ agents, differences }: AgentsReport): string {
+function headOf({ agents, differences }: AgentsReport): string {
   const { total, findings, since, waiting } = agents
   const start = `since ${moment(since ?? '')}`
   const open =
@@ -45,9 +45,8 @@ export function headOf({ agents, differences }: AgentsReport): string {
   }
   if (total === 0) return `No findings about agents ${start}${open}.`
   const shown = findings.length < total ? `, the ${findings.length} most harmful of` : ':'
-  return shown === ':'
-    ? `What agents did ${start}: ${total === 1 ? '1 finding' : `${total} findings`}${open}.`
-    : `What agents did ${start}${shown} ${total} findings; --all shows the rest${open}.`
+  const rest = findings.length < total ? '; --all shows the rest' : ''
+  return `What agents did ${start}${shown} ${total} ${total === 1 ? 'finding' : 'findings'}${rest}${open}.`
 }
 
 /** Returns true for a difference that fails a gate. */

@@ -55,7 +55,7 @@ export interface TapOptions {
 }
 
 /** Receives problems. */
-export interface Problems {
+interface Problems {
   write(text: string): unknown
 }
 
@@ -63,9 +63,6 @@ const SILENCE_MS = 10_000
 /** The bytes that wait for a slow reader of the output; further calls are dropped and counted. */
 const MAX_WAITING = 1024 * 1024
 const MAX_CELL = 120
-/** Adds the fix, which a sidecar that serves no such stream does not need. */
-const withFix = (problem: string, missing: string | undefined): string =>
-  problem === missing ? problem : `${problem}; ${PASS_ADMIN_PORT}`
 
 type TapOutput = Output & { readonly writableLength?: number }
 
@@ -83,24 +80,28 @@ export function followVerdicts(
   return follow(VERDICTS, options, output, problems)
 }
 
+type Say = (from: string, text: string) => void
+
 function follow<E extends Endpoint>(
-  { endpoint, client, what, missing, head, show }: Lines<E>,
+  lines: Lines<E>,
   options: TapOptions,
   output: TapOutput = process.stdout,
   problems: Problems = process.stderr,
 ): Promise<number> {
-  const { endpoints, readToken, query, limit, json, colours } = options
-  const several = endpoints.length > 1
-  const say = (address: string, text: string): void =>
-    void problems.write(`squall: ${address}: ${text}\n`)
+  const { endpoint, what, head, show } = lines
+  const { endpoints, limit, json, colours } = options
+  const say: Say = (from, text) => void problems.write(`squall: ${from}: ${text}\n`)
+  const width = (): number => (output.isTTY === true ? (output.columns ?? Infinity) : Infinity)
+  const textOf = (line: ResponseOf<E>, from: string | undefined): string =>
+    json
+      ? JSON.stringify(from === undefined ? line : { sidecar: from, ...(line as object) })
+      : paintLine(show(line, width(), from), colours).trimEnd()
   return new Promise((resolve, reject) => {
     let shown = 0
     let unwritten = 0
-    let lost = 0
-    const streams: { close(): void }[] = []
     const stop = (error?: Error): void => {
       removeHandlers()
-      for (const stream of streams) stream.close()
+      closeStreams()
       if (unwritten > 0) say('output', `${unwritten} ${what} were dropped: the reader is too slow`)
       return error === undefined ? resolve(0) : reject(error)
     }
@@ -111,43 +112,46 @@ function follow<E extends Endpoint>(
         return
       }
       const line = checkResponse(endpoint, value, json ? plain : cell)
-      output.write(`${lineOf(line, several ? address : undefined)}\n`)
+      output.write(`${textOf(line, endpoints.length > 1 ? address : undefined)}\n`)
       if (++shown >= limit) stop()
     }
-    const width = (): number => (output.isTTY === true ? (output.columns ?? Infinity) : Infinity)
-    const lineOf = (line: ResponseOf<E>, address: string | undefined): string =>
-      json
-        ? JSON.stringify(address === undefined ? line : { sidecar: address, ...(line as object) })
-        : paintLine(show(line, width(), address), colours).trimEnd()
     const removeHandlers = onStopSignal(() => stop())
     output.on('error', () => stop())
     if (!json && output.isTTY === true) output.write(`${paintLine(head(width()), colours)}\n`)
-    for (const { host, port } of endpoints) {
-      const address = endpointText({ host, port })
-      const onEvent = (data: string, event: string | undefined): void => {
-        const value: unknown = JSON.parse(data)
-        if (event !== 'dropped') return onLine(address, value)
-        const dropped = numberOf(fieldsOf(value)['dropped'])
-        say(address, `${dropped} ${what} were dropped: they arrived too fast; use narrower filters`)
-      }
-      const onLost = (problem: string, opened: boolean): void => {
-        if (opened) return say(address, `lost, trying again: ${problem}`)
-        // A sidecar that was never there is an error in the command line.
-        if (++lost < endpoints.length) say(address, withFix(problem, missing))
-        else stop(new Error(`${address}: ${withFix(problem, missing)}`))
-      }
-      const admin = { url: new URL(`http://${address}`), readToken }
-      const listener = { onEvent, onLost }
-      const path = query === '' ? endpoint.path : `${endpoint.path}?${query}`
-      streams.push(
-        openEvents(admin, path, listener, {
-          client,
-          silenceMs: SILENCE_MS,
-          ...(missing !== undefined && { missing }),
-        }),
-      )
-    }
+    const closeStreams = openStreams(lines, options, say, onLine, stop)
   })
+}
+
+/** Opens the streams of all sidecars; fails where none of them was ever there. */
+function openStreams<E extends Endpoint>(
+  { endpoint, client, what, missing }: Lines<E>,
+  { endpoints, readToken, query }: TapOptions,
+  say: Say,
+  onLine: (address: string, value: unknown) => void,
+  fail: (error: Error) => void,
+): () => void {
+  const path = query === '' ? endpoint.path : `${endpoint.path}?${query}`
+  const options = { client, silenceMs: SILENCE_MS, ...(missing !== undefined && { missing }) }
+  let lost = 0
+  const streams = endpoints.map(endpointText).map((address) => {
+    const onEvent = (data: string, event: string | undefined): void => {
+      const value: unknown = JSON.parse(data)
+      if (event !== 'dropped') return onLine(address, value)
+      const dropped = numberOf(fieldsOf(value)['dropped'])
+      say(address, `${dropped} ${what} were dropped: they arrived too fast; use narrower filters`)
+    }
+    const onLost = (problem: string, opened: boolean): void => {
+      if (opened) return say(address, `lost, trying again: ${problem}`)
+      // Another port does not help where the sidecar serves no such stream.
+      const text = problem === missing ? problem : `${problem}; ${PASS_ADMIN_PORT}`
+      // A sidecar that was never there is an error in the command line.
+      if (++lost < endpoints.length) say(address, text)
+      else fail(new Error(`${address}: ${text}`))
+    }
+    const admin = { url: new URL(`http://${address}`), readToken }
+    return openEvents(admin, path, { onEvent, onLost }, options)
+  })
+  return () => streams.forEach((stream) => stream.close())
 }
 
 function cell(text: string): string {

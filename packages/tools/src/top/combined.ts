@@ -95,7 +95,7 @@ interface RuleInSidecar {
 }
 
 /** Combines equal rules of all sidecars, in the order of their files. */
-export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedRule[] {
+function combineRules(snapshots: readonly Snapshot[]): readonly CombinedRule[] {
   const seen = new Map<string, RuleInSidecar[]>()
   for (const snapshot of snapshots) {
     for (const rule of snapshot.rules) {
@@ -162,7 +162,7 @@ function largest(a: Quantiles, b: Quantiles): Quantiles {
 }
 
 /** Combines the tools of all sidecars, those with the most errors first. */
-export function combineTools(views: readonly SidecarView[]): readonly CombinedTool[] {
+function combineTools(views: readonly SidecarView[]): readonly CombinedTool[] {
   const found = new Map<string, CombinedTool>()
   for (const { snapshot, rates } of views) {
     for (const { tool, calls, errors, client = UNKNOWN } of snapshot?.tools ?? []) {

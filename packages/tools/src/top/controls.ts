@@ -20,12 +20,12 @@ export interface Controls {
 }
 
 /** The new state after a key, and the action that the key causes. */
-export interface KeyResult {
+interface KeyResult {
   readonly controls: Controls
   readonly act?: 'quit' | Change
 }
 
-export interface KeyContext {
+interface KeyContext {
   readonly addresses: readonly string[]
   readonly hasToken: boolean
   /** The rows of a page, and the row to which the table can be scrolled at most. */

@@ -20,7 +20,7 @@ export interface SidecarRates extends Rates {
 const ORIGINS = ['real', 'injected', 'squall', 'injected_elsewhere'] as const
 const NO_CALLS: ByOrigin = { real: 0, injected: 0, squall: 0, injected_elsewhere: 0 }
 const NOTHING: Rates = { calls: 0, injected: 0, real: 0, squall: 0 }
-const ALL_MEMBERS = ['calls', 'injected', 'real', 'squall'] as const
+export const RATES = ['calls', 'injected', 'real', 'squall'] as const
 
 /** Returns the rates between two snapshots; undefined when the sidecar restarted between them. */
 export function ratesBetween(
@@ -40,7 +40,7 @@ export function ratesBetween(
 
 export function sumRates(all: readonly Rates[]): Rates {
   const sum = { ...NOTHING }
-  for (const rates of all) for (const member of ALL_MEMBERS) sum[member] += rates[member]
+  for (const rates of all) for (const name of RATES) sum[name] += rates[name]
   return sum
 }
 

@@ -3,7 +3,7 @@ import { type Rates, type SidecarRates, ratesBetween } from './rates.ts'
 import type { Fault, Snapshot } from './read-snapshot.ts'
 
 /** The state of the connection to a sidecar. */
-export type ConnectionState = 'connecting' | 'live' | 'lost'
+type ConnectionState = 'connecting' | 'live' | 'lost'
 
 export interface SidecarView {
   readonly address: string

@@ -1,13 +1,13 @@
 import { topLive } from './live-screen.ts'
 import type { AdminEndpoint } from '#admin-api'
 import type { Board, SidecarView } from './sidecar-view.ts'
-import { type Input, onStopSignal, type Output, paintLine, plainText } from '#cli'
+import { onStopSignal, type Output, paintLine, plainText } from '#cli'
 import { type FeedOptions, watchFleet } from './feed.ts'
 import { combine, differingDigests } from './combined.ts'
 import { shortDigest } from '#base'
 import { count, rate, sampledCalls } from './figures.ts'
 import { renderReport } from './screen/screen.ts'
-import type { Rates } from './rates.ts'
+import { type Rates, RATES } from './rates.ts'
 
 export interface TopOptions {
   readonly endpoints: readonly AdminEndpoint[]
@@ -23,12 +23,10 @@ export interface TopOptions {
 const NO_TERMINAL_WIDTH = 80
 
 /** Shows sidecars on a screen, as lines, or as JSON; resolves to the exit code. */
-export function top(
-  { endpoints, json, once, token, readToken, noColour, dumb }: TopOptions,
-  output: Output = process.stdout,
-  input: Input = process.stdin,
-): Promise<number> {
-  const isScreen = output.isTTY === true && !dumb
+export function top(options: TopOptions): Promise<number> {
+  const { endpoints, json, once, token, readToken, noColour, dumb } = options
+  const { stdout: output, stdin: input } = process
+  const isScreen = output.isTTY && !dumb
   const colours = isScreen && !noColour
   if (once) {
     const width = output.columns ?? NO_TERMINAL_WIDTH
@@ -93,7 +91,7 @@ function sidecarText(view: SidecarView, differing: boolean): string {
   ].join(' ')
 }
 
-export interface OnceOptions {
+interface OnceOptions {
   readonly endpoints: readonly AdminEndpoint[]
   readonly readToken?: string | undefined
   readonly json: boolean
@@ -137,7 +135,7 @@ function awaitBoard({ endpoints, readToken }: OnceOptions, timeoutMs: number): P
 const MAX_LISTED = 20
 
 /** Formats the state of all sidecars as one line of JSON. */
-export function jsonLine(board: Board): string {
+function jsonLine(board: Board): string {
   const { rules, tools, errors, faults, digests, rates } = combine(board.sidecars)
   const shown = {
     at: board.at,
@@ -179,12 +177,6 @@ function showSidecar(view: SidecarView): object {
 
 function showRates(rates: Rates | undefined): object | null {
   if (rates === undefined) return null
-  const { calls, injected, real, squall } = rates
   const round = (value: number): number => Math.round(value * 1_000) / 1_000
-  return {
-    calls: round(calls),
-    injected: round(injected),
-    real: round(real),
-    squall: round(squall),
-  }
+  return Object.fromEntries(RATES.map((name) => [name, round(rates[name])]))
 }

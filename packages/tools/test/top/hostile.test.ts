@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { changeArming } from '../../src/top/controls.ts'
 import { foreignCell as foreign } from '../../../../src/base/text/foreign-text.ts'
-import { openFeed } from '../../src/top/feed.ts'
+import { watchFleet } from '../../src/top/feed.ts'
 import { readSnapshot } from '../../src/top/read-snapshot.ts'
 import { closers } from '../../../../test/support/closers.ts'
 import { event, rule, tool } from './boards.ts'
@@ -23,17 +23,13 @@ async function serve(listener: RequestListener): Promise<{ host: string; port: n
 async function lostBy(listener: RequestListener, silenceMs = 5_000): Promise<string> {
   const endpoint = await serve(listener)
   return new Promise((resolve) => {
-    const feed = openFeed(
-      endpoint,
-      {
-        onSnapshot: () => undefined,
-        onLost: (problem) => {
-          feed.close()
-          resolve(problem)
-        },
-      },
-      { silenceMs, retryMs: 60_000 },
-    )
+    const changed = (): void => {
+      const [view] = fleet.board().sidecars
+      if (view?.link !== 'lost') return
+      fleet.close()
+      resolve(view.problem)
+    }
+    const fleet = watchFleet([endpoint], changed, { silenceMs, retryMs: 60_000 })
   })
 }
 

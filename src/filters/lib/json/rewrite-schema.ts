@@ -97,7 +97,7 @@ const parameters = {
           mapOf(Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
             description:
-              'Replaces every occurrence of a string: maps the string to its replacement.',
+              'Replaces every occurrence of a string: maps the string to its replacement. Entries apply in order.',
           }),
         ),
       },
@@ -122,7 +122,7 @@ const parameters = {
   tools: Type.Optional(
     names({
       description:
-        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools whose names match these strings or globs.',
+        'With `in: inputSchema`, `outputSchema` or `tool`: changes only tools whose name matches one of these strings or globs.',
       examples: ['search_*', ['query_db', 'list_*']],
     }),
   ),

@@ -2,13 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { durationText, quoted } from '#base'
 import type { AlertResult, EarlyEnd } from '../experiment-result.ts'
 import { type Rejection, RejectedError } from '../rejection.ts'
-import { type AlertReport, type AlertSpec, askAlert } from './alert-source.ts'
+import { type AlertAccess, type AlertReport, type AlertSpec, askAlert } from './alert-source.ts'
 import { MonitorError } from '#protocol'
 
 /** The pause between two requests. */
 const PAUSE_MS = 1000
 /** The time without a response after which the monitoring is lost. */
 export const MONITOR_LOST_MS = 15_000
+
+type RequestHeaders = AlertAccess['headers']
 
 /** The history of an alert, in times of `performance.now()`. */
 interface AlertState {
@@ -25,17 +27,13 @@ interface AlertState {
 /** Follows the alerts that an experiment expects. */
 export class AlertWatch {
   readonly #states: readonly AlertState[]
-  readonly #headers: Readonly<Record<string, string>>
+  readonly #headers: RequestHeaders
   readonly #closing = new AbortController()
   readonly #lostMs: number
   #running: Promise<void> | undefined
   #problem = ''
 
-  constructor(
-    specs: readonly AlertSpec[],
-    headers: Readonly<Record<string, string>>,
-    lostMs = MONITOR_LOST_MS,
-  ) {
+  constructor(specs: readonly AlertSpec[], headers: RequestHeaders = {}, lostMs = MONITOR_LOST_MS) {
     this.#headers = headers
     this.#lostMs = lostMs
     this.#states = specs.map((spec) => ({
@@ -62,13 +60,6 @@ export class AlertWatch {
     return this.#states.every(({ firedAt }) => firedAt !== undefined)
   }
 
-  /** Checks that no alert fires. Throws a `RejectedError` with all reasons. */
-  async check(): Promise<void> {
-    const found = await Promise.all(this.#states.map(({ spec }) => this.#rejection(spec)))
-    const rejections = found.filter((each) => each !== undefined)
-    if (rejections.length > 0) throw new RejectedError(...rejections)
-  }
-
   /** Begins to ask for the alerts: those that fired before do not count. */
   start(): void {
     if (this.#states.length === 0) return
@@ -81,24 +72,27 @@ export class AlertWatch {
     await Promise.all(this.#states.map((state) => this.#ask(state)))
   }
 
-  /** Asks until each alert has fired, or was silent after all time limits. */
-  async decide(began: number, stop: AbortSignal): Promise<void> {
+  /**
+   * Asks until each alert has fired, or was silent after all time limits. Returns the reason why it
+   * is unknown if one fired.
+   */
+  async decide(began: number, stop: AbortSignal): Promise<EarlyEnd | undefined> {
     const overAt = began + this.withinMs
-    const isOpen = ({ firedAt, askedAt }: AlertState): boolean =>
-      firedAt === undefined && askedAt < overAt
-    while (this.#states.some(isOpen) && !stop.aborted) {
+    const open = (): AlertState | undefined =>
+      this.#states.find(({ firedAt, askedAt }) => firedAt === undefined && askedAt < overAt)
+    while (open() !== undefined && !stop.aborted) {
       const leftMs = overAt - performance.now()
       if (leftMs <= 0) await this.look()
-      if (!this.#states.some(isOpen) || this.lost(performance.now()) !== undefined) return
+      if (open() === undefined || this.lost(performance.now()) !== undefined) break
       const pauseMs = leftMs > 0 ? Math.ceil(leftMs) : PAUSE_MS
       await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
     }
+    return this.#lostOf(open())
   }
 
   /** Returns the reason to end when the monitoring no longer responds. */
   lost(now: number): EarlyEnd | undefined {
-    const lost = this.#states.find(({ askedAt }) => now - askedAt > this.#lostMs)
-    return lost && monitorLost(lost.spec, this.#problem)
+    return this.#lostOf(this.#states.find(({ askedAt }) => now - askedAt > this.#lostMs))
   }
 
   /**
@@ -114,12 +108,6 @@ export class AlertWatch {
         `the alert ${quoted(spec.name)} did not fire within ${durationText(spec.withinMs)}`,
     )
     return { code: 'UNNOTICED', why: texts.join('; ') }
-  }
-
-  /** Returns the reason why it is unknown if an alert fired. */
-  unknown(): EarlyEnd | undefined {
-    const silent = this.#states.find(({ firedAt }) => firedAt === undefined)
-    return silent && monitorLost(silent.spec, this.#problem)
   }
 
   /**
@@ -178,33 +166,12 @@ export class AlertWatch {
     }
   }
 
-  async #rejection(spec: AlertSpec): Promise<Rejection | undefined> {
-    const path = ['expect', 'alert']
-    try {
-      const { firing, pending } = await this.#report(spec)
-      if (!firing && !pending) return undefined
-      return {
-        code: 'ALERT_ALREADY_FIRES',
-        wrong: `the alert ${quoted(spec.name)} ${firing ? 'fires' : 'is pending'} before the experiment`,
-        fix: 'resolve its cause, or add labels that select another alert',
-        path,
-      }
-    } catch (error) {
-      if (!(error instanceof MonitorError)) throw error
-      return {
-        code: 'MONITOR_UNREACHABLE',
-        wrong: `${spec.monitor} at ${spec.url.origin} cannot be read: ${error.message}`,
-        fix: `check expect.alert.${spec.monitor}, and --monitor-token-file where a token is required`,
-        path,
-      }
-    }
-  }
-
   async #ask(state: AlertState): Promise<void> {
     const began = performance.now()
+    const access = { headers: this.#headers, signal: this.#closing.signal }
     let report: AlertReport
     try {
-      report = await this.#report(state.spec)
+      report = await askAlert(state.spec, access)
     } catch (error) {
       if (!(error instanceof MonitorError)) throw error
       this.#problem = error.message
@@ -224,11 +191,40 @@ export class AlertWatch {
     state.resolvedAt = undefined
   }
 
-  #report(spec: AlertSpec): Promise<AlertReport> {
-    return askAlert(spec, { headers: this.#headers, signal: this.#closing.signal })
+  #lostOf(state: AlertState | undefined): EarlyEnd | undefined {
+    if (state === undefined) return undefined
+    return { code: 'MONITOR_LOST', why: `${state.spec.monitor} did not respond: ${this.#problem}` }
   }
 }
 
-function monitorLost({ monitor }: AlertSpec, problem: string): EarlyEnd {
-  return { code: 'MONITOR_LOST', why: `${monitor} did not respond: ${problem}` }
+/** Checks before the first stage that no alert fires. Throws a `RejectedError` with all reasons. */
+export async function checkSilent(specs: readonly AlertSpec[], headers: RequestHeaders = {}) {
+  const found = await Promise.all(specs.map((spec) => firingRejection(spec, headers)))
+  const rejections = found.filter((each) => each !== undefined)
+  if (rejections.length > 0) throw new RejectedError(...rejections)
+}
+
+async function firingRejection(
+  spec: AlertSpec,
+  headers: RequestHeaders,
+): Promise<Rejection | undefined> {
+  const path = ['expect', 'alert']
+  try {
+    const { firing, pending } = await askAlert(spec, { headers })
+    if (!firing && !pending) return undefined
+    return {
+      code: 'ALERT_ALREADY_FIRES',
+      wrong: `the alert ${quoted(spec.name)} ${firing ? 'fires' : 'is pending'} before the experiment`,
+      fix: 'resolve its cause, or add labels that select another alert',
+      path,
+    }
+  } catch (error) {
+    if (!(error instanceof MonitorError)) throw error
+    return {
+      code: 'MONITOR_UNREACHABLE',
+      wrong: `${spec.monitor} at ${spec.url.origin} cannot be read: ${error.message}`,
+      fix: `check expect.alert.${spec.monitor}, and --monitor-token-file where a token is required`,
+      path,
+    }
+  }
 }

@@ -29,7 +29,7 @@ const PROCESSES = {
   restarts: Type.Optional(
     number(0, 1000, {
       description:
-        'Maximum number of server process restarts since the first measurement. In `steadyState`, this also ends a stage, because the number never decreases.',
+        'Maximum number of server process restarts since the first measurement. In `steadyState`, exceeding it also ends a stage, because the number never decreases.',
       examples: [0],
     }),
   ),

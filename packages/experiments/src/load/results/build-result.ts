@@ -56,7 +56,7 @@ export function buildResult(
     counts,
     indicators,
     arrivals: {
-      ...recorder.arrivals,
+      ...recorder.tasks.arrivals,
       ...(complete && unservedCalls(recorder, options, durationMs)),
     },
     errors: recorder.errors.list(),
@@ -101,7 +101,7 @@ export function hungCalls({ tools, latency }: Recorder, leastMs: number): number
  * for a response. The share of the time that clients waited as the server asked is left out.
  */
 function missedCalls(
-  { timeline, arrivals, tools }: Recorder,
+  { timeline, tasks: { arrivals }, tools }: Recorder,
   { pace, work, resilience, shard }: LoadOptions,
   elapsedMs: number,
 ): number {

@@ -1,7 +1,13 @@
 import { oneLine } from '#base'
 import { redactText } from '#sidecar'
 import { type CallResponse, causesOf } from '../clients/load-client.ts'
-import type { ErrorCount, ErrorKind, ErrorSample, Origin } from './result.ts'
+import {
+  type ErrorCount,
+  type ErrorKind,
+  type ErrorSample,
+  noErrors,
+  type Origin,
+} from './result.ts'
 
 /**
  * Limits the distinct codes, because servers choose them; further errors are counted without a
@@ -53,6 +59,12 @@ export class ErrorCounts {
       counted.count += count
       if (samples.length > 0) addSamples(counted, samples)
     }
+  }
+
+  byOrigin(): Readonly<Record<Origin, number>> {
+    const sums = noErrors()
+    for (const { origin, count } of this.#counts.values()) sums[origin] += count
+    return sums
   }
 
   /** Returns the counts, the most frequent first. */

@@ -14,8 +14,6 @@ import { indicatorsOf } from '../../indicators/indicators.ts'
 import type { Recorder } from './recorder.ts'
 import { ORIGINS } from './result.ts'
 
-export type MetricsServer = Awaited<ReturnType<typeof serveMetrics>>
-
 /**
  * Serves `/metrics` to requests whose Host header is an address, a local name, or in `hosts`.
  * Throws a `BindError`.
@@ -53,14 +51,16 @@ const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 
 /** Renders the metrics of a running load for Prometheus. */
 export function metricsPage(recorder: Recorder): string {
-  const { counts, arrivals, originCounts, latency } = recorder
+  const { counts, latency } = recorder
+  const { arrivals } = recorder.tasks
   const { tcsr, blastRadius } = indicatorsOf(counts)
   const { tasks, failedTasks, retries } = counts
   const calls = [...callsByLabel(recorder)].flatMap(([tool, { calls: all, ok }]) => [
     { labels: { tool, result: 'success' }, value: ok },
     { labels: { tool, result: 'failure' }, value: all - ok },
   ])
-  const errors = ORIGINS.map((origin) => ({ labels: { origin }, value: originCounts[origin] }))
+  const failed = recorder.errors.byOrigin()
+  const errors = ORIGINS.map((origin) => ({ labels: { origin }, value: failed[origin] }))
   const ended = [
     { labels: { result: 'success' }, value: tasks - failedTasks },
     { labels: { result: 'failure' }, value: failedTasks },
@@ -82,7 +82,7 @@ export function metricsPage(recorder: Recorder): string {
       'Scheduled calls that could not be started.',
       arrivals.dropped,
     ),
-    family('in_flight', 'gauge', 'In-flight calls.', recorder.inFlight),
+    family('in_flight', 'gauge', 'In-flight calls.', recorder.inFlight.total),
     family('success_ratio', 'gauge', 'Ratio of successful calls to all calls.', tcsr ?? Number.NaN),
     family(
       'blast_radius',

@@ -14,11 +14,26 @@ export class TimelineRecorder {
   lastResponse = { atMs: 0, calls: 0, slowestMs: 0 }
   #intervalMs = 1000
   #slots: Slot[] = []
+  readonly #now: () => number
+  readonly #startedAt: number
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  get elapsedMs(): number {
+    return this.#now() - this.#startedAt
+  }
+
+  get current(): Slot {
+    return this.at(this.elapsedMs)
+  }
 
   /** Records a response; `calls` had ended by then. */
-  responded(atMs: number, calls: number, latencyMs: number): void {
+  responded(calls: number, latencyMs: number): void {
     const slowestMs = Math.max(this.lastResponse.slowestMs, latencyMs)
-    this.lastResponse = { atMs, calls, slowestMs }
+    this.lastResponse = { atMs: this.elapsedMs, calls, slowestMs }
   }
 
   at(elapsedMs: number): Slot {

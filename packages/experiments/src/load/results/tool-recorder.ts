@@ -22,6 +22,9 @@ export interface CallOutcome extends ResponseChecks {
   readonly latencyMs: number
 }
 
+/** The end of a call: its outcome, or none because it was not sent, or was cut with the run. */
+export type CallEnd = CallOutcome | 'skipped' | 'abandoned'
+
 /** Counts the outcomes of the calls of one tool. */
 export class ToolRecorder {
   readonly #tool: string
@@ -40,6 +43,11 @@ export class ToolRecorder {
 
   constructor(tool: string) {
     this.#tool = tool
+  }
+
+  /** The median latency; undefined before the first calls. */
+  get medianMs(): number | undefined {
+    return this.latency.count < 10 ? undefined : this.latency.quantile(0.5)!
   }
 
   add(outcome: CallOutcome): void {

@@ -22,7 +22,7 @@ import {
   WatchedPods,
   sawBudget,
 } from '#kubernetes'
-import { readTasksOf, type TaskReading } from '../../load/sidecar-tasks.ts'
+import { readTasksOf } from '../../load/sidecar-tasks.ts'
 import type { LockHolder } from '../../experiment/lock.ts'
 import type { ServerProcesses } from '../../experiment/monitor/server-processes.ts'
 import type { PodsSpec } from '../../experiment/plan.ts'
@@ -50,9 +50,7 @@ const FOLLOW_MS = 100
 
 /** The sidecars of pods, which read their rules from a ConfigMap. */
 export class PodSidecars implements Sidecars {
-  readonly admins = []
-  readonly rulesName = 'ConfigMap'
-  readonly rulesSetting = 'sidecar.kubernetes'
+  readonly rulesSource = { name: 'ConfigMap', setting: 'sidecar.kubernetes' }
   readonly paces = {
     activationMs: 120_000,
     activationPollMs: 250,
@@ -154,14 +152,18 @@ export class PodSidecars implements Sidecars {
     return { now: this.#client.now(), processes }
   }
 
-  async readTasks(since?: number): Promise<readonly TaskReading[]> {
-    const pods = (await this.#look()).filter(
-      ({ state, trouble }) => state !== undefined || (since !== undefined && trouble !== undefined),
-    )
-    const { watched } = await this.#begin()
-    return inParallel(pods, ({ pod }) =>
-      readTasksOf(`the sidecar of pod ${pod.name}`, since, (each) => watched.askFor(pod, each)),
-    )
+  readonly forLoad: Sidecars['forLoad'] = {
+    sidecars: [],
+    readTasks: async (since) => {
+      const pods = (await this.#look()).filter(
+        ({ state, trouble }) =>
+          state !== undefined || (since !== undefined && trouble !== undefined),
+      )
+      const { watched } = await this.#begin()
+      return inParallel(pods, ({ pod }) =>
+        readTasksOf(`the sidecar of pod ${pod.name}`, since, (each) => watched.askFor(pod, each)),
+      )
+    },
   }
 
   /**

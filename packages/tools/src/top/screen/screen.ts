@@ -28,7 +28,6 @@ function distributeRows(room: number, wanted: readonly number[]): readonly numbe
       left--
       gave = true
     }
-    if (wanted.every((most, i) => given[i]! >= most)) break
   }
   return given
 }

@@ -172,20 +172,16 @@ const BESIDE = 34
 /** Draws the recent rates of injected and real errors on one scale. */
 export function trafficLines({ trend, rates }: Combined, width: number): readonly Line[] {
   const seconds = Math.max(10, Math.min(MAX_SECONDS, width - BESIDE))
+  const line = (title: string, of: 'injected' | 'real', tone: Tone, end: Span): Line => [
+    span(` ${title.padStart(15)}/s `),
+    span(rate(rates?.[of]).padStart(6), tone),
+    span(' '),
+    span(sparkline(trend, of, seconds), tone),
+    end,
+  ]
+  const own = rates !== undefined && rates.squall > 0 ? ` +${rate(rates.squall)} own` : ''
   return [
-    [
-      span(' injected errors/s '),
-      span(rate(rates?.injected).padStart(6), 'injected'),
-      span(' '),
-      span(sparkline(trend, 'injected', seconds), 'injected'),
-      span(` ${seconds} s`, 'quiet'),
-    ],
-    [
-      span('     real errors/s '),
-      span(rate(rates?.real).padStart(6), 'bad'),
-      span(' '),
-      span(sparkline(trend, 'real', seconds), 'bad'),
-      span(rates !== undefined && rates.squall > 0 ? ` +${rate(rates.squall)} own` : ''),
-    ],
+    line('injected errors', 'injected', 'injected', span(` ${seconds} s`, 'quiet')),
+    line('real errors', 'real', 'bad', span(own)),
   ]
 }
