@@ -96,10 +96,11 @@ export function showTasks(source: Omit<AgentSource, 'findings'>, query: URLSearc
   const tasks: Tasks['tasks'][number][] = []
   for (const { task, isOpen } of watch.tasks()) {
     if (tasks.length >= MAX_TASKS) break
-    if (!task.counts) continue
+    if (task.sums.isEmpty) continue
     const shown = task.decided.filter((decided) => passes(new FilteredVerdict(task, decided, ids)))
     if (query.size > 0 && shown.length === 0) continue
-    const { calls, retries, wasted, events, result, beganAt, undecided } = task
+    const { sums, result, beganAt, undecided } = task
+    const { calls, retries, wasted, events } = sums
     tasks.push({
       ...shownKey(task, ids),
       beganAt: new Date(beganAt).toISOString(),
@@ -161,7 +162,7 @@ function showCounts({
   const calls = [...counts.calls.values()].reduce((sum, value) => sum + value, 0) - retries
   const soFar = { ok: 0, recovered: 0, failed: 0 }
   for (const { task, isOpen } of watch.tasks()) {
-    if (isOpen && task.counts) soFar[task.result]++
+    if (isOpen && !task.sums.isEmpty) soFar[task.result]++
   }
   return {
     since: new Date(watch.beganAt).toISOString(),

@@ -181,11 +181,11 @@ export class AgentWatch {
     if (passive || isHandshake(method)) return
     this.#counts.calls.add(task.kind)
     if (action.isRetry) {
-      task.retries++
+      task.sums.retries++
       this.#counts.retries++
     } else {
       this.#count(task)
-      task.calls++
+      task.sums.calls++
     }
   }
 
@@ -220,7 +220,7 @@ export class AgentWatch {
       if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
-      this.#counts.tools.add(action.name, task.tools)
+      this.#counts.tools.add(action.name, task.sums.tools)
     }
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
     if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
@@ -229,7 +229,7 @@ export class AgentWatch {
       task.failed.succeeded(callKey(action))
     if (causes.length === 0) return
     this.#count(task)
-    task.events++
+    task.sums.events++
     const reaction = earlyReaction(action, outcome, now)
     const at = reaction === undefined ? now : Math.min(now, reaction.receivedAt)
     const event = new FaultEvent(
@@ -365,13 +365,13 @@ export class AgentWatch {
   }
 
   #wasted(task: Task): void {
-    task.wasted++
+    task.sums.wasted++
     this.#counts.wasted++
   }
 
   /** Counts a task as open from its first call or event on. */
   #count(task: Task): void {
-    if (!task.counts) this.#counts.open++
+    if (task.sums.isEmpty) this.#counts.open++
   }
 
   #end(task: Task): void {
@@ -379,7 +379,7 @@ export class AgentWatch {
     for (const event of task.undecided.slice()) this.#decide(task, event)
     this.#tasks.remove(task)
     this.#shown.ended(task)
-    if (!task.counts) return
+    if (task.sums.isEmpty) return
     this.#counts.open--
     this.#counts.ended.add(task.result)
     this.#ended.push(task)

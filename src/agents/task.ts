@@ -59,23 +59,25 @@ const MAX_FAILED = 32
 
 /** Counts failed calls by key. */
 class FailedCalls {
-  readonly #counts = new Map<number, number>()
+  /** Undefined until a call fails: most tasks have none. */
+  #counts: Map<number, number> | undefined
 
   /** Returns true for a call that repeats one of these. */
   isRepeatedBy(action: ActionFacts): boolean {
-    return this.#counts.size > 0 && this.#counts.has(callKey(action))
+    return this.#counts !== undefined && this.#counts.size > 0 && this.#counts.has(callKey(action))
   }
 
   add(key: number): void {
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
-    if (this.#counts.size > MAX_FAILED) this.#counts.delete(this.#counts.keys().next().value!)
+    const counts = (this.#counts ??= new Map())
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+    if (counts.size > MAX_FAILED) counts.delete(counts.keys().next().value!)
   }
 
   /** Takes a retry that succeeded. */
   succeeded(key: number): void {
-    const left = (this.#counts.get(key) ?? 1) - 1
-    if (left === 0) this.#counts.delete(key)
-    else this.#counts.set(key, left)
+    const left = (this.#counts?.get(key) ?? 1) - 1
+    if (left === 0) this.#counts?.delete(key)
+    else this.#counts?.set(key, left)
   }
 }
 
@@ -95,8 +97,25 @@ class Conduct {
   }
 }
 
-/** The calls of one user intent, as far as its key distinguishes them from others. */
-export class Task {
+/** Counts what a task has cost. */
+class TaskSums {
+  /** Calls without retries and handshakes. */
+  calls = 0
+  retries = 0
+  wasted = 0
+  /** The labels of the tools that were called, up to a bound. */
+  readonly tools: string[] = []
+  /** The number of events, decided or not. */
+  events = 0
+
+  /** True for a task that shows nothing of an agent, as after a handshake that went well. */
+  get isEmpty(): boolean {
+    return this.calls + this.events === 0
+  }
+}
+
+/** The keys of a task, and its place in a table. */
+class KeyedTask {
   readonly kind: KeyKind
   readonly key: string
   /** Further keys: the sessions that the same agent began after the first. */
@@ -107,30 +126,9 @@ export class Task {
   readonly beganAt: number
   /** The last time at which a call began or ended, by the steady clock. */
   usedAt = 0
-  /** The number of calls so far, without passive ones. */
-  seq = 0
-  /** The last of them. */
-  latest: Action | undefined
-  /** Those among them in flight. */
-  open = 0
   isEnded = false
   /** True when its client has ended a session, and made no call since. */
   isLeft = false
-  /** Calls without retries and handshakes. */
-  calls = 0
-  retries = 0
-  wasted = 0
-  /** The labels of the tools that were called, up to a bound. */
-  readonly tools: string[] = []
-  /** The number of events, decided or not. */
-  events = 0
-  /** True when the last call failed. */
-  isFailing = false
-  readonly conduct = new Conduct()
-  /** The calls that failed, and did not succeed by a retry since. */
-  readonly failed = new FailedCalls()
-  readonly undecided: FaultEvent[] = []
-  readonly decided: Decided[] = []
   newer: Task | undefined
   older: Task | undefined
 
@@ -145,23 +143,36 @@ export class Task {
   get isShared(): boolean {
     return this.kind === 'session' || this.kind === 'client'
   }
+}
 
-  /** True for a task that shows something of an agent: more than a handshake that went well. */
-  get counts(): boolean {
-    return this.calls + this.events > 0
-  }
+/** The calls of one user intent, as far as its key distinguishes them from others. */
+export class Task extends KeyedTask {
+  /** The number of calls so far, without passive ones. */
+  seq = 0
+  /** The last of them. */
+  latest: Action | undefined
+  /** Those among them in flight. */
+  open = 0
+  /** True when the last call failed. */
+  isFailing = false
+  /** The calls that failed, and did not succeed by a retry since. */
+  readonly failed = new FailedCalls()
+  readonly sums = new TaskSums()
+  readonly conduct = new Conduct()
+  readonly undecided: FaultEvent[] = []
+  readonly decided: Decided[] = []
 
   /** The result so far: the task fails or succeeds with its last call. */
   get result(): 'failed' | 'recovered' | 'ok' {
     if (this.isFailing) return 'failed'
-    return this.events > 0 ? 'recovered' : 'ok'
+    return this.sums.events > 0 ? 'recovered' : 'ok'
   }
 
   /** Counts a call as a retry that seemed to be a call of its own. */
   foundRetry(action: Action): void {
     action.isRetry = true
-    this.calls--
-    this.retries++
+    this.sums.calls--
+    this.sums.retries++
     if (action.hasEnded) this.failed.succeeded(callKey(action))
   }
 }

@@ -48,9 +48,9 @@ describe('a task', () => {
     call({ tool: 'a' }, FAILED)
     call({ tool: 'a' }, FAILED)
     call({ tool: 'a' })
-    expect([...watch.tasks()].map(({ task }) => [task.calls, task.retries, task.wasted])).toEqual([
-      [1, 2, 1],
-    ])
+    expect(
+      [...watch.tasks()].map(({ task: { sums } }) => [sums.calls, sums.retries, sums.wasted]),
+    ).toEqual([[1, 2, 1]])
     expect(counts.retries).toBe(2)
   })
 

@@ -91,7 +91,7 @@ describe('a call that its client left', () => {
     agent.end(left, { outcome: 'timeout' })
     agent.end(again)
     agent.call({ tool: 'x', ...task('a') })
-    expect([...agent.watch.tasks()].map((each) => each.task.calls)).toEqual([1])
+    expect([...agent.watch.tasks()].map((each) => each.task.sums.calls)).toEqual([1])
     agent.wait(3000)
     expect([agent.counts.open, agent.counts.retries]).toEqual([0, 0])
   })

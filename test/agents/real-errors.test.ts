@@ -57,5 +57,5 @@ it.each([
   expect(verdicts).toEqual([verdict])
   const isSame = verdict === 'retried'
   expect(counts.retries).toBe(isSame ? 1 : 0)
-  expect([...watch.tasks()].map(({ task }) => task.calls)).toEqual([isSame ? 1 : 2])
+  expect([...watch.tasks()].map(({ task }) => task.sums.calls)).toEqual([isSame ? 1 : 2])
 })

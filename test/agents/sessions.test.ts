@@ -31,10 +31,9 @@ describe('a session that follows a failed call', () => {
       agent.leave(session)
     }
     expect(setup.verdicts).toEqual(['retried'])
-    expect([...setup.watch.tasks()].map(({ task }) => [task.key, task.retries])).toContainEqual([
-      'b',
-      1,
-    ])
+    expect(
+      [...setup.watch.tasks()].map(({ task }) => [task.key, task.sums.retries]),
+    ).toContainEqual(['b', 1])
   })
 
   it('is ambiguous while another session of its client is open', () => {
@@ -72,7 +71,7 @@ describe('a session that follows a failed call', () => {
     const tasks = [...setup.watch.tasks()].map(({ task }) => task)
     const task = tasks.find(({ kind }) => kind === 'session')
     expect(tasks.filter(({ kind }) => kind === 'session')).toHaveLength(1)
-    expect([task?.retries, task?.aliases.length]).toEqual([49, 8])
+    expect([task?.sums.retries, task?.aliases.length]).toEqual([49, 8])
   })
 
   it('of another client is another task', () => {

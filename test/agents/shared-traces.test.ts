@@ -111,7 +111,9 @@ describe('verdicts about agents that call at random', () => {
 
 describe('a trace names a task', () => {
   const tasksOf = ({ watch }: ReturnType<typeof watched>) =>
-    [...watch.tasks()].map(({ task }) => `${task.kind} ${task.calls + task.retries}`).sort()
+    [...watch.tasks()]
+      .map(({ task }) => `${task.kind} ${task.sums.calls + task.sums.retries}`)
+      .sort()
 
   it('from its second call on, which takes the first along', () => {
     const setup = watched()

@@ -73,7 +73,7 @@ export function explain(
 ): Explanation {
   const disarmed = disarmedBy(ruleSet, states)
   // Rules about HTTP are evaluated first and separately: they stop only each other.
-  const stoppedBy: { http?: string; calls?: string } = {}
+  const stops: { http?: Stop; calls?: Stop } = {}
   const { call, ...rest } = facts
   const tools = facts.tools ?? [toolOf(call) ?? []].flat()
   const exchange = { ...rest, tools }
@@ -82,16 +82,10 @@ export function explain(
     .map((rule) => {
       const chain = rule.isHttp ? 'http' : 'calls'
       const seen = rule.isHttp ? exchange : facts
-      const outcome = outcomeOf(
-        rule,
-        seen,
-        now,
-        states,
-        inactiveReasonFor(ruleSet, seen, states),
-        stoppedBy[chain],
-      )
+      const obstacle = stops[chain] ?? inactiveReasonFor(ruleSet, seen, states)
+      const outcome = outcomeOf(rule, seen, now, states, obstacle)
       const isMereDryRun = rule.dryRun && states?.dryRun !== true
-      if (samples(outcome) && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
+      if (samples(outcome) && rule.stop && !isMereDryRun) stops[chain] ??= { stoppedBy: rule.name }
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
@@ -106,12 +100,12 @@ export function explainConnection(
 ): readonly RuleOutlook[] {
   const facts = connectionFacts(destination)
   const inactiveReason = disarmedBy(ruleSet, states) === undefined ? undefined : 'disarmed'
-  let stoppedBy: string | undefined
+  let stop: Stop | undefined
   return ruleSet.rules
     .filter(({ isConnection }) => isConnection)
     .map((rule) => {
-      const outcome = outcomeOf(rule, facts, now, states, inactiveReason, stoppedBy)
-      if (samples(outcome) && rule.stop && !rule.dryRun) stoppedBy ??= rule.name
+      const outcome = outcomeOf(rule, facts, now, states, stop ?? inactiveReason)
+      if (samples(outcome) && rule.stop && !rule.dryRun) stop ??= { stoppedBy: rule.name }
       return { ...outcome, faults: faultsOf(rule, facts, false, false) }
     })
 }
@@ -142,13 +136,15 @@ function together(
   )
 }
 
+/** Names a rule before that stops those after it. */
+type Stop = Pick<RuleOutlook, 'stoppedBy'>
+
 function outcomeOf(
   rule: CompiledRule,
   facts: Facts,
   now: number,
   states: RuleStates | undefined,
-  inactiveReason: InactiveReason | undefined,
-  stoppedBy: string | undefined,
+  obstacle: Stop | InactiveReason | undefined,
 ): Omit<RuleOutlook, 'faults'> {
   const tests = rule.tests
     .filter((test) => !test.test(facts))
@@ -160,9 +156,9 @@ function outcomeOf(
   const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
   if (!rule.enabled) return { ...base, result: 'disabled' }
   if (failing.length > 0) return { ...base, result: undefined }
-  if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
-  if (inactiveReason === 'disarmed') return { ...base, result: 'disarmed' }
-  const limit = limitOn(rule, inactiveReason)
+  if (typeof obstacle === 'object') return { ...base, result: 'stopped', ...obstacle }
+  if (obstacle === 'disarmed') return { ...base, result: 'disarmed' }
+  const limit = limitOn(rule, obstacle)
   if (limit !== undefined) return { ...base, result: 'forbidden', limit }
   const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
   const forecast = state.forecast(rule, facts, now)
