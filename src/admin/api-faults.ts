@@ -1,6 +1,6 @@
 import { quoted } from '../base/text/foreign-text.ts'
 import { isRecord } from '../base/values.ts'
-import type { TemporaryRule } from '../rules/watch/active-rules.ts'
+import type { TemporaryRule } from '../rules/watch/temporary-rules.ts'
 import type { RejectedFault, TemporaryFaults } from '../rules/watch/temporary-faults.ts'
 import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
 import { API, type Rule, type TemporaryList } from './contract/api.ts'

@@ -8,7 +8,8 @@ import { redactText } from '../telemetry/redact-text.ts'
 import { unanchoredRules } from '../rules/match/rule-set.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import { phaseAt, shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
-import type { ActiveRules, Reload, TemporaryRule } from '../rules/watch/active-rules.ts'
+import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
+import type { TemporaryRule } from '../rules/watch/temporary-rules.ts'
 import type {
   Changed,
   ErrorKind as Error,
@@ -79,7 +80,7 @@ export function showState(
       generation: current?.generation ?? 0,
       digest: current?.version.digest ?? null,
       seed: Number(file.seed),
-      ...(temporary.length > 0 && { temporary: temporary.length }),
+      ...(temporary.list.length > 0 && { temporary: temporary.list.length }),
       since: isoTime(current?.at),
     },
     ...(markers?.seen && { foreignMarkers: markers.seen }),
@@ -128,7 +129,7 @@ export function showRules(
   const now = clock()
   const version = current?.version
   const texts = version?.kind === 'rules' ? version.asWritten : undefined
-  const added = new Map(temporary.map(({ rule, text }) => [rule, text]))
+  const added = new Map(temporary.list.map(({ rule, text }) => [rule, text]))
   const shown = [...states.builtIn, ...added.keys(), ...file.rules.slice(0, MAX_RULES)]
   return {
     generation: current?.generation ?? 0,

@@ -68,7 +68,7 @@ class FailedCalls {
   }
 
   add(key: number): void {
-    const counts = (this.#counts ??= new Map())
+    const counts = (this.#counts ??= new Map<number, number>())
     counts.set(key, (counts.get(key) ?? 0) + 1)
     if (counts.size > MAX_FAILED) counts.delete(counts.keys().next().value!)
   }

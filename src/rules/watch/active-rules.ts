@@ -7,12 +7,11 @@ import {
   compileTemporary,
   withTemporary,
 } from '../match/compile.ts'
-import type { CompiledRule } from '../match/compiled-rule.ts'
 import { type PodSelf, isAboutPods } from '../match/pod-match.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
-import type { RuleSpec } from '../file/rule-spec.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
+import { TemporaryRules } from './temporary-rules.ts'
 
 /** The result of loading one version of the rules. */
 export interface Reload {
@@ -35,15 +34,6 @@ export interface RulesParts {
 
 type RulesFound = RulesVersion & { readonly kind: 'rules' }
 
-/** A rule that was added while the process runs. */
-export interface TemporaryRule {
-  readonly spec: RuleSpec
-  /** The rule as written, without its name, on one line. */
-  readonly text: string
-  readonly order: number
-  readonly rule: CompiledRule
-}
-
 /** A version that is being compiled in slices. */
 interface Compiling {
   readonly version: RulesFound
@@ -60,13 +50,12 @@ export class ActiveRules {
   readonly states: RuleStates
   readonly arming: Arming
   readonly clock: () => number
+  readonly temporary: TemporaryRules
   #limits: CompileOptions
   readonly #onReload: (reload: Reload) => void
   readonly #none: RuleSet
   /** The rules of the file alone. */
   #file: RuleSet
-  #temporary: readonly TemporaryRule[] = []
-  #added = 0
   #ruleSet: RuleSet
   #current: Reload | undefined
   #last: Reload | undefined
@@ -79,6 +68,10 @@ export class ActiveRules {
     this.clock = clock
     this.#limits = limits
     this.#onReload = onReload
+    this.temporary = new TemporaryRules(
+      (spec, order) => compileTemporary(spec, order, this.#file.written, this.#limits),
+      () => this.#activate(this.clock()),
+    )
     this.#none = this.#file = this.#ruleSet = compileRules({ rules: [] }, limits)
   }
 
@@ -90,11 +83,6 @@ export class ActiveRules {
   /** The rules of the file, without temporary ones. */
   get file(): RuleSet {
     return this.#file
-  }
-
-  /** The temporary rules in the order in which they were added. */
-  get temporary(): readonly TemporaryRule[] {
-    return this.#temporary
   }
 
   /** The active version; undefined before the first. */
@@ -134,30 +122,11 @@ export class ActiveRules {
     else this.#takeLater(version).catch(() => undefined)
   }
 
-  /**
-   * Adds a rule before those of the file, unless the limits forbid one of its faults. Throws when
-   * the rule cannot be compiled.
-   */
-  addTemporary(spec: RuleSpec, text: string): TemporaryRule {
-    const order = this.#added++
-    const rule = compileTemporary(spec, order, this.#file.written, this.#limits)
-    const added = { spec, text, order, rule }
-    if (rule.forbidden === undefined) this.#setTemporary([...this.#temporary, added])
-    return added
-  }
-
-  /** Removes the temporary rules that a test selects, and wakes their sleeping faults. */
-  removeTemporary(isGone: (rule: CompiledRule) => boolean): readonly TemporaryRule[] {
-    const gone = new Set(this.#temporary.filter(({ rule }) => isGone(rule)))
-    if (gone.size > 0) this.#setTemporary(this.#temporary.filter((each) => !gone.has(each)))
-    return [...gone]
-  }
-
   /** Compiles the rules again for changed labels of the pod. They keep their state. */
   identify(self: PodSelf): void {
     if (sameJson(self, this.#limits.self)) return
     this.#limits = { ...this.#limits, self }
-    this.#identifyTemporary()
+    this.temporary.identify()
     const version = this.#compiling?.version ?? this.#current?.version
     if (this.#closed || version?.kind !== 'rules') return
     if (!version.file.rules.some(({ match }) => match !== undefined && isAboutPods(match))) return
@@ -214,26 +183,10 @@ export class ActiveRules {
     this.#onReload(this.#last)
   }
 
-  #identifyTemporary(): void {
-    if (!this.#temporary.some(({ spec }) => isAboutPods(spec.match ?? {}))) return
-    const { written } = this.#file
-    this.#setTemporary(
-      this.#temporary.map((each) => ({
-        ...each,
-        rule: compileTemporary(each.spec, each.order, written, this.#limits),
-      })),
-    )
-  }
-
-  #setTemporary(temporary: readonly TemporaryRule[]): void {
-    this.#temporary = temporary
-    this.#activate(this.clock())
-  }
-
   #activate(at: number): void {
     this.#ruleSet = withTemporary(
       this.#file,
-      this.#temporary.map(({ rule }) => rule),
+      this.temporary.list.map(({ rule }) => rule),
     )
     this.states.adopt(this.#ruleSet, at)
   }

@@ -9,7 +9,8 @@ import type { RuleSpec } from '../file/rule-spec.ts'
 import { ruleTexts } from '../file/rule-text.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
 import { windowEnd } from '../select/selection.ts'
-import type { ActiveRules, TemporaryRule } from './active-rules.ts'
+import type { ActiveRules } from './active-rules.ts'
+import type { TemporaryRule } from './temporary-rules.ts'
 
 /** The most temporary faults at a time. */
 export const MAX_TEMPORARY = 1_000
@@ -58,7 +59,7 @@ export class TemporaryFaults {
   /** The faults that have not ended, in the order in which they were added. */
   list(): readonly TemporaryRule[] {
     this.#expire()
-    return this.#rules.temporary
+    return this.#rules.temporary.list
   }
 
   /**
@@ -78,7 +79,7 @@ export class TemporaryFaults {
       const why = arming.reasons[0]?.reason ?? 'the rules file sets enabled: false'
       return rejected('disarmed', `nothing was added: rules are disarmed: ${why}`)
     }
-    if (temporary.length >= MAX_TEMPORARY) {
+    if (temporary.list.length >= MAX_TEMPORARY) {
       return rejected(
         'conflict',
         `there are already ${MAX_TEMPORARY} temporary faults; remove some`,
@@ -107,7 +108,7 @@ export class TemporaryFaults {
   /** Removes all faults, or those that a test selects; returns their number. */
   clear(isMeant: (rule: CompiledRule) => boolean = () => true): number {
     this.#expire()
-    return this.#rules.removeTemporary(isMeant).length
+    return this.#rules.temporary.remove(isMeant).length
   }
 
   /** Ends the wait for the next fault to expire. */
@@ -118,14 +119,14 @@ export class TemporaryFaults {
   /** Removes the faults whose time is over, and wakes what sleeps for them. */
   #expire(): void {
     const now = this.#rules.clock()
-    const expired = this.#rules.removeTemporary((rule) => this.#endOf(rule) <= now)
+    const expired = this.#rules.temporary.remove((rule) => this.#endOf(rule) <= now)
     if (expired.length > 0) this.#onExpired(expired.map(({ rule }) => rule.name))
   }
 
   /** Waits until the next fault ends, or until the next look at the clock. */
   #follow(): void {
     this.#waiting.abort()
-    const ends = this.#rules.temporary.map(({ rule }) => this.#endOf(rule))
+    const ends = this.#rules.temporary.list.map(({ rule }) => this.#endOf(rule))
     if (ends.length === 0) return
     const left = Math.ceil(Math.min(...ends) - this.#rules.clock())
     const wait = Math.max(1, Math.min(left, this.#checkEvery))
@@ -144,7 +145,7 @@ export class TemporaryFaults {
 
   #add(rule: RuleSpec, text: string): TemporaryRule | RejectedFault {
     try {
-      return this.#rules.addTemporary(rule, text)
+      return this.#rules.temporary.add(rule, text)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       return rejected('invalid', `cannot be used: ${why}`)

@@ -18,5 +18,5 @@ it('a fault ends when the clock is set beyond its end, or the machine has slept'
   })
   now += 2 * 3_600_000
   expect(await ended).toEqual(['long'])
-  expect(rules.temporary).toEqual([])
+  expect(rules.temporary.list).toEqual([])
 })
