@@ -10,18 +10,18 @@ const COUNTED = /\.(?:[jt]s|html|css)$/
 
 /** The parts, their directories, and the lines that they may have. */
 const PARTS = [
-  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9097 },
-  { name: 'filters', directories: ['src/filters'], budget: 7072 },
-  { name: 'rules', directories: ['src/rules'], budget: 12729 },
-  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6116 },
+  { name: 'base http mcp', directories: ['src/base', 'src/http', 'src/mcp'], budget: 9084 },
+  { name: 'filters', directories: ['src/filters'], budget: 7082 },
+  { name: 'rules', directories: ['src/rules'], budget: 12731 },
+  { name: 'telemetry agents', directories: ['src/telemetry', 'src/agents'], budget: 6137 },
   { name: 'upstream', directories: ['src/upstream'], budget: 2085 },
-  { name: 'listener', directories: ['src/listener'], budget: 16776 },
-  { name: 'admin', directories: ['src/admin'], budget: 7340 },
-  { name: 'sidecar', directories: ['src/sidecar'], budget: 2818 },
-  { name: 'cli', directories: ['src/cli'], budget: 3222 },
-  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15319 },
-  { name: 'experiments', directories: ['packages/experiments/src'], budget: 32975 },
-  { name: 'tools', directories: ['packages/tools/src'], budget: 2593 },
+  { name: 'listener', directories: ['src/listener'], budget: 16780 },
+  { name: 'admin', directories: ['src/admin'], budget: 7366 },
+  { name: 'sidecar', directories: ['src/sidecar'], budget: 2869 },
+  { name: 'cli', directories: ['src/cli'], budget: 3273 },
+  { name: 'kubernetes', directories: ['packages/kubernetes/src'], budget: 15316 },
+  { name: 'experiments', directories: ['packages/experiments/src'], budget: 33012 },
+  { name: 'tools', directories: ['packages/tools/src'], budget: 2590 },
 ]
 
 function filesBelow(directory) {

@@ -111,8 +111,8 @@ class PhaseRun {
   readonly #draining = new AbortController()
   /** Aborted when the phase ends, or the experiment. */
   readonly #stop: AbortSignal
-  /** The checks beside the load, which are awaited after it. The last is what begins with it. */
-  #checks: readonly (Promise<void> | undefined)[] = []
+  /** The checks beside the load, which are awaited after it; the last is `begun`. */
+  #checks: readonly Promise<void>[] = []
   /** The first error of a check, which ends the load. */
   #failure: unknown
   #running: RunningLoad | undefined
@@ -142,7 +142,7 @@ class PhaseRun {
       return { result: resultOf(), end: this.#end, tools: [], called: [] }
     } finally {
       this.#ending.abort()
-      await Promise.all(this.#checks.filter((each) => each !== undefined))
+      await Promise.all(this.#checks)
     }
   }
 
@@ -167,20 +167,20 @@ class PhaseRun {
   }
 
   readonly #begun = (run: RunningLoad): void => {
-    const { poll, pollMs = POLL_MS, begun } = this.#spec
+    const { poll = findNothing, pollMs = POLL_MS, begun = findNothing } = this.#spec
     const stop = this.#stop
     const meter = new LoadMeter(run.recorder)
     this.#running = run
     const checks = [
       every(TICK_MS, stop, async () => this.#tick(run, meter)),
-      poll && every(pollMs, stop, async () => this.#endWith(await poll(stop))),
-      begun?.(stop).then((end) => this.#endWith(end)),
+      every(pollMs, stop, async () => this.#endWith(await poll(stop))),
+      begun(stop).then((end) => this.#endWith(end)),
     ]
     const fail = (error: unknown): void => {
       this.#failure ??= error
       this.#ending.abort()
     }
-    this.#checks = checks.map((check) => check?.catch(fail))
+    this.#checks = checks.map((check) => check.catch(fail))
   }
 
   #tick({ recorder }: RunningLoad, meter: LoadMeter): void {
@@ -210,6 +210,8 @@ class PhaseRun {
     this.#ending.abort()
   }
 }
+
+const findNothing = async (): Promise<undefined> => undefined
 
 /** Returns true when a load did not begin, which a later attempt may. */
 function isUnstarted(error: unknown): error is LoadError {

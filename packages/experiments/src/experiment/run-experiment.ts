@@ -55,24 +55,16 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
     asked.onEvent(event)
   }
   const options = { ...asked, onEvent }
+  const { plan, stop } = options
   const arming = await openArming(options, id, lock)
-  const { plan, stop, version } = options
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
-  const { monitorHeaders, monitorLostMs: lostMs } = options
-  const { processes } = options.sidecars
-  const headers = { ...plan.file.target.headers, ...options.headers }
-  const target = { url: plan.target, client: 'lean', headers } as const
-  const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
-  const alerts = new AlertWatch(plan.alerts, monitorHeaders, lostMs)
-  const access = { target, version, headers: monitorHeaders ?? {}, lostMs, processes }
-  const samplers = new Samplers(plan.samplers, access)
-  const watches = { probe, alerts, samplers, steadiness: new Steadiness() }
+  const watches = watchesOf(options)
   const names = new Set(ruleNames(plan))
-  const first: Context = { ...options, ...watches, id, arming, target, names }
+  const first: Context = { ...options, ...watches, id, arming, names }
   const startedAt = new Date()
   try {
-    await samplers.start()
+    await watches.samplers.start()
     if (!stop.aborted) await claim(arming, stop)
     const { phase: before, tools, called } = await runBeforePhase(first)
     const context = { ...first, called, plan: measuredPlan(plan, before) }
@@ -87,9 +79,9 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   } finally {
     stop.removeEventListener('abort', onStop)
     await arming.restore()
-    await alerts.close()
-    await samplers.close()
-    await probe?.close()
+    await watches.alerts.close()
+    await watches.samplers.close()
+    await watches.probe?.close()
   }
 }
 
@@ -105,6 +97,22 @@ async function openArming(options: ExperimentOptions, id: string, lock: Lock): P
   const [found, rules] = await mayBegin(options, id, dead ?? lock.dead?.id)
   if (rules.backup !== undefined) await lock.note(rules.backup.path, rules.backup.previous)
   return new Arming(plan, id, { ...found, sidecars, rules, activationMs })
+}
+
+/** Returns what measures the target and its monitoring, besides the load. */
+function watchesOf(options: ExperimentOptions) {
+  const { plan, version, sidecars, monitorHeaders = {}, monitorLostMs: lostMs } = options
+  const { processes } = sidecars
+  const headers = { ...plan.file.target.headers, ...options.headers }
+  const target = { url: plan.target, client: 'lean', headers } as const
+  const access = { target, version, headers: monitorHeaders, lostMs, processes }
+  return {
+    target,
+    probe: plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version),
+    alerts: new AlertWatch(plan.alerts, monitorHeaders, lostMs),
+    samplers: new Samplers(plan.samplers, access),
+    steadiness: new Steadiness(),
+  }
 }
 
 /** Returns the reasons not to begin that are known without the lock and without a change. */

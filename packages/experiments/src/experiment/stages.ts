@@ -63,7 +63,7 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end })
   }
-  const phase = await runPhase(context, {
+  const running = runPhase(context, {
     label,
     durationMs,
     beginWithinMs: BEGIN_MS,
@@ -79,7 +79,10 @@ async function runStage(context: Context, stage: Stage, index: number, aborts: A
       restartMs = ms
       return end
     },
-  }).finally(async () => (await held)?.close())
+  })
+  await Promise.allSettled([running])
+  await (await held)?.close()
+  const phase = await running
   if (phase.end === undefined && !stop.aborted) await checks.count().catch(() => {})
   const result = { ...phase.result, ...samplesOf(plan, stage, checks.counts), restartMs }
   const end = await checks.endOf(result, phase.end)

@@ -48,6 +48,12 @@ const JOIN_MS = 30_000
 /** The pause between two looks at a terminating pod. */
 const FOLLOW_MS = 100
 
+interface PodAccess {
+  readonly prefix: string
+  readonly readToken: string | undefined
+  readonly budget: BudgetOptions
+}
+
 /** The sidecars of pods, which read their rules from a ConfigMap. */
 export class PodSidecars implements Sidecars {
   readonly rulesSource = { name: 'ConfigMap', setting: 'sidecar.kubernetes' }
@@ -71,19 +77,7 @@ export class PodSidecars implements Sidecars {
   #lookedAt = -Infinity
   readonly #followed = new Set<string>()
 
-  constructor(
-    client: KubeClient,
-    spec: PodsSpec,
-    {
-      prefix,
-      readToken,
-      budget,
-    }: {
-      readonly prefix: string
-      readonly readToken: string | undefined
-      readonly budget: BudgetOptions
-    },
-  ) {
+  constructor(client: KubeClient, spec: PodsSpec, { prefix, readToken, budget }: PodAccess) {
     this.#client = client
     this.#spec = spec
     this.#readToken = readToken
