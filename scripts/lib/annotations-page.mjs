@@ -9,10 +9,10 @@ export async function annotationsPage(built) {
 
 # Kubernetes annotations
 
-Look up a pod annotation that injects or configures the Squall sidecar. All keys have the prefix \`squall.dev/\` (or the \`prefix\` in the injector settings). Set annotations on the pod template, not on the Deployment. [Sidecar injection](../concepts/injection.md) describes their effect.
+Look up a pod annotation that injects or configures the Squall sidecar. All keys have the prefix \`squall.dev/\` (or the \`prefix\` in the injector settings). Set annotations on the pod template, not on the Deployment. For their effect, see [sidecar injection](../concepts/injection.md).
 
-- **Values** are strings: write \`"3000"\` and \`"true"\`. Pods with an unknown key or an invalid value are denied, with a suggested fix.
-- **Namespace defaults**: keys with “yes” in the column Namespace can also be set on a namespace, as defaults for its pods. The webhook reads these defaults only if you set [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) in the chart (off by default). \`squall inject\` reads them from the Namespaces in its input.
+- **Values** are strings: write \`"3000"\` and \`"true"\`. Pods that request the sidecar with an unknown key or an invalid value are denied, with a suggested fix.
+- **Namespace defaults**: keys with “yes” in the Namespace column can also be set on a namespace, as defaults for its pods. The webhook reads these defaults only if you set [\`webhook.readNamespaces\`](../concepts/webhook.md#permissions) in the chart (off by default). \`squall inject\` reads them from the Namespaces in its input.
 - **Precedence**: the pod overrides the namespace, and the namespace overrides the injector settings.
 - **Upper limits**: for \`max-percent\`, \`max-duration\`, \`max-active\`, \`allow-faults\`, \`guard-error-rate\` and \`guard-window\`, a pod cannot exceed the limit of its namespace or of the injector settings (\`guard-window\` must equal it). Otherwise, the pod is denied, and the message states the limit.
 - **Combined lists**: for \`deny-tools\`, \`exclude-paths\` and \`rollback-on\`, the values of the pod, the namespace and the injector settings all apply.
@@ -30,12 +30,12 @@ ${table(
       cell(form),
       cell(meaning),
     ]),
-    ['`injection`', 'label', '`disabled`', 'disables injection in this namespace'],
+    ['`injection`', 'label', '`disabled`', 'disable injection in this namespace'],
     [
       '`environment`, without prefix',
       'label',
       'a name',
-      'name of the environment; if it indicates production, the sidecar and its faults require the annotation above',
+      'name of the environment; if it indicates production, the sidecar and its faults require the annotation `allow-production`',
     ],
   ],
 )}

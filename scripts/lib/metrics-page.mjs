@@ -21,7 +21,7 @@ const TOPICS = [
   {
     title: 'Dependencies',
     names: /^squall_outbound/,
-    text: 'These metrics cover outgoing TCP connections, with `--outbound` and `--captured`.',
+    text: 'These metrics cover outgoing TCP connections, with `--outbound` and `--captured`, except those to `http://` and `https://` targets.',
   },
   {
     title: 'Other requests, rejections and violations',

@@ -90,7 +90,7 @@ export const catalog = defineFault({
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          "Acts only on streams. `spurious`: sends a `list_changed` notification before the response. `suppress`: drops the upstream's `list_changed` notifications.",
+          "Acts only on streams. `spurious`: sends a `list_changed` notification before the response. `suppress`: drops the upstream's `list_changed` notifications that the rule matches, or that precede the response on its own stream.",
       }),
     ),
   }),

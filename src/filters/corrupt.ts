@@ -33,7 +33,7 @@ export const corrupt = defineFault({
     ),
   }),
   clientSees:
-    'Clients receive a response that they cannot parse, with the status that the upstream sent. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the event with the response is damaged: the TypeScript SDK skips it and waits until the request times out, and the Python SDK reports -32700 (with `mode: empty`, -32000 or a timeout). Flipped bits and invalid UTF-8 can go unnoticed: a flipped bit may change only a digit or a letter, and the TypeScript SDKs replace invalid UTF-8 with U+FFFD.',
+    'Clients receive a response that they cannot parse, with the status that the upstream sent. For a JSON body, SDKs report a parse error or an unexpected content type. In a stream, only the event with the response is damaged: the TypeScript SDK skips it and waits until the request times out, and the Python SDK reports -32700 (with `mode: empty`, -32000 or a timeout). Flipped bits and invalid UTF-8 can go unnoticed: a flipped bit may change only a digit or a letter, and the TypeScript SDKs and, in streams, the Python SDK replace invalid UTF-8 with U+FFFD.',
   otherTools:
     'Chaos Mesh has `corrupt` for packets, and `replace.body` for HTTP responses. toxiproxy and Envoy have no equivalent.',
   example: `- name: gateway-page

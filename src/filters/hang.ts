@@ -39,7 +39,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. Server messages hang too, except for the first `after.events` of a call.',
+        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. With `match.direction: server`, server messages hang too, except for the first `after.events` of a call.',
     }),
     after,
     keepAlive: Type.Boolean({
@@ -49,7 +49,7 @@ export const hang = defineFault({
     }),
   }),
   clientSees:
-    'Clients receive no response until they time out: the TypeScript SDK after 60 s, the HTTP client of the Python SDK after 300 s. If a client disconnects or cancels before the upstream has received the call, Squall drops the call. With `at: headers` and `at: event`, the upstream executes the call.',
+    'Clients receive no response until `for` has passed or they time out: the TypeScript SDK after 60 s, the HTTP client of the Python SDK after 300 s. If a client disconnects or cancels before the upstream has received the call, Squall drops the call. With `at: headers` and `at: event`, the upstream executes the call.',
   otherTools:
     'toxiproxy has `timeout` with `timeout: 0`. In Chaos Mesh, set a very long `delay`; in Envoy, set a `fixed_delay` longer than the timeout of every client.',
   example: `- name: search-hangs

@@ -38,7 +38,7 @@ export const inflate = defineFault({
         minLength: 1,
         maxLength: 16_384,
         description:
-          "Repeats this text as padding. Default: lines of the result, in a random order derived from the rule's seed.",
+          'Repeats this text as padding. Default: lines of the result, in a random order derived from the seed.',
         examples: ['All work and no play. '],
       }),
     ),

@@ -33,7 +33,8 @@ export const rateLimit = defineFault({
   schema: section({
     retryAfter: duration({
       default: '1s',
-      description: 'Without `limit`: sets `Retry-After`, rounded up to seconds.',
+      description:
+        'Without `limit`: sets `Retry-After` or, with `as: rpc`, `data.retryAfter`, rounded up to seconds.',
     }),
     retryAfterAs: oneOf(['seconds', 'date'], {
       default: 'seconds',

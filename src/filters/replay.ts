@@ -18,7 +18,7 @@ export const replay = defineFault({
   clientSees:
     'Clients receive a valid but outdated response from an earlier call. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. A call passes (counted as `within_limit`) if no stored response is old enough, if the call fails, or if its response is unchanged. Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `no_caller`).',
   otherTools:
-    'In Envoy and Istio, a cache filter comes closest, but on a cache hit it does not forward the request. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
+    'In Envoy and Istio, a cache filter comes closest, but it does not forward the request on a cache hit. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather
   match: { tool: get_weather }
   faults:
@@ -27,7 +27,7 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'Sets the minimum age of the replayed response. Squall stores a response every 1/16 of this age, and replays the newest stored response of at least this age.',
+        'Sets the minimum age of the replayed response. Squall stores a response every 1/16 of this age, and replays the newest stored response that is at least this old.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({

@@ -31,7 +31,7 @@ export const reset = defineFault({
       how: oneOf(['rst', 'fin'], {
         default: 'rst',
         description:
-          '`rst`: resets the connection. `fin`: closes it cleanly, with an incomplete response.',
+          '`rst`: resets the connection. `fin`: closes it cleanly, without a complete response.',
       }),
       refuse: Type.Optional(
         duration({

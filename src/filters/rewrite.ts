@@ -29,7 +29,7 @@ export const rewrite = defineFault({
   summary: 'changes JSON in results, arguments, tool schemas or whole messages',
   schema: rewriteSchema,
   clientSees:
-    'Clients receive a valid response with a different shape. TypeScript clients that have listed the tools validate structured content against the output schema of the tool, and fail the call with -32602. The Python client always validates it, and fails with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
+    'Clients receive a valid response with a different shape or, with `in: arguments`, the response to different arguments. TypeScript clients that have listed the tools validate structured content against the output schema of the tool, and fail the call with -32602. The Python client always validates it, and fails with its own error. Other clients pass the change on to the agent. The rest of the response is byte-identical, including whitespace and key order.',
   otherTools:
     'Chaos Mesh has `HTTPChaos` with `patch: { body: … }`, which merges a patch into the whole JSON body. `rewrite` changes individual members in place, even in JSON inside text content.',
   example: `- name: drifted-weather

@@ -20,7 +20,7 @@ export const throttle = defineFault({
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: sends the response slowly. `request`: delays the call by the time its bytes would take. `both`: delays the call, then sends the response slowly.',
+        '`response`: sends the response slowly. `request`: delays the call by the time that its bytes would take at the given `rate`. `both`: delays the call, then sends the response slowly.',
     }),
     chunk: Type.Optional(
       size({
@@ -31,9 +31,9 @@ export const throttle = defineFault({
     ),
   }),
   clientSees:
-    'Clients receive the response byte for byte, but slowly. A timeout for the whole request expires although bytes keep arriving; an idle timeout does not.',
+    'Clients receive the response byte for byte, but slowly or, with `direction: request`, later. A timeout for the whole request expires even while bytes keep arriving; an idle timeout does not.',
   otherTools:
-    'toxiproxy has `bandwidth`, and `slicer` for `chunk`. Envoy has `response_rate_limit`.',
+    'toxiproxy has `bandwidth` for `rate` and `slicer` for `chunk`. Envoy has `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }
   faults:

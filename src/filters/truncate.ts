@@ -46,7 +46,7 @@ export const truncate = defineFault({
     framing: oneOf(['broken', 'clean'], {
       default: 'broken',
       description:
-        '`broken`: keeps the declared length and closes the connection at the cut. `clean`: ends the response cleanly, with incomplete JSON; compressed bodies are unchanged.',
+        '`broken`: keeps the declared length and closes the connection at the cut. `clean`: ends the incomplete response cleanly; compressed bodies are unchanged.',
     }),
     content: Type.Optional(
       section(

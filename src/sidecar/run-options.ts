@@ -60,10 +60,14 @@ const OWN_FLAGS = {
       "memory limit for in-flight messages (default: 40 % of the heap, at most 20 % of the container's memory)",
       { min: MIB, max: 1024 * 1024 * MIB },
     ),
-    maxConnections: count('maximum number of client connections', COUNT, '10000'),
-    maxUpstreamConnections: count('maximum number of upstream connections', COUNT, '10000'),
-    maxInFlight: count('maximum number of in-flight calls to track', COUNT, '20000'),
-    maxSessions: count('maximum number of sessions to track', COUNT, '10000'),
+    maxConnections: count('maximum number of client connections per listener', COUNT, '10000'),
+    maxUpstreamConnections: count(
+      'maximum number of upstream connections per listener',
+      COUNT,
+      '10000',
+    ),
+    maxInFlight: count('maximum number of in-flight calls to track per listener', COUNT, '20000'),
+    maxSessions: count('maximum number of sessions to track per listener', COUNT, '10000'),
   }),
   ...group('Timeouts:', {
     headerTimeout: duration('timeout for request headers', TIME, '60s'),

@@ -28,7 +28,7 @@ export const LABELS: Readonly<Record<LabelName, string>> = {
     '`declared` if a forwarded tool list sets `idempotentHint` or `readOnlyHint` of the tool to true, else `not_declared`.',
   digest: 'Digest of the rules file.',
   generation: 'Number of rules versions that have become active.',
-  seed: 'Sampling seed, from the rules or generated at start.',
+  seed: 'Sampling seed, from the rules or `--seed`, or generated at start.',
   table: '`sessions`, `in_flight_calls`, `endpoints`, `redirects`, `tasks`.',
   version: 'Squall version.',
   node: 'Node.js version.',

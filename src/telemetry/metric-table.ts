@@ -165,7 +165,7 @@ const TABLE = {
   ),
   squall_outbound_connections_total: counter(
     ['destination', 'outcome', 'origin'],
-    'Closed TCP connections to dependencies, by outcome and origin. injected: a fault closed or blocked the connection.',
+    'Closed TCP connections to dependencies, by outcome and origin. injected: a fault closed or blocked the connection. New connections are not counted while a rule refuses all of them.',
   ),
   squall_outbound_open_connections: gauge(['destination'], 'Open TCP connections to dependencies.'),
   squall_outbound_bytes_total: counter(

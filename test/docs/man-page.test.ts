@@ -42,7 +42,7 @@ function sectionsOf(text: string): ReadonlyMap<string, string> {
     .replaceAll(/\\\[u([\dA-F]+)\]/g, (_, hex: string) => String.fromCodePoint(parseInt(hex, 16)))
   const parts = plain.split(/^\.S[HS] /m).map((part) => {
     const [title = ''] = part.split('\n', 1)
-    return [title.replaceAll('"', '').split(' [')[0]!, part.slice(title.length)] as const
+    return [title.replaceAll('"', '').split(/ [<[]/)[0]!, part.slice(title.length)] as const
   })
   return new Map(parts)
 }
@@ -73,7 +73,7 @@ it('the exit codes are those of the docs', async () => {
   const docs = await readFile(`${ROOT}docs/reference/exit-codes.md`, 'utf8')
   const [, table = ''] = docs.split('\n| exit code ')
   for (const [, code, text] of section('EXIT STATUS').matchAll(/\.B (\d+)\n(.+)\./g)) {
-    expect(table).toMatch(new RegExp(String.raw`^\| ${code} +\| ${text}[.:]`, 'm'))
+    expect(table).toMatch(new RegExp(String.raw`^\| ${code} +\| ${text}[.:,;]`, 'm'))
   }
   expect(section('EXIT STATUS').match(/^\.B/gm)).toHaveLength(
     table.split('\n\n')[0]!.match(/^\| \d+/gm)!.length,

@@ -158,14 +158,14 @@ const matchKeys = {
   direction: Type.Optional(
     oneOf(['client', 'server'], {
       description:
-        'Matches the sender of the message. `client`: requests, notifications and responses from the client (default). `server`: notifications and requests from the server, in event streams, on stdio, or in a result that requests input.',
+        'Matches the sender of the message. `client`: requests, notifications and responses from the client (default). `server`: notifications and requests from the server, in event streams, on stdio, or in a result that requests input. `server` requires `method`.',
       examples: ['server'],
     }),
   ),
   kind: Type.Optional(
     oneOf(['response'], {
       description:
-        'Matches client responses to server requests such as `ping`. Not needed for requests that only servers send, such as `elicitation/create`.',
+        'Matches client responses to server requests such as `ping`. Requires `method`. Not needed for requests that only servers send, such as `elicitation/create`.',
       examples: ['response'],
     }),
   ),

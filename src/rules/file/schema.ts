@@ -98,7 +98,9 @@ const rule = section({
       description: 'Samples this share of matching calls, from 0 to 1.',
     }),
   ),
-  first: Type.Optional(count(1, 'Acts only on the first n matching calls.')),
+  first: Type.Optional(
+    count(1, 'Acts only on the first n matching calls that `after` and `every` leave.'),
+  ),
   after: Type.Optional(count(0, 'Acts only after n matching calls.')),
   every: Type.Optional(count(1, 'Acts only on every n-th matching call.')),
   times: Type.Optional(count(1, 'Samples at most n calls in total on each replica.')),
@@ -131,7 +133,7 @@ const rule = section({
       },
       {
         description:
-          'Acts only on the first `tasks` of every `of` tasks. A task consists of all calls with the same `stickyBy` key.',
+          'Acts only on the first `tasks` of every `of` tasks. Requires `stickyBy`: a task consists of all calls with the same key.',
         examples: [{ tasks: 3, of: 20 }],
       },
     ),
@@ -171,7 +173,7 @@ const rule = section({
       },
       {
         description:
-          'Increases the percentage of sampled calls linearly from `percent` or `probability`, or from 0 if neither is set.',
+          'Changes the percentage of sampled calls linearly from `percent` or `probability`, or from 0 if neither is set.',
       },
     ),
   ),
@@ -198,7 +200,8 @@ const rule = section({
     Type.Unsafe<'stop'>({
       type: 'string',
       enum: ['stop'],
-      description: '`stop`: skips later rules for calls that this rule sampled.',
+      description:
+        '`stop`: skips later rules for calls that this rule sampled. Has no effect with `dryRun: true`.',
     }),
   ),
   enabled: Type.Boolean({

@@ -58,7 +58,7 @@ export const expectation = section(
         minItems: 1,
         maxItems: Object.keys(FAILURES).length,
         description:
-          'The only real error kinds allowed in the stages. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
+          'The only kinds of errors allowed in the stages besides injected errors. `connection_refused` includes the 502 of a sidecar that cannot reach the server.',
         examples: [['tool_error']],
       }),
     ),

@@ -170,7 +170,7 @@ const load = section(
         items: { type: 'string', minLength: 1, maxLength: 256 },
         maxItems: 200,
         description:
-          'Tools to call, with arguments generated from their schemas. Without `tools` and `calls`: the tools with `readOnlyHint: true`.',
+          'Tools to call, with arguments generated from their schemas. Without `tools` and `calls`: the tools with `readOnlyHint: true`, if every tool declares a hint.',
       }),
     ),
     calls: Type.Optional(

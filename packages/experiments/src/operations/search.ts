@@ -196,7 +196,7 @@ function openBudget(
   const began = performance.now()
   const sum = { runs: 0, calls: 0 }
   let longestMs = hold + 2 * steadyState.for
-  let mostCalls = ((load.rate ?? 0) * load.fanOut * longestMs) / 1000
+  let mostCalls = ((load.rate ?? 0) * longestMs) / 1000
   return {
     used(ms: number, calls: number): void {
       sum.runs++

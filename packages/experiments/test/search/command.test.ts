@@ -187,6 +187,13 @@ test('calls and time are bounded before a run', async () => {
   expect(time.runs).toHaveLength(1)
 })
 
+test('a rate counts calls, also where a task makes several', async () => {
+  const load = { rate: 200, clients: 80, timeout: '2s', fanOut: 5 }
+  const plan = await planFile({ load })
+  const { runs } = resultOf(await search(plan, ...ERRORS, '--max-calls', '400', '--json'))
+  expect(runs.length).toBeGreaterThan(0)
+})
+
 test('Ctrl-C restores the rules and keeps what is known', async () => {
   const plan = await planFile({ hold: '20s' })
   const line = ['experiment', 'search', plan, ...ERRORS, ...directories()]

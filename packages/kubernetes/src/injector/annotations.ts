@@ -61,7 +61,7 @@ const TABLE = {
     ...BOOLEAN,
     fallback: '`false`',
     meaning:
-      'inject the sidecar into this pod; may also be a label. `false` in either takes precedence',
+      'inject the sidecar into this pod; can also be set as a label. `false` in either takes precedence',
   },
   ports: {
     form: '`3000`, `mcp`, `3000,4000`',
@@ -78,7 +78,7 @@ const TABLE = {
   mode: {
     ...words('auto', 'redirect', 'port', 'bind'),
     fallback: '`auto`',
-    meaning: 'how traffic is redirected to the sidecar',
+    meaning: 'how traffic reaches the sidecar',
   },
   outbound: {
     targets: ['pod'],
@@ -96,7 +96,7 @@ const TABLE = {
   'rules-key': {
     form: 'a key such as `shop.yaml`',
     fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
-    meaning: 'the only key of that ConfigMap from which rules are read',
+    meaning: 'the only key of that ConfigMap to read rules from',
     check: (value) => {
       const fix = rulesKey(value)
       return fix && `${fix}, and rename the key in the ConfigMap, too`
@@ -112,7 +112,7 @@ const TABLE = {
     ...words('verify', 'insecure-skip-verify'),
     fallback:
       'plain HTTP to your MCP server; pods with a probe or hook that uses `scheme: HTTPS` on these ports are denied',
-    meaning: 'use TLS with your MCP server, on all intercepted ports; requires `tls-secret`',
+    meaning: 'connect to your MCP server over TLS on all intercepted ports; requires `tls-secret`',
   },
   'upstream-ca': {
     form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
@@ -211,7 +211,7 @@ const TABLE = {
     ...words('basic', 'full'),
     fallback: '`basic`',
     meaning:
-      'metric series of the sidecar: `basic` aggregates latencies across tools, `full` has latencies by tool',
+      'metric series of the sidecar: `basic` aggregates latencies across tools; `full` reports them by tool',
   },
   'log-level': {
     ...words('debug', 'info', 'warn', 'error'),
@@ -226,7 +226,7 @@ const TABLE = {
   'call-log': {
     ...words('-'),
     fallback: 'calls are not logged',
-    meaning: "log each completed call as a JSON line on the sidecar's standard output",
+    meaning: "log each completed call as a JSON line to the sidecar's standard output",
   },
   'otlp-endpoint': {
     form: 'a URL',
@@ -237,7 +237,8 @@ const TABLE = {
   },
   'otel-env': {
     form: '`NAME=value`, separated by spaces or lines',
-    meaning: 'further `OTEL_…` variables of the sidecar, such as `OTEL_TRACES_SAMPLER=always_on`',
+    meaning:
+      'additional `OTEL_…` environment variables for the sidecar, such as `OTEL_TRACES_SAMPLER=always_on`',
     check: otelVariables,
   },
   'trace-injected': {
@@ -299,7 +300,8 @@ const TABLE = {
     targets: ['namespace'],
     ...BOOLEAN,
     fallback: '`false`',
-    meaning: 'allow the sidecar and its faults in a namespace that is production by label or name',
+    meaning:
+      'allow the sidecar and its faults even if the namespace or a pod in it counts as production',
   },
 } as const satisfies AnnotationTable
 

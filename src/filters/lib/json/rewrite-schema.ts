@@ -85,7 +85,7 @@ const parameters = {
       minimum: 1,
       maximum: 20,
       description:
-        'Makes up to this many random changes after the others. All items of an array change alike. The seed and the response determine the changes. Default without other changes: 1.',
+        'Makes up to this many random changes after the others, the same for the same seed and calls. All items of an array change alike. Default without other changes: 1.',
     }),
   ),
   text: Type.Optional(
