@@ -130,7 +130,6 @@ describe.skipIf(helmMissing() !== undefined)('gateways of the chart', () => {
     expect(readInjectedPod(pod, 'squall.dev/')).toMatchObject({
       sidecar: 'running',
       mode: 'gateway',
-      version: '0.1.0',
       adminPort: 15_390,
       rules: { configMap, key: undefined, path: '/etc/squall/rules' },
       // By which stops and rules choose pods.
