@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
+import type { Failure } from '../http/transfer.ts'
 import type { Destination } from '../rules/match/call-facts.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
@@ -22,6 +23,7 @@ import { createStack, type OwnUpstream, type PortContext } from './port-stack.ts
 import type { PortTls } from './port-tls.ts'
 import { PublicAddress } from './public-address.ts'
 import type { RareLog } from './rare-log.ts'
+import { rejectionOf } from './rejection.ts'
 import type { Pair, SidecarOptions } from './sidecar-options.ts'
 
 /** The result of a probe is reused for this long, in milliseconds. */
@@ -161,7 +163,7 @@ export class Port {
       closed: () => telemetry.gauge('tunnels', -1),
       responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'real' }),
       declined: (req, res, socket) => this.#front.decline(req, res, socket),
-      failed: (message, socket) => this.#upgradeFailed(message, socket),
+      failed: (failure, socket) => this.#upgradeFailed(failure, socket),
       broken: (socket) => cutSocket(socket, 'rst'),
     }
   }
@@ -187,16 +189,17 @@ export class Port {
     rejectBadRequest(socket, { status: 503, reason: 'overload', message })
   }
 
-  #upgradeFailed(message: string, socket: Socket): void {
-    this.#rareLog.warn('upstream_unreachable', message, 'responded instead of the upstream')
-    this.#telemetry.rejected('upstream_unreachable')
-    this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
-    const reason = 'upstream_unreachable'
-    rejectBadRequest(socket, {
-      status: 502,
-      reason,
-      message: `the upstream cannot be reached: ${message}`,
-    })
+  #upgradeFailed(failure: Failure, socket: Socket): void {
+    if (failure.kind === 'reset' || failure.kind === 'closed') {
+      this.#telemetry.http({ class: 'upgrade', status: 0, origin: 'real' })
+      cutSocket(socket, failure.kind === 'reset' ? 'rst' : 'fin')
+      return
+    }
+    const rejection = rejectionOf(failure)
+    this.#rareLog.warn(rejection.reason, failure.message, 'responded instead of the upstream')
+    this.#telemetry.rejected(rejection.reason)
+    this.#telemetry.http({ class: 'upgrade', status: rejection.status, origin: 'squall' })
+    rejectBadRequest(socket, rejection)
   }
 }
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type httpProxy from 'http-proxy'
+import type { Failure } from '../http/transfer.ts'
 import type { UpstreamAddress } from './address.ts'
 import { serverNameFor } from './connector.ts'
 import { asWebSocket, declinedHead, keepRequestLines, linesOf } from './tunnel-heads.ts'
@@ -20,16 +21,25 @@ export interface TunnelEvents {
    * with its body.
    */
   declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
-  /**
-   * Reports that the upstream could not be reached; the client's socket is open and has received
-   * nothing.
-   */
-  failed(message: string, socket: Socket): void
+  /** Reports that no response came; the client's socket is open and has received nothing. */
+  failed(failure: Failure, socket: Socket): void
   /** Reports that the upstream's connection broke after its response. */
   broken(socket: Socket): void
 }
 
 type Target = NonNullable<httpProxy.ServerOptions['target']>
+
+/** Classifies an error before the response; once connected, the request may have been sent. */
+function failureOf(error: NodeJS.ErrnoException, connected: boolean): Failure {
+  const { message, code = '', syscall } = error
+  if (!connected) return { kind: 'connect', message }
+  if (code.startsWith('HPE_')) return { kind: 'protocol', message }
+  // Node reports a close (FIN) as ECONNRESET too, but without a system call.
+  return {
+    kind: syscall !== undefined && /^(?:ECONNRESET|EPIPE)$/.test(code) ? 'reset' : 'closed',
+    message,
+  }
+}
 
 function destroyed(this: Socket): void {
   this.destroy()
@@ -73,13 +83,14 @@ export class Tunnel {
     const proxy = this.#createProxy(socket)
     if (proxy === undefined) return
     let responded = false
+    let connected = false
     const respond = (res: IncomingMessage): void => {
       responded = true
       this.#events.responded(res.statusCode ?? 0)
     }
     const failed = (error: Error): void => {
       if (responded) this.#events.broken(socket)
-      else if (!socket.destroyed) this.#events.failed(error.message, socket)
+      else if (!socket.destroyed) this.#events.failed(failureOf(error, connected), socket)
     }
     proxy.once('proxyReqWs', (proxyReq: ClientRequest) => {
       keepRequestLines(proxyReq, req, this.#host)
@@ -91,7 +102,9 @@ export class Tunnel {
         respond(res)
       })
       // By then http-proxy has added its own listener, which would end the client's connection.
-      proxyReq.once('socket', () => {
+      proxyReq.once('socket', (upstream) => {
+        const ready = 'encrypted' in upstream ? 'secureConnect' : 'connect'
+        upstream.once(ready, () => (connected = true))
         proxyReq.removeAllListeners('response').once('response', (res: IncomingMessage) => {
           respond(res)
           if (!this.#events.declined(req, res, socket)) return this.#passDeclined(res, socket)
@@ -128,7 +141,8 @@ export class Tunnel {
     } catch (error) {
       // Clients must not see the message, which contains local paths.
       const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      this.#events.failed(`http-proxy cannot be loaded: ${why}`, socket)
+      const message = `http-proxy cannot be loaded: ${why}`
+      this.#events.failed({ kind: 'connect', message }, socket)
       return undefined
     }
   }

@@ -245,6 +245,40 @@ describe('WebSocket', () => {
     expect(text).toMatch(/^HTTP\/1\.1 502 /)
     expect(text).toContain('x-squall-error: upstream_unreachable')
   })
+
+  test.each([
+    [
+      'resets',
+      'reset',
+      (socket: Socket) => socket.resetAndDestroy(),
+      '',
+      'code="none",origin="real"',
+    ],
+    ['closes', 'close', (socket: Socket) => socket.end(), '', 'code="none",origin="real"'],
+    [
+      'sends no HTTP',
+      '502',
+      (socket: Socket) => socket.end('SSH-2.0-x\r\n'),
+      'x-squall-error: upstream_protocol',
+      'code="502",origin="squall"',
+    ],
+  ])('an upstream that %s before its response gives a %s', async (_, ends, act, part, counted) => {
+    const upstream = createServer().on('upgrade', (_req, socket: Socket) => act(socket))
+    const sidecar = await inFront(await listen(upstream))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    let text = ''
+    let wasReset = false
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    client.on('error', () => (wasReset = true))
+    await new Promise((resolve) => client.once('close', resolve))
+    expect(wasReset).toBe(ends === 'reset')
+    expect(text).toContain(part)
+    if (part === '') expect(text).toBe('')
+    expect(await sidecar.metrics()).toContain(`{class="upgrade",${counted}} 1`)
+  })
 })
 
 describe('other upgrades', () => {
