@@ -1,6 +1,6 @@
 // part: slow
 // The action of GitHub: its steps, run as they are written.
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
@@ -25,7 +25,7 @@ let listen: string
 let admin: string
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'squall-action-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall action-'))
   await writeFile(join(directory, 'rules.yaml'), RULES)
   server = await exampleServer([])
   listen = `127.0.0.1:${await freePort()}`
@@ -135,8 +135,18 @@ it.each([
   await expect(fetch(`http://${admin}/livez`)).rejects.toThrow()
 })
 
+it('uses the program that the project has installed, below a path with a space', async () => {
+  const programs = join(directory, 'node_modules', '.bin')
+  await mkdir(programs, { recursive: true })
+  await symlink(`${ROOT}bin/squall.cjs`, join(programs, 'squall'))
+  const { failed, log, outputs } = await run({ test: 'true' })
+  expect(failed, log).toBe(false)
+  const script = await readFile(`${outputs['report']}.sh`, 'utf8')
+  expect(script).toContain('node_modules/.bin/squall')
+})
+
 it('a project without Squall is told what to do', async () => {
   const { failed, log } = await run({ squall: 'no-such-program' })
   expect(failed).toBe(true)
-  expect(log).toContain('no-such-program: command not found')
+  expect(log).toMatch(/no-such-program: (?:command )?not found/)
 })
