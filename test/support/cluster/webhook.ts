@@ -72,6 +72,7 @@ export interface StagedWebhook {
 export async function stagedWebhook(
   options: Partial<WebhookOptions> = {},
   client?: KubeClient,
+  stop: AbortSignal = new AbortController().signal,
 ): Promise<StagedWebhook> {
   const { startWebhook } = await import('../../../packages/kubernetes/src/webhook/start-webhook.ts')
   const { parseInjectorSettings } =
@@ -99,7 +100,7 @@ export async function stagedWebhook(
     },
     createLogger({ level: 'debug', format: 'json', destination }),
     () => (client === undefined ? Promise.reject(new Error('no client')) : Promise.resolve(client)),
-    new AbortController().signal,
+    stop,
   ).catch(async (error: unknown) => {
     await mounted.remove()
     throw error

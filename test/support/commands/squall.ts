@@ -80,6 +80,7 @@ type Scenes = typeof SCENES
 interface WebhookPart {
   readonly webhook: Partial<WebhookOptions>
   readonly client?: KubeClient
+  readonly stop?: AbortSignal
 }
 
 /** A part of Squall, or Squall and a server for experiments. */
@@ -114,7 +115,7 @@ export async function startSquall(
   if ('admin' in first) return (await import('../../admin/api-setup.ts')).adminApi(first.admin)
   if ('webhook' in first) {
     const { stagedWebhook } = await import('../cluster/webhook.ts')
-    return stagedWebhook(first.webhook, first.client)
+    return stagedWebhook(first.webhook, first.client, first.stop)
   }
   if ('experiment' in first) {
     const stage = await import('../../../packages/experiments/test/experiment/stage.ts')

@@ -217,6 +217,7 @@ async function begun<Publisher extends ManagedCertificate | PublishedCa>(
 ): Promise<Publisher> {
   const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
+  if (stop.aborted) giveUp()
   await publisher.start()
   stop.removeEventListener('abort', giveUp)
   return publisher

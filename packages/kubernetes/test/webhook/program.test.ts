@@ -4,7 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failing } from '../../../../test/live/rules-directory.ts'
 import { closers } from '../../../../test/support/closers.ts'
-import { portOf, type Program, startProgram } from '../../../../test/support/commands.ts'
+import {
+  portOf,
+  type Program,
+  startProgram,
+  startSquall,
+} from '../../../../test/support/commands.ts'
 import {
   ASK,
   judge,
@@ -123,6 +128,26 @@ test('a signal ends a program that still waits for its first certificate', async
   expect(line['detail']).toMatch(/resources: \["secrets"\], verbs: \["get"\]/)
   program.signal('SIGTERM')
   expect(await program.ended).toEqual({ code: 0, signal: null })
+})
+
+test('a webhook that is stopped before it asks for a certificate does not wait for one', async () => {
+  const { api, client } = opened(await startCluster('api', 'chaos'))
+  api.denied.add('get secrets')
+  const certificate = {
+    kind: 'managed',
+    secret: 'tls',
+    namespace: 'chaos',
+    configuration: 'squall',
+    hosts: ['squall.chaos.svc'],
+    caMs: 3_600_000,
+    servingMs: 600_000,
+    rotateBeforeMs: 300_000,
+    checkMs: 40,
+    settleMs: 0,
+  } as const
+  const stop = AbortSignal.abort()
+  const staged = startSquall({ webhook: { certificate }, client, stop })
+  await expect(staged).rejects.toThrow('no certificate yet')
 })
 
 const MISUSES: readonly [readonly string[], RegExp][] = [
