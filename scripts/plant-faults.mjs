@@ -1,5 +1,5 @@
-// Plants known faults in a copy of the source, one at a time, and shows that `npm test` finds each:
-// first the tests of its area, and all tests when these pass. Tests of test/architecture do not
+// Plants known faults in a copy of the source, one at a time, and shows that the tests of a merge
+// find each: first the tests of its area, and all of `npm test` when these pass. Tests of test/architecture do not
 // count, because they read the source.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +10,7 @@ import { dirname, join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { FAST, partOf } from './ci/test-files.mjs'
 import { PLANTS } from './lib/plants.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -79,8 +80,16 @@ async function build(copy, what, ...options) {
   if (code !== 0) throw new PlantError(`${what} does not compile:\n${out}`)
 }
 
-/** Runs tests, all without names; returns the first failed test, or undefined. */
+/** Runs tests, all of `npm test` without names; returns the first failed test, or undefined. */
 async function firstFailed(copy, tests) {
+  const slow = tests.filter((test) => partOf(test) !== FAST)
+  if (slow.length === 0) return firstFailedOf(copy, tests)
+  const fast = tests.filter((test) => partOf(test) === FAST)
+  const failed = fast.length === 0 ? undefined : await firstFailedOf(copy, fast)
+  return failed ?? firstFailedOf(copy, ['--config=vitest.system.config.ts', ...slow])
+}
+
+async function firstFailedOf(copy, args) {
   const file = join(copy, 'build/results.json')
   await rm(file, { force: true })
   const options = ['--bail=1', '--exclude=test/architecture/**', '--reporter=json']
@@ -90,7 +99,7 @@ async function firstFailed(copy, tests) {
     'run',
     ...options,
     `--outputFile=${file}`,
-    ...tests,
+    ...args,
   )
   if (code === 0) return undefined
   const { testResults = [] } = JSON.parse(await readFile(file, 'utf8').catch(() => '{}'))

@@ -232,7 +232,7 @@ export const NIGHTLY = [
   }),
   {
     name: 'planted-faults',
-    summary: 'known faults in the source, each of which npm test must find',
+    summary: 'known faults in the source, each of which the tests of a merge must find',
     minutes: 30,
     run: ['node', 'scripts/plant-faults.mjs'],
   },
