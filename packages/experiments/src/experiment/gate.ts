@@ -182,12 +182,12 @@ export class Steadiness {
     if (failed !== undefined && this.#injections.length > 0) this.#samples.push({ at, failed })
   }
 
-  /** Returns the time for which no gate has failed. */
-  steadyForMs(since: number, now: number): number {
+  /** Returns the time for which no gate has failed, up to the last measurement. */
+  steadyForMs(since: number): number {
     const after = this.#samples.filter(({ at }) => at >= since)
     const lastFailed = after.findLastIndex(({ failed }) => failed)
     const first = after[lastFailed + 1]
-    return first === undefined ? 0 : now - first.at
+    return first === undefined ? 0 : after.at(-1)!.at - first.at
   }
 
   /** The start of the stage in which a gate first failed, or else of the last stage. */

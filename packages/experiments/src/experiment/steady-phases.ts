@@ -112,7 +112,7 @@ export async function runAfterPhase(context: Context): Promise<After> {
       onEvent({ kind: 'moment', ...moment, applied: undefined })
       steadiness.add(at, isUnready(context) || anyFails(plan.steady, measured))
       // Once steady, the phase waits for the alerts alone.
-      steady ||= steadiness.steadyForMs(withdrawnAt, at) >= forMs
+      steady ||= steadiness.steadyForMs(withdrawnAt) >= forMs
       if (steady ? alerts.isDecided(began) : elapsedMs > within) return 'enough'
       return alerts.lost(at)
     },

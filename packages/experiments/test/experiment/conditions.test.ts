@@ -134,6 +134,19 @@ test('a query that can no longer be asked makes the result inconclusive', async 
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'MONITOR_LOST', restored: true })
 })
 
+test('a query that loses its value after the stages is no steady state', async () => {
+  observed.respond = values('0')
+  let isAfter = false
+  const onEvent = (event: ExperimentEvent): void => {
+    isAfter ||= event.kind === 'rolled-back'
+    if (isAfter && event.kind === 'moment' && event.elapsedMs > 1_000) observed.respond = values()
+  }
+  const promql = { url: observed.url, query: 'up', max: 1 }
+  const steadyState = { promql, for: '3s', within: '6s' }
+  const result = await stage.run({ hold: '300ms', steadyState }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'failed', code: 'NOT_RECOVERED' })
+})
+
 test('the uptime is the share of sessions that list the tools', async () => {
   const faults = [{ abort: { status: 503 } }]
   const rules = [{ name: 'away', match: { method: 'initialize' }, faults }]
