@@ -41,6 +41,10 @@ function failureOf(error: NodeJS.ErrnoException, connected: boolean): Failure {
   }
 }
 
+function onceConnected(socket: Socket, connected: () => void): void {
+  socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected)
+}
+
 function destroyed(this: Socket): void {
   this.destroy()
 }
@@ -82,15 +86,14 @@ export class Tunnel {
     socket.on('error', destroyed)
     const proxy = this.#createProxy(socket)
     if (proxy === undefined) return
-    let responded = false
-    let connected = false
+    const has = { connected: false, responded: false }
     const respond = (res: IncomingMessage): void => {
-      responded = true
+      has.responded = true
       this.#events.responded(res.statusCode ?? 0)
     }
     const failed = (error: Error): void => {
-      if (responded) this.#events.broken(socket)
-      else if (!socket.destroyed) this.#events.failed(failureOf(error, connected), socket)
+      if (has.responded) this.#events.broken(socket)
+      else if (!socket.destroyed) this.#events.failed(failureOf(error, has.connected), socket)
     }
     proxy.once('proxyReqWs', (proxyReq: ClientRequest) => {
       keepRequestLines(proxyReq, req, this.#host)
@@ -103,8 +106,7 @@ export class Tunnel {
       })
       // By then http-proxy has added its own listener, which would end the client's connection.
       proxyReq.once('socket', (upstream) => {
-        const ready = 'encrypted' in upstream ? 'secureConnect' : 'connect'
-        upstream.once(ready, () => (connected = true))
+        onceConnected(upstream, () => (has.connected = true))
         proxyReq.removeAllListeners('response').once('response', (res: IncomingMessage) => {
           respond(res)
           if (!this.#events.declined(req, res, socket)) return this.#passDeclined(res, socket)
