@@ -60,6 +60,15 @@ afterAll(() => stage.close())
 
 const nameOf = ({ message, transport }: ReachKind): string => `${message} on ${transport}`
 
+/** What happens where a condition is met, or is not. */
+const MET_OR_NOT: ReadonlySet<string> = new Set([
+  'acts',
+  'nothing_to_act_on',
+  'no_plausible_change',
+  'headers_sent',
+  'within_limit',
+])
+
 /** Returns what is not as `explain` says; undefined when all is. */
 function complaint({ form, kind, how }: Cell, { what }: Met): string | undefined {
   const { acts, reason, needs } = foretold(form, kind)
@@ -67,10 +76,11 @@ function complaint({ form, kind, how }: Cell, { what }: Met): string | undefined
     acts === 'yes'
       ? what === 'acts'
       : acts === 'depends'
-        ? ['acts', 'nothing_to_act_on', 'headers_sent', 'within_limit'].includes(what)
+        ? MET_OR_NOT.has(what)
         : // Within its limit, a rate limit does not get as far as to find out. Errors are left alone.
           what === reason ||
-          (what === 'within_limit' && (form.fault === 'rateLimit' || how === 'error'))
+          (what === 'within_limit' && (form.fault === 'rateLimit' || how === 'error')) ||
+          (what === 'nothing_to_act_on' && how === 'error')
   // A fault cannot act in every way on a response that is not read.
   if (isSo || (kind.unread === true && what !== 'acts')) return undefined
   return `${form.text} on ${nameOf(kind)}, ${how}: ${acts} ${reason ?? needs ?? ''}, but ${what}`
