@@ -12,7 +12,9 @@ import { recordAttached, userName } from '../kube/audit.ts'
 import { metadataOf, PODS } from '../kube/resources.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { KubeError } from '../kube/kube-error.ts'
-import { invalidFile, readCheckedRules } from '#cli'
+import { invalidFile, readCheckedRules, rejectProduction } from '#cli'
+import { containerEnvironments } from '../injector/gatekeeper.ts'
+import type { Pod } from '../injector/pod-types.ts'
 import {
   namespaceLabels,
   rejectOverBudget,
@@ -60,8 +62,10 @@ async function attach(
   const wait = { timeoutMs, signal, readToken: cluster.readToken }
   const startBefore = new Date(Date.now() + timeoutMs)
   const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
-  const productionNames = request.production?.patterns ?? []
-  const more = { env: sidecarEnv(request), prefix: cluster.prefix, productionNames }
+  const { production } = request
+  const reject = (found: Pod): void =>
+    rejectProduction(production && { ...production, names: [] }, containerEnvironments(found))
+  const more = { env: sidecarEnv(request), prefix: cluster.prefix, rejectProduction: reject }
   const made = await attachToPod(client, ref, { ...attachment, ...more }, wait)
   const where = `${namespace}/${pod}`
   const undo = asInvoked(`squall attach --undo ${pod} -n ${namespace}`)

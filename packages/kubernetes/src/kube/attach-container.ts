@@ -1,6 +1,4 @@
 import { type Fields, fieldsOf, listOf, textOf } from '#base'
-import { findProduction, productionText } from '#rules'
-import { containerEnvironments } from '../injector/gatekeeper.ts'
 import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
@@ -37,8 +35,8 @@ export interface Attachment {
   readonly forMs: number
   /** An image that is pulled after this time starts nothing. */
   readonly startBefore: Date
-  /** Names that mean production, where nothing is attached; none where that is allowed. */
-  readonly productionNames: readonly string[]
+  /** Throws for a pod that declares production, unless that is allowed. */
+  readonly rejectProduction: (pod: Pod) => void
   /** Further settings of `squall run`, by variable. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -50,7 +48,7 @@ export interface Attachment {
 export function attachContainer(pod: Fields, attachment: Attachment) {
   checkPod(pod)
   const typed = pod as Pod
-  rejectProduction(typed, attachment)
+  attachment.rejectProduction(typed)
   const ports = portsOf(typed, attachment.port)
   rejectTls(typed, ports)
   const probePaths = probedPaths(typed, ports)
@@ -163,12 +161,6 @@ function checkPod(pod: Fields): void {
       'the API server cannot change such a pod',
     )
   }
-}
-
-function rejectProduction(pod: Pod, { productionNames }: Attachment): void {
-  const found = findProduction(containerEnvironments(pod), productionNames)
-  if (found !== undefined)
-    throw attachError(productionText(found), 'allow it with --allow-production')
 }
 
 /** Rejects a port with TLS, which the sidecar could not read. */

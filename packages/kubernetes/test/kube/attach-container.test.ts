@@ -15,7 +15,7 @@ const WANTED: Attachment = {
   rulesText: 'rules: [] # $(POD_IP) and $5\n',
   forMs: 900_000,
   startBefore: new Date('2026-05-01T10:00:00Z'),
-  productionNames: ['prod*'],
+  rejectProduction: () => undefined,
   env: { SQUALL_ENVIRONMENT: 'staging' },
 }
 const APP = { name: 'app', ports: [{ name: 'mcp', containerPort: 3000 }] }
@@ -154,18 +154,4 @@ test('nothing is attached to a server with TLS, which the sidecar could not read
     'nothing was attached: your MCP server serves TLS: app/readyz uses port 3000 with scheme HTTPS; inject the sidecar with squall.dev/upstream-tls instead',
   )
   expect(attachContainer(serving(9443), WANTED).ports).toHaveLength(1)
-})
-
-test('nothing is attached where a container declares production, unless that is allowed', () => {
-  const env = [{ name: 'ENVIRONMENT', value: 'production' }]
-  const production = pod({ containers: [{ ...APP, env }] })
-  expect(() => attachContainer(production, WANTED)).toThrow(
-    /^nothing was attached: ENVIRONMENT of the container app, .*production.*; allow it with --allow-production$/,
-  )
-  const native = { name: 'mcp', env, restartPolicy: 'Always' }
-  expect(() => attachContainer(pod({ initContainers: [native] }), WANTED)).toThrow(
-    /ENVIRONMENT of the container mcp/,
-  )
-  const allowed = { ...WANTED, productionNames: [] }
-  expect(attachContainer(production, allowed).ports).toHaveLength(1)
 })

@@ -70,3 +70,29 @@ test('a pod whose container may have been added keeps the label, by which squall
   expect(error).toContain('cannot attach to pod "plain-1"')
   expect(after).toEqual(LABEL)
 })
+
+test.each(['containers', 'initContainers'])(
+  'nothing is attached where one of the %s declares production, unless that is allowed',
+  async (kind) => {
+    const { api, directory, kubeconfig } = opened(await startCluster('api'))
+    const env = [{ name: 'ENVIRONMENT', value: 'production' }]
+    const app = { name: 'app', ports: [{ containerPort: 3000 }] }
+    const declaring = { name: 'other', env, restartPolicy: 'Always' }
+    const spec = {
+      containers: [app],
+      [kind]: kind === 'containers' ? [app, declaring] : [declaring],
+    }
+    api.put(POD, { metadata: {}, spec, status: { phase: 'Running' } })
+    api.denied.add('patch pods/ephemeralcontainers')
+    const rules = join(directory, 'rules.yaml')
+    await writeFile(rules, failing('one'))
+    const args = ['attach', 'plain-1', '-n', 'shop', '-f', rules, '--kubeconfig', kubeconfig]
+    const { code, stderr } = await startProgram(args, {}, { here: true })
+    expect(stderr).toMatch(
+      /ENVIRONMENT of the container other, .*; --allow-production continues anyway/,
+    )
+    expect(code).toBe(2)
+    const allowed = await startProgram([...args, '--allow-production'], {}, { here: true })
+    expect(allowed).toMatchObject({ code: 1, stderr: expect.stringContaining('is forbidden') })
+  },
+)
