@@ -12,7 +12,7 @@ export function writeReport(runs: readonly TitledRun[], about: ReportAbout = {})
   )
   return htmlPage(title, {
     header: headHtml(runs, title),
-    main: `<noscript><p class="card">The charts require JavaScript. All numbers are in the tables.</p></noscript>
+    main: `<noscript><p class="card">The charts require JavaScript. The tables and the JSON in this file contain all numbers.</p></noscript>
 ${mainHtml(runs, about)}`,
     squall: runs[0]!.result.squall,
     results: runs,
