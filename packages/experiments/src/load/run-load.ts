@@ -20,7 +20,7 @@ import {
 import { Recorder } from './results/recorder.ts'
 import type { TaskRecorder } from './results/task-recorder.ts'
 import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
-import { tasksReader, watchTasks } from './sidecar-tasks.ts'
+import { tasksReader, type VerdictWait, watchTasks } from './sidecar-tasks.ts'
 
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has responded and the load begins. */
@@ -64,7 +64,8 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     // After the handshakes of the clients: from here on, both sides count the same requests.
-    const agents = await watchTasks(target.readTasks ?? tasksReader(target.sidecars), checks.slo)
+    const readTasks = target.readTasks ?? tasksReader(target.sidecars)
+    const agents = await watchTasks(readTasks, checks.slo, verdictWait(hooks, stop))
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
@@ -76,16 +77,14 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     ending.begin(pace.durationMs)
     const model = { clients, callsPerTask: work.fanOut, stop, clock }
     await runModel(pace, model, runTask, recorder.tasks)
+    const sent = isCompared(options) ? recorder.tasks.sent : undefined
     const ended = {
       startedAt,
       durationMs: recorder.timeline.elapsedMs,
       complete: !stop.aborted,
       leftOut,
       missedFaults: faults?.missed,
-      agents: await agents?.ended(isCompared(options) ? recorder.tasks.sent : undefined, {
-        signal: hooks.endWait ?? stop,
-        begins: hooks.verdictWait,
-      }),
+      agents: await agents?.ended(sent, verdictWait(hooks, hooks.endWait ?? stop)),
     }
     const result = buildResult({ ...options, work }, endpoint, recorder, held.counts(), ended)
     return { result, baseline: recording?.baseline() }
@@ -96,6 +95,10 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}) {
     await closeClients(clients)
     await endpoint.close()
   }
+}
+
+function verdictWait(hooks: LoadHooks, signal: AbortSignal): VerdictWait {
+  return { signal, begins: hooks.verdictWait }
 }
 
 /** Runs the tasks of a load: at a rate, or one after another on each client. */

@@ -37,7 +37,7 @@ export interface TaskReading {
 /** Reads the counts of all sidecars, or the findings since a time. Throws an `AdminError`. */
 export type ReadTasks = (since?: number) => Promise<readonly TaskReading[]>
 
-/** Limits the wait for verdicts at the end of a load. */
+/** Limits a wait for verdicts, before a load and at its end. */
 export interface VerdictWait {
   readonly signal: AbortSignal
   /** Called when the wait begins, with its limit. */
@@ -118,21 +118,22 @@ export function withoutTasks(readings: readonly TaskReading[]): string | undefin
 }
 
 /**
- * Begins to count; undefined when the sidecars do not group calls into tasks. Throws a `LoadError`
- * when they cannot be read, or when a gate could not be measured.
+ * Begins to count; undefined when the sidecars do not group calls into tasks. With gates on
+ * verdicts, waits for those of earlier calls. Throws a `LoadError` when the counts cannot be read, or
+ * when a gate could not be measured.
  */
-export async function watchTasks(read: ReadTasks, gates: readonly SloGate[]) {
+export async function watchTasks(read: ReadTasks, gates: readonly SloGate[], wait: VerdictWait) {
   const gate = verdictGate(gates)
+  const before = await readBefore(read, gate, wait)
   const beganAt = Date.now()
-  const before = await readBefore(read, gate)
   const without = withoutTasks(before)
   if (before.length > 0 && without === undefined) {
     /**
      * Returns the counts since the start. With gates on verdicts, waits until each fault and error
      * has its verdict. Never rejects.
      */
-    const ended = (sent: SentCounts | undefined, wait: VerdictWait): Promise<AgentResult> =>
-      readEnd(read, { beganAt, before }, sent, gate && wait)
+    const ended = (sent: SentCounts | undefined, end: VerdictWait): Promise<AgentResult> =>
+      readEnd(read, { beganAt, before }, sent, gate && end)
     return { ended }
   }
   if (gate === undefined) return undefined
@@ -150,9 +151,11 @@ interface TasksBefore {
 async function readBefore(
   read: ReadTasks,
   gate: SloGate | undefined,
+  wait: VerdictWait,
 ): Promise<readonly TaskReading[]> {
   try {
-    return await read()
+    const now = await read()
+    return gate === undefined ? now : await settled(read, now, wait)
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
     if (gate === undefined) return []

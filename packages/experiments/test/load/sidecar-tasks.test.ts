@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { showTasks } from '../../../../src/admin/show-tasks.ts'
 import type { Tasks } from '../../../../src/admin/contract/api.ts'
+import { parseSlo } from '../../src/load/results/slo.ts'
 import { watchTasks } from '../../src/load/sidecar-tasks.ts'
 import { ShownIds } from '../../../../src/telemetry/shown-ids.ts'
 import { LOST, watched } from '../../../../test/agents/agents.ts'
@@ -20,11 +21,26 @@ it.each([
   const begun = { name: 'pod a', tasks: countsSince(Date.now()) }
   const joined = { name: 'pod b', tasks: countsSince(Date.now() + offset) }
   let readings = [begun]
-  const watch = await watchTasks(() => Promise.resolve(readings), [])
-  readings = [begun, joined]
   const wait = { signal: AbortSignal.abort(), begins: undefined }
+  const watch = await watchTasks(() => Promise.resolve(readings), [], wait)
+  readings = [begun, joined]
   const agents = await watch!.ended(undefined, wait)
   expect(agents.totals['duplicate_execution']).toBe(duplicates)
   if (problem === undefined) expect(agents.problem).toBeUndefined()
   else expect(agents.problem).toContain(problem)
+})
+
+it('a load with a gate on verdicts does not count those of earlier calls', async () => {
+  const { watch, counts, call } = watched()
+  call({ tool: 'book' }, LOST)
+  const read = () => {
+    const tasks = showTasks({ watch, counts, ids: new ShownIds() }, new URLSearchParams())
+    return Promise.resolve([{ name: 'pod', tasks }])
+  }
+  // The earlier call is repeated while the load waits.
+  const begins = (): void => call({ tool: 'book' })
+  const wait = { signal: new AbortController().signal, begins }
+  const began = await watchTasks(read, [parseSlo('gave-up<1%')], wait)
+  const agents = await began!.ended(undefined, wait)
+  expect(agents.totals['duplicate_execution']).toBe(0)
 })
