@@ -81,11 +81,14 @@ function joined(answers: readonly Agents[]): Agents {
     ),
     waiting: sum(({ waiting }) => waiting),
     total: sum(({ total }) => total),
-    findings: answers
-      .flatMap(({ findings }) => findings)
-      .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
+    findings: answers.flatMap(({ findings }) => findings).sort((a, b) => rank(a) - rank(b)),
     rest: answers.flatMap(({ rest }) => rest),
   }
+}
+
+/** Ranks by severity; findings about a load come last, as in the findings of one sidecar. */
+function rank({ severity, source }: Agents['findings'][number]): number {
+  return SEVERITIES.indexOf(severity) + (source === 'load' ? SEVERITIES.length : 0)
 }
 
 async function readSaved(path: string): Promise<Agents> {

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { closers } from '../../../../test/support/closers.ts'
 import { startProgram, startSquall } from '../../../../test/support/commands.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
+import { call } from '../../../../test/support/wire.ts'
 import type { Agents } from '../../../../src/admin/contract/api.ts'
 
 const opened = closers()
@@ -13,14 +14,17 @@ const RULES = 'rules: [{ name: broken, match: { tool: bad* }, faults: [abort: { 
 
 async function begin(flags: readonly string[] = []) {
   const all = ['--task-window', '150ms', ...flags]
-  const { squall, ask } = opened(await startSquall({ rules: RULES, flags: all }))
+  const { squall } = opened(await startSquall({ rules: RULES, flags: all }))
   const address = `127.0.0.1:${squall.running.admin!.port}`
   const found = async (): Promise<Agents> =>
     (await (await fetch(`${squall.admin}/api/agents`)).json()) as Agents
   let task = 0
   /** An agent that gives up at once, so many times. */
-  const givesUp = async (tool: string, times: number): Promise<void> => {
-    for (let i = 0; i < times; i++) await ask(tool, { 'x-task-id': `t${++task}` })
+  const givesUp = async (name: string, times: number, _meta: object = {}): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      const place = { port: squall.port, host: '127.0.0.1', headers: { 'x-task-id': `t${++task}` } }
+      await call(place, { jsonrpc: '2.0', id: i, method: 'tools/call', params: { name, _meta } })
+    }
     await eventually(async () => {
       const { waiting } = await found()
       return waiting === 0 ? undefined : `${waiting} wait for a verdict`
@@ -28,7 +32,7 @@ async function begin(flags: readonly string[] = []) {
   }
   const run = (...args: readonly string[]) =>
     startProgram(['agents', address, ...args], {}, { here: true })
-  return { givesUp, run }
+  return { address, givesUp, run }
 }
 
 const SENTENCE = 'The agent gave up at once after 3 of 3 retryable errors of bad.'
@@ -68,6 +72,18 @@ it('is a gate against saved findings: new ones end it with 1', async () => {
   // The same share is not new, although there was no finding about it before.
   writeFileSync(file, JSON.stringify({ ...saved, rest: saved.findings, findings: [] }))
   expect((await run('--against', file)).stdout).toContain('1 new or worse')
+})
+
+it('several sidecars are one list, in which findings about a load come last', async () => {
+  const [loaded, called] = [await begin(), await begin()]
+  await called.givesUp('bad', 3)
+  await loaded.givesUp('bad', 3, { 'io.modelcontextprotocol/clientInfo': { name: 'squall-load' } })
+  const { stdout } = await loaded.run(called.address, '--json')
+  const { findings } = JSON.parse(stdout) as Agents
+  expect(findings.map(({ kind, source }) => `${kind} ${source}`)).toEqual([
+    'gave_up agent',
+    'gave_up load',
+  ])
 })
 
 it('says how to turn tasks on where they are off', async () => {
