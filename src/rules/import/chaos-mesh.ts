@@ -18,7 +18,7 @@ const SPEC = shape('`spec`', {
   selector: to('`match.podLabels`'),
   mode: to('nothing for `all`; `pods` for `fixed-percent`; for other modes, the rule is disabled'),
   value: to('`pods`'),
-  target: to('`at: request` or `at: response`'),
+  target: to('`at: response` for `Response`'),
   port: leftOut('rules cannot match the port'),
   path: to('`match.http.path`'),
   method: to('`match.http.method`'),
@@ -119,10 +119,10 @@ function unpadded(base64: string): string {
 }
 
 function replacement(replace: Entry<keyof typeof REPLACE.fields>, target: string): object[] {
-  const others = (['body', 'headers'] as const).filter((key) => replace.has(key))
   if (!replace.has('code') || target !== 'Response') {
-    for (const key of others)
+    for (const key of (['body', 'headers'] as const).filter((each) => replace.has(each)))
       replace.leftOut(key, 'replaced only together with the `code` of a response')
+    if (replace.has('code')) replace.leftOut('code', 'replaced only in a response')
     return []
   }
   const status = replace.number('code', undefined, { min: 200, max: 599 })

@@ -264,6 +264,10 @@ describe('chaos-mesh', () => {
     const { file, notes } = imported(chaos('target: Request, replace: { path: /b }'))
     expect(file.rules).toEqual([])
     expect(notes).toContainEqual(expect.stringMatching(/^2:\d+ left_out spec\.replace\.path$/))
+    const coded = imported(chaos('target: Request, delay: 1s, replace: { code: 503 }'))
+    expect(coded.notes).toContainEqual(
+      expect.stringMatching(/^2:\d+ left_out spec\.replace\.code$/),
+    )
   })
 })
 
