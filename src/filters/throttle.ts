@@ -54,6 +54,7 @@ export const throttle = defineFault({
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
     }
+    if (call?.transport === 'stdio') return { by: 'request', does }
     // Without a request body only the response is slowed.
     return { by: call ? 'request' : 'output', does: `${does}, and its response is sent slowly` }
   },

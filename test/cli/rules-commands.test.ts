@@ -95,6 +95,20 @@ describe('squall explain', () => {
     })
   })
 
+  test.each([
+    ['streamable-http', true],
+    ['stdio', false],
+  ])('shows what throttle does in both directions on %s', async (transport, slowsResponse) => {
+    const throttled = file(
+      'throttled.yaml',
+      'rules: [{ name: slow, faults: [throttle: { rate: 4KiB, direction: both }] }]',
+    )
+    const args = ['explain', throttled, '--tool', 'a', '--transport', transport]
+    const { stdout } = await startProgram(args, {}, { here: true })
+    expect(stdout).toContain('the upstream receives it at 4KiB per second')
+    expect(/its response\s+is sent slowly/.test(stdout)).toBe(slowsResponse)
+  })
+
   test('does not explain by an invalid file', async () => {
     const { code } = await startProgram(
       ['explain', bad, '--tool', 'search_docs'],
