@@ -126,7 +126,10 @@ export class RulesLog {
 
   /** Logs that a condition of `--rollback-on` disarmed the rules. */
   rolledBack(reason: string): void {
-    this.#logger.warn({ reason }, '--rollback-on disarmed all rules; squall resume arms them again')
+    this.#logger.warn(
+      { reason },
+      '--rollback-on disarmed all rules; squall resume -t arms them again',
+    )
   }
 
   /** Logs that the usual number of calls is not known for a condition. */

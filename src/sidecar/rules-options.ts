@@ -145,7 +145,7 @@ export const RULES_FLAGS = {
     ),
     rollbackOn: many(
       'conditions',
-      'disarm all rules (until you run squall resume) when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
+      'disarm all rules (until you run squall resume -t) when a condition holds for its period: real-errors>1% for 30s, upstream-p99>800ms for 30s, calls>3x for 10s, not-ready for 10s',
       parseConditions,
     ),
     denyTemporaryFaults: one(

@@ -19,7 +19,7 @@ import { failing } from './rules-directory.ts'
 
 afterEach(closeAll)
 
-const RELEASED = '--rollback-on disarmed all rules; squall resume arms them again'
+const RELEASED = '--rollback-on disarmed all rules; squall resume -t arms them again'
 
 async function changed(pod: RuledSquall, what: 'arm' | 'disarm', token?: string): Promise<number> {
   const response = await fetch(`${pod.squall.admin}/api/${what}`, {

@@ -102,7 +102,7 @@ async function run(agent: Agent, plan: string): Promise<ToolResult> {
 }
 
 const TRIES_MS = 900_000
-const DISARMED = '--rollback-on disarmed all rules; squall resume arms them again'
+const DISARMED = '--rollback-on disarmed all rules; squall resume -t arms them again'
 
 test(
   'three experiments pass, and the fourth ends when the sidecar sees the retry storm',

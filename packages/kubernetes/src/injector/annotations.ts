@@ -182,7 +182,7 @@ const TABLE = {
   },
   'rollback-on': {
     form: '`real-errors>1% for 30s, not-ready for 10s`',
-    meaning: 'conditions under which all rules are disarmed until `squall resume`',
+    meaning: 'conditions under which all rules are disarmed until `squall resume -t`',
     check: rollbackConditionsProblem,
   },
   'exclude-paths': {
