@@ -60,7 +60,7 @@ afterAll(() => stage.close())
 
 const nameOf = ({ message, transport }: ReachKind): string => `${message} on ${transport}`
 
-/** What happens where a condition is met, or is not. */
+/** The ends of a call whose condition may be met. */
 const MET_OR_NOT: ReadonlySet<string> = new Set([
   'acts',
   'nothing_to_act_on',
