@@ -23,7 +23,7 @@ Squall detects the format; to set it, use \`--from\`. Squall lists these fields 
 
 ## Check the imported rules
 
-**Apply the rules only to the pods that the source selects.** Squall omits the hosts, namespaces and meshes of the source, the \`port\` and \`remoteCluster\` of an HTTPChaos, and the workload selector of an EnvoyFilter, and keeps the rule enabled.
+**Apply the rules only to the pods that the source selects.** Squall omits the hosts, namespaces and meshes of the source, the \`port\` and \`remoteCluster\` of an HTTPChaos, and the workload selector and \`match.listener\` of an EnvoyFilter, and keeps the rule enabled.
 
 - **Disabled rules**: if any other field that limits a fault is unknown or cannot be converted, Squall adds \`enabled: false\` to the rule, and a comment with the reason. Complete the \`match\` of the rule, then remove \`enabled: false\`.
 - **Invalid files**: Squall rejects a file with a wrong type, an unknown fault type or a missing value. The limits of rules files apply: 1 MiB, 50 levels, one document.

@@ -16,7 +16,7 @@ export const delay = defineFault({
   title: 'inject latency',
   summary: 'delays a call, its response or each stream event',
   clientSees:
-    "Clients receive the upstream's response byte for byte, but later. A client whose timeout is shorter than the delay gives up first; the TypeScript SDK waits 60 s by default. With `at: request`, if the client cancels or disconnects during the delay, the upstream never receives the call. With `at: response`, the upstream has already executed the call; with `at: event`, it may still be executing it.",
+    "Clients receive the upstream's response byte for byte, but later. A client whose timeout is shorter than the delay gives up first; the TypeScript SDK waits 60 s by default. With `at: request`, if the client cancels the call or closes its HTTP connection during the delay, the upstream never receives the call. With `at: response`, the upstream has already executed the call; with `at: event`, it may still be executing it.",
   otherTools:
     'toxiproxy has `latency`, Envoy has `delay` with `fixed_delay`, Istio has `fixedDelay`, and Chaos Mesh has `delay`.',
   example: `- name: slow-search

@@ -13,7 +13,7 @@ export const session = defineFault({
   title: 'expire MCP sessions',
   summary: 'ends the MCP session that a call belongs to',
   clientSees:
-    'Until the rule is removed, the sampled call and all later requests in its session receive status 404 with the JSON-RPC error -32001. Streams that the client opened with GET are closed; responses to earlier calls still arrive, except over HTTP+SSE. The MCP specification requires clients to send a new `initialize` request, but SDKs leave this to the application. With `rejectInitialize`, that request fails too, as if the server were still starting. The fault has no effect on stdio or with protocol version 2026-07-28, because neither has session IDs.',
+    'While the rule is active, the sampled call and all later requests in its session receive status 404 with the JSON-RPC error -32001. Streams that the client opened with GET are closed; responses to earlier calls still arrive, except over HTTP+SSE. The MCP specification requires clients to send a new `initialize` request, but SDKs leave this to the application. With `rejectInitialize`, that request fails too, as if the server were still starting. The fault has no effect on stdio or with protocol version 2026-07-28, because neither has session IDs.',
   otherTools:
     'Chaos Mesh has `PodChaos` with `action: pod-kill`, which ends all sessions of a pod. Envoy, Istio and toxiproxy have no equivalent; in Istio, `abort.httpStatus: 404` comes closest.',
   example: `- name: restarted-server
@@ -24,7 +24,7 @@ export const session = defineFault({
     expire: Type.Boolean({
       default: true,
       description:
-        'Ends the session of a sampled call until the rule is removed. `false`: only `rejectInitialize` acts.',
+        'Ends the session of a sampled call while the rule is active. `false`: only `rejectInitialize` acts.',
     }),
     rejectInitialize: Type.Optional(
       section(

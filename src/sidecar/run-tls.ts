@@ -14,7 +14,7 @@ const file = (help: string) => one('file', help, asGiven<FlagInput>)
 
 /** Declares the options of `squall run` about TLS. */
 export const TLS_FLAGS = group('TLS:', {
-  tlsCert: file('PEM file with the certificate of the listeners'),
+  tlsCert: file('PEM file with the certificate of every --listen'),
   tlsKey: file('PEM file with the private key for --tls-cert'),
   upstreamCa: file('PEM file with the CA certificates for the upstream, instead of the public CAs'),
   upstreamCert: file('PEM file with the client certificate for the upstream'),

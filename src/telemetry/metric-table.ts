@@ -141,11 +141,11 @@ const TABLE = {
   squall_tasks_open: gauge([], 'Open agent tasks.'),
   squall_task_calls_total: counter(
     ['by'],
-    'Calls that belong to a task, including retries but not handshakes, by source of the task key.',
+    'Calls that belong to a task, including retries but not handshakes or passive calls such as ping, by source of the task key.',
   ),
   squall_task_retries_total: counter(
     [],
-    'Task calls that retried a failed call with the same arguments.',
+    'Task calls that repeated a failed or changed call with the same arguments.',
   ),
   squall_task_wasted_calls_total: counter(
     [],
@@ -153,7 +153,7 @@ const TABLE = {
   ),
   squall_task_duplicate_executions_total: counter(
     ['tool', 'idempotent'],
-    'Calls that the upstream executed twice, because the client received no response to the first.',
+    'Calls that the upstream executed twice, because the client did not receive the result of the first.',
   ),
   squall_falsified_total: counter(
     ['rule', 'tool', 'verdict'],

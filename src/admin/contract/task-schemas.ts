@@ -57,7 +57,7 @@ export const tasksSchema = Type.Object({
     failed: count('Tasks whose last call failed.'),
   }),
   calls: count('Calls of tasks, without retries.'),
-  retries: count('Calls that repeated a failed call with the same arguments.'),
+  retries: count('Calls that repeated a failed or changed call with the same arguments.'),
   wasted: count('Wasted calls: retries that failed again, and calls that were executed twice.'),
   silent: count('Results that a fault changed, and after which the agent continued.'),
   tcaf: seconds('Calls per task, without retries.'),

@@ -253,7 +253,7 @@ const file = section({
     maximum: 1_000_000,
     default: 100,
     description:
-      'Limits concurrent faults across all rules. Calls over the limit pass unchanged and are counted.',
+      'Limits concurrent faults across all rules except `connection` rules. Calls over the limit pass unchanged and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({

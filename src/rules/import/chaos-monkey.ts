@@ -28,7 +28,9 @@ const SCENARIO = shape('the scenario', {
   assertions: NO_ASSERTIONS,
 })
 const FAULT = shape('each of its faults, or the body of `/chaos/inject`', {
-  target: to('`match.tool`, with `then: stop`: only the first sampled fault of a target acts'),
+  target: to(
+    '`match.tool`; with several faults of a target, `then: stop`: only the first sampled fault acts',
+  ),
   config: to('`faults`'),
   durationMs: to('`for`'),
 })

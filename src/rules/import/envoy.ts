@@ -62,7 +62,7 @@ const PERCENT = shape('`percentage`', {
   denominator: to('`percent`; the default is `HUNDRED`'),
 })
 const STRING_FIELDS = {
-  exact: to('`exact`'),
+  exact: to('the text'),
   prefix: to('`prefix`'),
   suffix: to('`suffix`'),
   contains: to('`contains`'),
@@ -72,7 +72,7 @@ const STRING_FIELDS = {
 const STRING = shape('`string_match`', STRING_FIELDS)
 const HEADER = shape('each of `headers`', {
   name: to('the name in `match.headers`; `:authority` is `host`'),
-  exact_match: to('`exact`'),
+  exact_match: to('the text'),
   prefix_match: to('`prefix`'),
   suffix_match: to('`suffix`'),
   contains_match: to('`contains`'),

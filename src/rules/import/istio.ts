@@ -65,7 +65,7 @@ const MATCH = shape('each of `match`', {
   gateways: limit('a sidecar cannot identify the gateway of a request'),
 })
 const TEXT = shape('a comparison', {
-  exact: to('the text, or `exact` of a header'),
+  exact: to('the text'),
   prefix: to('the text with `*`, or `prefix` of a header'),
   regex: to('`regex`, for the whole text'),
 })
