@@ -13,7 +13,7 @@ import { faultOutlook } from './fault-outlook.ts'
 export interface IdleFault {
   readonly rule: string
   readonly fault: FaultName
-  readonly reason: NotApplicableReason
+  readonly reason: NotApplicableReason | 'no_headers'
   /** The reason as a sentence. */
   readonly message: string
 }
@@ -35,13 +35,24 @@ const VERSIONS = ['2025-11-25', '2026-07-28']
 /** Returns the faults of a file that can never act, whatever their rules match. */
 export function idleFaults(file: RuleFileSpec): readonly IdleFault[] {
   const rules = compileRules(file).rules.filter(({ isConnection }) => !isConnection)
-  return rules.flatMap((rule) =>
-    rule.uses.flatMap(({ fault }, index) => {
+  return rules.flatMap((rule): readonly IdleFault[] => {
+    if (wantsHeadersOfStdio(rule)) {
+      const why = { reason: 'no_headers', message: 'messages on stdio have no headers' } as const
+      return rule.uses.map(({ fault }) => ({ rule: rule.name, fault, ...why }))
+    }
+    return rule.uses.flatMap(({ fault }, index) => {
       const reason = idleReason(rule, index)
       if (reason === undefined) return []
       return [{ rule: rule.name, fault, reason, message: NOT_APPLICABLE[reason] }]
-    }),
-  )
+    })
+  })
+}
+
+/** Returns true for a rule that only messages on stdio could match, but for its headers. */
+function wantsHeadersOfStdio(rule: CompiledRule): boolean {
+  const calls = callsOf(rule)
+  const isStdio = calls.length > 0 && calls.every(({ transport }) => transport === 'stdio')
+  return isStdio && callsOf(rule, ['stdio']).length === 0
 }
 
 /** Returns the faults of a file that can act on nothing that goes by stdio, each with its reason. */

@@ -10,6 +10,8 @@ const reasons = (fault: string, keys?: string) =>
 
 const SERVER_NOTE = 'match: { direction: server, method: notifications/message }'
 const SERVER_ASKS = 'match: { direction: server, method: elicitation/create }'
+const STDIO_HEADERS = 'match: { transport: stdio, headers: { x-team: shop } }'
+const ANY_HEADERS = 'match: { transport: [stdio, http+sse], headers: { x-team: shop } }'
 const NOTE = 'match: { method: notifications/cancelled }'
 
 it.each([
@@ -18,6 +20,7 @@ it.each([
   ['abort: { toolError: x }', NOTE, 'nothing_to_act_on'],
   ['abort: { toolError: x }', 'match: { http: { path: /mcp } }', 'nothing_to_act_on'],
   ['abort: { rpcError: {} }', NOTE, 'no_response'],
+  ['abort: { rpcError: {} }', STDIO_HEADERS, 'no_headers'],
   ['abort: { rpcError: {} }', SERVER_NOTE, 'no_response'],
   ['abort: { status: 503 }', SERVER_ASKS, 'headers_sent'],
   ['stream: { reorder: all }', SERVER_ASKS, 'nothing_to_act_on'],
@@ -46,6 +49,8 @@ it.each([
 it.each([
   ['abort: { toolError: x }', 'match: { method: tasks/result }'],
   ['abort: { toolError: x }', 'match: { method: "*" }'],
+  ['abort: { rpcError: {} }', ANY_HEADERS],
+  ['abort: { rpcError: {} }', 'match: { transport: stdio, tool: echo }'],
   ['abort: { rpcError: {} }', 'match: { method: custom/method }'],
   ['abort: { rpcError: {} }', 'match: { direction: server, method: "*" }'],
   ['stream: { reorder: all }', SERVER_NOTE],
