@@ -15,15 +15,16 @@ export interface SeenCall {
 }
 
 /**
- * Calls the first tool that declares to be read-only, or else the first without such a declaration;
- * of these, one that needs no arguments comes first, and the next one after an error. Returns the
- * call, its outcome, and what calls again.
+ * Calls the first tool that declares to be read-only or, where there is none, the first without such
+ * a declaration; of these, one that needs no arguments comes first, and the next one after an error.
+ * Returns the call, its outcome, and what calls again.
  */
 export async function callFirst(endpoint: Endpoint, named: string | undefined) {
   const { tools } = endpoint
-  const rank = ({ hint, inputSchema }: (typeof tools)[number]): number =>
-    (hint === 'reads' ? 0 : 2) + Math.min(1, listOf(fieldsOf(inputSchema)['required']).length)
-  const mild = tools.filter(({ hint }) => hint === 'reads' || hint === 'no_hint')
+  const rank = ({ inputSchema }: (typeof tools)[number]): number =>
+    Math.min(1, listOf(fieldsOf(inputSchema)['required']).length)
+  const reading = tools.filter(({ hint }) => hint === 'reads')
+  const mild = reading.length > 0 ? reading : tools.filter(({ hint }) => hint === 'no_hint')
   const sorted = mild.toSorted((a, b) => rank(a) - rank(b)).map(({ name }) => name)
   const [name, ...others] = named === undefined ? sorted.slice(0, MAX_CALLS) : [named]
   if (name === undefined)

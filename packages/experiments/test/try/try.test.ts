@@ -147,6 +147,21 @@ it('a running server is reached at its URL', async () => {
   expect(server.calls).toHaveLength(1)
 })
 
+it('a tool without hints is not called where another tool is read-only, even if that fails', async () => {
+  const reading = { name: 'read', inputSchema: {}, annotations: { readOnlyHint: true } }
+  const server = await startUpstream(
+    'scripted',
+    ['tool error'],
+    [reading, { name: 'bare', inputSchema: {} }],
+  )
+  onTestFinished(() => server.close())
+  const program = squallTry(['--json', '--url', server.url.href])
+  expect(await shown(program)).toMatchObject({ tool: 'read', withoutFault: { outcome: 'tool' } })
+  program.signal('SIGINT')
+  expect((await program.finished()).code).toBe(0)
+  expect(server.calls.map(({ tool }) => tool)).toEqual(['read'])
+})
+
 it.each([
   [
     'a server that ends',
