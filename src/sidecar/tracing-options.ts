@@ -23,6 +23,7 @@ const SAMPLE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const GRPC_PORT = '4317'
 const HTTP_PORT = '4318'
 
+const SAMPLER = /^(?:parentbased_)?(?:always_on|always_off|traceidratio)$/
 const COUNT = /^[1-9]\d{0,5}$/
 const PAIRS = /^[^=,]+=[^,]*(?:,[^=,]+=[^,]*)*,?$/
 const AS_PAIRS = 'key=value pairs separated by commas'
@@ -71,7 +72,7 @@ export function tracingOf(
   const spans = {
     url: url.href,
     isJson: protocol === 'http/json',
-    followsParent: read('TRACES_SAMPLER') === '',
+    followsParent: !SAMPLER.test(read('TRACES_SAMPLER')),
     injected,
     sessionIds,
     maxWaiting: count('BSP_MAX_QUEUE_SIZE', 2048),

@@ -207,8 +207,10 @@ it.each([
   const { why } = await squall.logged('invalid tracing setting')
   expect(why).toContain(name)
   await post(ruled, message(1), { traceparent: traceparent(HEADER) })
+  await post(ruled, message(2))
   await ruled.close()
   expect(collector.spans).toHaveLength(1)
+  expect(squall.logs.filter(({ msg }) => msg === 'invalid tracing setting')).toHaveLength(1)
 })
 
 it.each([
