@@ -1,6 +1,6 @@
 import { fieldsOf, oneLine } from '#base'
 import { print, type RequestOf } from '#cli'
-import { REDACTED } from '#sidecar'
+import { REDACTED, redactMessage } from '#sidecar'
 import type { TAPE_CHECK } from '../commands/tape.ts'
 import type { ToolInfo } from '../load/clients/load-client.ts'
 import { type Difference, differences, differencesText } from './difference.ts'
@@ -69,7 +69,8 @@ async function checkedCall(
   }
   if (JSON.stringify(args).includes(REDACTED)) return skip('an argument is redacted on the tape')
   if (info.hint !== 'reads' && !tools.includes(tool)) return skip(REASONS[info.hint])
-  const found = differences(part(recorded), await server.part(tool, args), values)
+  const { result } = redactMessage({ result: await server.part(tool, args) }, tape.redaction)
+  const found = differences(part(recorded), result, values)
   return { ...known, result: found.length > 0 ? 'drift' : 'same', differences: found }
 }
 

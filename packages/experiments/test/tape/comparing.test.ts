@@ -131,6 +131,22 @@ it('finds where a live server drifted from a tape, and calls no tool that may de
   expect(values.stdout).toContain('  /content/0/text is now "Echo: a", not "other"\n')
 })
 
+it('compares a text with a secret as the tape has it, and shows no secret', async () => {
+  const server = open(await startUpstream('modern'))
+  const check = async (text: string) => {
+    const echoed = { content: [{ type: 'text', text }] }
+    const path = await written(
+      taped(1, 'echo', { message: 'the key AKIAABCDEFGHIJKLMNOP' }, echoed),
+    )
+    const flags = ['--upstream', server.url, '--values', '--tool', 'echo']
+    return startProgram(['tape', 'check', path, ...flags], {}, { here: true })
+  }
+  expect((await check('Echo: the key [redacted]')).code).toBe(0)
+  const { code, stdout } = await check('Echo: a key [redacted]')
+  expect(code).toBe(1)
+  expect(stdout).toContain('is now "Echo: the key [redacted]", not "Echo: a key [redacted]"')
+})
+
 it('finds no drift between a server and its own tape', async () => {
   const server = open(await startUpstream('modern'))
   const { openClient } = await import('../../../../test/support/wire.ts')
