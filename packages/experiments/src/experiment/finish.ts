@@ -7,6 +7,7 @@ import {
   isFailure,
   type PhaseResult,
   type Proposal,
+  RULES_CHANGED,
   type Verdict,
 } from './experiment-result.ts'
 import type { After } from './steady-phases.ts'
@@ -97,10 +98,11 @@ function verdictOf(end: EarlyEnd | undefined): Verdict {
 
 function endOf({
   stages,
+  restored,
   after,
 }: EndInput): (EarlyEnd & { readonly stage: string | null }) | undefined {
   if (stages.end !== undefined) return stages.end
-  if (after === undefined) return { ...INTERRUPTED, stage: null }
+  if (after === undefined) return { ...(restored ? INTERRUPTED : RULES_CHANGED), stage: null }
   if (after.end !== undefined) return { ...after.end, stage: null }
   if (!after.steady) {
     const why = 'all stages passed, but the target did not return to steady state in time'

@@ -3,6 +3,7 @@
  * The steady state before was measured while other rules were suspended, the steady state after with
  * these rules active: the verdict was NOT_RECOVERED, with a false MTTR, for a healthy target.
  */
+import { writeFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sha256Of } from '../../../../src/base/digest.ts'
@@ -76,6 +77,16 @@ test('rules that another program writes during the steady state after make the r
     code: 'RULES_CHANGED',
     steadyAfter: null,
   })
+  expect(await stage.rules()).toBe(theirs)
+})
+
+test('rules that another program writes as the last stage ends make the result inconclusive', async () => {
+  const theirs = failing('meanwhile', 'work')
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'phase-over' && event.label === '20%') writeFileSync(stage.rulesFile, theirs)
+  }
+  const result = await stage.run({ hold: '300ms' }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'RULES_CHANGED', restored: false })
   expect(await stage.rules()).toBe(theirs)
 })
 
