@@ -79,7 +79,9 @@ export const OBSERVE = defineTool({
         .slice(0, MAX_ERRORS)
         .map(shownError),
     }
-    const lines = data.traffic.map(({ tool = 'all calls', ...rest }) => `${tool}: ${wordsOf(rest)}`)
+    const lines = data.traffic.map(({ tool = 'all calls', ...rest }) => {
+      return `${tool || 'calls of no tool'}: ${wordsOf(rest)}`
+    })
     const window = `The ${seconds} s until ${until}, ${armed ? 'armed' : 'disarmed'}; errors count from the start of the sidecar.`
     const text = [
       FOREIGN,
