@@ -109,6 +109,21 @@ describe('squall explain', () => {
     expect(/its response\s+is sent slowly/.test(stdout)).toBe(slowsResponse)
   })
 
+  test.each([
+    ['streamable-http', true],
+    ['stdio', false],
+  ])('shows what acts on requests in results on %s', async (transport, acts) => {
+    const rules = file(
+      'asking.yaml',
+      'rules: [{ name: r, match: { direction: server, method: elicitation/create }, faults: [rewrite: { in: message, set: { /params/x: 1 } }] }]',
+    )
+    const call = ['--direction', 'server', '--method', 'elicitation/create']
+    const place = ['--transport', transport, '--protocol-version', '2026-07-28']
+    const { stdout } = await startProgram(['explain', rules, ...call, ...place], {}, { here: true })
+    expect(/its parameters are\s+changed/.test(stdout)).toBe(acts)
+    expect(stdout.includes('nothing_to_act_on')).toBe(!acts)
+  })
+
   test('does not explain by an invalid file', async () => {
     const { code } = await startProgram(
       ['explain', bad, '--tool', 'search_docs'],

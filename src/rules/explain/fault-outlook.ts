@@ -84,7 +84,11 @@ export function faultOutlook(
     const isShared = batched && (isMessage || (form.elsewhere === true && onPush))
     const isKind = isPushed(form) === onPush && (onPush || (form.shared === true) === batched)
     const isUnsure = isMessage && form.elsewhere === true && namesTool(rule)
-    const outlook = settled(use, fault, isShared ? { ...form, shared: true } : form, setting)
+    // On stdio, results are not searched for requests.
+    const isUnread = on.startsWith('input') && facts.call?.transport === 'stdio'
+    const outlook: Settled = isUnread
+      ? { acts: 'no', reason: 'nothing_to_act_on' }
+      : settled(use, fault, isShared ? { ...form, shared: true } : form, setting)
     const here = isHttp || isMessage || isKind
     return { on, here, ...(isUnsure ? withCall(outlook, facts.call!) : outlook) }
   })
