@@ -79,7 +79,7 @@ The model is the same script for all frameworks. The script requests each call o
 
 1. The agent runs once against the server through \`squall run --tape\`. Its three results must be correct.
 2. \`squall sweep\` runs the agent once for each fault at \`book_trip\`, with a timeout of 90 s per run.
-3. Each table cell states what the model got from \`book_trip\` and, if that was not the correct result, from \`get_booking\`.
+3. Each table cell states what the model got from \`book_trip\`, and what it got from \`get_booking\` if that call did not return the correct result.
 
 The measurements used Node 20.20, Python 3.11 and Go 1.26. To repeat them from a clone, install Node 20.19 or newer, Python 3.10 or newer and, for the Go clients, Go. For example, for LangChain:
 

@@ -39,7 +39,7 @@ You can pass files of mcp-chaos and mcp-chaos-monkey directly to \`squall valida
 
 ## Exit codes
 
-\`squall import\` exits with code 1 if the file is invalid. If the file has no faults that can be converted, the result is \`rules: []\` and the exit code is 0.
+\`squall import\` exits with code 1 if the file is invalid. If Squall recognizes the format but can convert no fault, the result is \`rules: []\` and the exit code is 0.
 
 ${FORMATS.map((name) => section(name, CONVERTERS[name])).join('\n')}`
 }

@@ -103,7 +103,7 @@ To limit the number of series, set the level of detail with \`--metrics-detail\`
 - \`basic\` (default) has about 400 series for 20 tools and 5 rules with one fault each. Histograms have only the buckets in bold. Four metrics aggregate all tools as \`tool="*"\`: \`squall_call_duration_seconds\`, \`squall_upstream_duration_seconds\`, \`squall_result_bytes\`, and \`squall_after_fault_total\` (except for the verdicts \`runaway\` and \`possible_duplicate\`).
 - \`full\` has all buckets, series by tool, and \`squall_errors_total\`: about four times as many series.
 
-Sums and counts over all tools are the same in both. Dashboards, recording rules and alerts work with both; with \`basic\`, panels that show durations by tool have a single line for \`*\`. The admin page, \`/api/\` and \`squall top\` always show each tool. For latency objectives by tool in Prometheus, set \`full\`.
+Sums and counts over all tools are the same in both. Dashboards, recording rules and alerts work with both; with \`basic\`, panels that show durations by tool have a single line for all tools, \`*\`. The admin page, \`/api/\` and \`squall top\` show tools separately at both levels. For latency objectives by tool in Prometheus, set \`full\`.
 `
 }
 

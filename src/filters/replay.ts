@@ -16,7 +16,7 @@ export const replay = defineFault({
   title: 'return stale responses',
   summary: 'returns the stored response to an earlier call',
   clientSees:
-    'Clients receive a valid but outdated response from an earlier call. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. A call passes (counted as `within_limit`) if no stored response is old enough, if the call fails, or if its response is unchanged. Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `no_caller`).',
+    'Clients receive a valid but outdated response from an earlier call. The upstream still executes the call, and Squall stores the new response for later calls. Squall stores and replaces only responses to sampled calls. A call passes (counted as `within_limit`) if no stored response is old enough, if the call fails, or if its response is unchanged. Caching headers apply: `no-store` and `Vary: *` prevent storage, `private` limits storage to the caller, and request headers listed in `Vary` must match. With `by: caller`, calls without an identified caller pass (counted as `not_applicable`).',
   otherTools:
     'In Envoy and Istio, a cache filter comes closest, but it does not forward the request on a cache hit. Chaos Mesh has `HTTPChaos` with `replace: { body: … }`, which responds with a fixed body. toxiproxy has no equivalent.',
   example: `- name: stale-weather

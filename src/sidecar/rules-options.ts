@@ -126,7 +126,10 @@ export const RULES_FLAGS = {
   }),
   ...LIMIT_FLAGS,
   ...group(GUARD, {
-    maxActive: count('maximum number of concurrent faults across all rules', COUNT),
+    maxActive: count(
+      'maximum number of concurrent faults across all rules except connection rules',
+      COUNT,
+    ),
     guardErrorRate: one(
       'percent',
       'real error rate above which all rules are disarmed; off disables the guard',

@@ -81,7 +81,11 @@ const OWN_FLAGS = {
       TIME,
       '2m',
     ),
-    inFlightTtl: duration('how long to track a call without a response', TIME, '10m'),
+    inFlightTtl: duration(
+      'how long to track a call without a response, unless its HTTP exchange is open',
+      TIME,
+      '10m',
+    ),
     connectTimeout: duration('timeout for connecting to the upstream', TIME, '5s'),
     upstreamIdle: duration(
       'idle timeout of upstream connections; keep it below the keep-alive timeout of the upstream',

@@ -19,7 +19,7 @@ export const TASK_FLAGS = group('Agent tasks:', {
   ),
   taskBy: many(
     'kinds',
-    `comma-separated keys that identify the task of a call, from ${KEY_KINDS.join(', ')}; the first key present in a call is used (default: all)`,
+    `comma-separated keys that identify the task of a call, from ${KEY_KINDS.join(', ')}; the first in this order that a call has is used (default: all)`,
     (given) => elementsOf(given, 'write names with commas, such as header,session')?.map(kindOf),
   ),
   taskHeader: one(

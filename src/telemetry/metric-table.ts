@@ -177,14 +177,17 @@ const TABLE = {
     CONNECT_SECONDS,
     'Time to establish a connection to a dependency.',
   ),
-  squall_rule_matches_total: counter(['rule'], 'Calls and exchanges that a rule matched.'),
+  squall_rule_matches_total: counter(
+    ['rule'],
+    'Calls, exchanges and connections that a rule matched.',
+  ),
   squall_rule_sampled_total: counter(
     ['rule'],
-    'Calls and exchanges that a rule matched and sampled; squall_rule_evaluations_total shows the share that was injected.',
+    'Calls, exchanges and connections that a rule matched and sampled; squall_rule_evaluations_total shows the share that was injected.',
   ),
   squall_rule_evaluations_total: counter(
     ['rule', 'result'],
-    'Rule evaluations of matched calls and exchanges, by result: one per rule and call, counted once the result is known.',
+    'Rule evaluations of matched calls, exchanges and connections, by result: one per rule and call, counted once the result is known.',
   ),
   squall_rule_values_too_long_total: counter(
     ['rule'],
@@ -221,7 +224,7 @@ const TABLE = {
   ),
   squall_rules_unanchored: gauge(
     [],
-    'Active rules without appliedAt; their for, ramp, stages or --max-duration starts when this sidecar first loads them.',
+    'Active rules with for, ramp, stages or --max-duration, but without appliedAt; their timing starts when this sidecar first loads them.',
   ),
   squall_header_faults_ignored_total: counter([], 'Fault header values that could not be parsed.'),
   squall_connections: gauge(['kind'], 'Open connections, by kind: client, upstream or tunnel.'),

@@ -209,7 +209,10 @@ const matchKeys = {
     }),
   ),
   session: Type.Optional(
-    ref<HeaderMatch>('headerValue', { description: 'Matches the session ID.' }),
+    ref<HeaderMatch>('headerValue', {
+      description:
+        'Matches the session ID or, over HTTP+SSE, the path and query of the message endpoint.',
+    }),
   ),
   client: Type.Optional(
     Type.Unsafe<
@@ -227,7 +230,7 @@ const matchKeys = {
         ),
       ],
       description:
-        'Matches the client name, or name and version, from `_meta` or else from `initialize`.',
+        'Matches the client name, or name and version, from `_meta` or else from the `initialize` request of the session.',
     }),
   ),
   transport: Type.Optional(

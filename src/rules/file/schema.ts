@@ -201,7 +201,7 @@ const rule = section({
       type: 'string',
       enum: ['stop'],
       description:
-        '`stop`: skips later rules for calls that this rule sampled. Has no effect with `dryRun: true`.',
+        '`stop`: skips later rules for calls that this rule sampled; rules with `http` and rules without it do not stop each other. Has no effect with `dryRun: true`.',
     }),
   ),
   enabled: Type.Boolean({
@@ -267,7 +267,8 @@ const file = section({
     items: { $ref: '#/definitions/rule' },
     maxItems: MAX_ITEMS,
     default: [],
-    description: 'Lists the rules, in the order in which they are evaluated.',
+    description:
+      'Lists the rules, in the order in which they are evaluated; rules with `http` come first.',
   }),
 })
 

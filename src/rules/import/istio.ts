@@ -28,8 +28,8 @@ const SPEC = shape('`spec`', {
   hosts: leftOut('apply the rules to the pods of these hosts'),
   http: to('`rules`, in the same order; the first route that matches wins'),
   gateways: to('nothing if the list contains `mesh`; otherwise, the rules are disabled'),
-  tls: leftOut('rules match HTTP only'),
-  tcp: leftOut('rules match HTTP only'),
+  tls: leftOut('only `http` routes have faults'),
+  tcp: leftOut('only `http` routes have faults'),
   exportTo: aside('concerns namespaces'),
 })
 const ROUTE = shape('each of `http`', {

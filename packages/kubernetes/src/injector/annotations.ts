@@ -154,7 +154,7 @@ const TABLE = {
   },
   'max-active': {
     form: 'a number',
-    meaning: 'maximum number of concurrent faults across all rules',
+    meaning: 'maximum number of concurrent faults across all rules except `connection` rules',
     check: maxActive,
   },
   'allow-faults': {

@@ -63,7 +63,7 @@ const parameters = {
     mapOf(oneOf(JSON_TYPES, {}), {
       ...bound,
       description:
-        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length; 1 for `true`, 0 for `false` and null. `boolean`: whether the value has content other than 0, `false` or `no`. `array`: the values of an object, or the value as the only item. `object`: array items by index, or the value under the key `value`.',
+        'Converts values: maps a pointer to the new type. `string`: as written. `number`: the parsed number, or the length; 1 for `true`, 0 for `false` and null. `boolean`: whether the value has content other than 0, `false` or `no`. `array`: the values of an object, or the value as the only item; empty for null. `object`: array items by index, or the value under the key `value`; empty for null.',
       examples: [{ '/humidity': 'string' }],
     }),
   ),
