@@ -39,7 +39,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. With `match.direction: server`, server messages hang too, except for the first `after.events` of a call.',
+        '`request`: withholds the call from the upstream. `headers`: forwards the call, but returns only status and headers. `event`: pauses within the response, by default before the response event. With `match.direction: server`, the matched server messages hang instead of the response, except for the first `after.events` of a call.',
     }),
     after,
     keepAlive: Type.Boolean({
