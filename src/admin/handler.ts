@@ -128,9 +128,9 @@ async function send(
   // After a body that was not read to its end, no further request can be read.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
   // Node leaves the body out where the request was a HEAD.
+  if (result.sent !== undefined) response.once('finish', result.sent)
   if (pieces.length === 1) response.end(pieces[0])
   else await pipeline(onePerTurn(pieces), response)
-  result.sent?.()
 }
 
 /** Yields to other work between pieces, since each is copied to the kernel at once. */

@@ -142,10 +142,10 @@ describe('a long response', () => {
   const whole = Buffer.concat(pieces)
 
   /** An admin port whose scrapes are long, and how often it had done with one. */
-  async function startLong() {
+  async function startLong(body: readonly Buffer[] = pieces) {
     let done = 0
     const render = (): Promise<Exposition> =>
-      Promise.resolve({ contentType: 'text/plain', body: pieces, text: '', done: () => done++ })
+      Promise.resolve({ contentType: 'text/plain', body, text: '', done: () => done++ })
     return { ...(await start({ render })), done: () => done }
   }
 
@@ -175,6 +175,17 @@ describe('a long response', () => {
     slow.on('data', (chunk: Buffer) => (length += chunk.length))
     await once(slow, 'close')
     expect(length).toBeGreaterThan(whole.length)
+    await eventually(() => (done() === 1 ? undefined : `done with ${done()} times`))
+  })
+
+  it('of one piece is in use until its reader has it', async () => {
+    const { address, done } = await startLong([Buffer.alloc(64 * 1024 * 1024)])
+    const slow = connect(address.port, '127.0.0.1')
+    slow.write('GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+    await once(slow, 'readable')
+    expect(done()).toBe(0)
+    slow.resume()
+    await once(slow, 'close')
     await eventually(() => (done() === 1 ? undefined : `done with ${done()} times`))
   })
 
