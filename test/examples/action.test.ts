@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { ROOT } from '../docs/blocks.ts'
 import { AGENT, flightTape } from '../../packages/experiments/test/sweep/flights.ts'
-import { freePort } from '../support/wire.ts'
+import { freePort, startUpstream } from '../support/wire.ts'
 import { type ActionRun, runAction } from './action-runner.ts'
 import { exampleServer, type ExampleServer } from './example-server.ts'
 
@@ -122,6 +122,35 @@ it('Squall stays for later steps where the action runs nothing', async () => {
   expect([outputs['passed'], used]).toEqual(['', {}])
   const { pid } = outputs as { readonly pid: string }
   process.kill(Number(pid))
+})
+
+it.each([
+  [
+    'a running Squall',
+    async () => {
+      const { outputs } = await run({})
+      onTestFinished(() => void process.kill(Number(outputs['pid'])))
+    },
+    'is in use; end the program there',
+  ],
+  [
+    'a program at the address for clients',
+    async () => {
+      const { port, close } = await startUpstream(() => undefined)
+      onTestFinished(close)
+      listen = `127.0.0.1:${port}`
+    },
+    'is in use',
+  ],
+  ['invalid rules', () => writeFile(join(directory, 'rules.yaml'), 'rules: 1'), 'rules.yaml:1:8: rules: must be'],
+  ['no rules file', () => rm(join(directory, 'rules.yaml')), 'no such file'],
+])('%s fails the job at once', async (_, prepare, message) => {
+  await prepare()
+  const begun = performance.now()
+  const { failed, log } = await run({ load: LOAD, gates: 'success>1%' })
+  expect(failed).toBe(true)
+  expect(log).toContain(message)
+  expect(performance.now() - begun).toBeLessThan(30_000)
 })
 
 it.each([
