@@ -189,3 +189,11 @@ it('a dry-run rule does nothing', async () => {
   expect(stage.counts().dry_run).toBe(1)
   expect(stage.injected).toEqual([])
 })
+
+it('cannot delay the request of a rule about the status of its response', async () => {
+  const keys = 'match: { http: { status: 2xx } }'
+  const rules = [delay('request', `${MS}ms`, keys)]
+  const stage = opened(await startSidecar({ rules, upstream: jsonApp }))
+  expect((await call(stage, callMessage(1))).text).toBe(resultText(1))
+  expect(stage.notApplicable).toMatchObject([{ fault: 'delay', reason: 'already_sent' }])
+})

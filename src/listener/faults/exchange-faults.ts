@@ -198,7 +198,13 @@ export function readsAny({ exchange, calls }: ExchangeFaults): boolean {
 export function responseBegins(faults: ExchangeFaults, head: ResponseHead): void {
   const { planned, exchange, posted, request, options } = faults
   const plan = planned.planResponse?.(head.status)
-  if (plan !== undefined) addPlan(exchange, plan)
+  if (plan !== undefined) {
+    const before = exchange.faults.length
+    addPlan(exchange, plan)
+    for (const active of exchange.faults.slice(before)) {
+      if (!active.readsResponse && !active.transformsOutput) active.cannot('already_sent')
+    }
+  }
   // A rule about the redirect itself acts on it; all others wait for the repeated request.
   else if (posted.length > 0 && redirectTarget(options.exchange.head, head) !== undefined) {
     request.redirect = 'passes'

@@ -75,12 +75,15 @@ function idleReason(
   index: number,
   calls: readonly (Call | undefined)[] = rule.isHttp ? [undefined] : callsOf(rule),
 ): NotApplicableReason | undefined {
+  // A rule about the status is planned with the response.
+  const isLate = rule.tests.some(({ dimension }) => dimension === 'http.status')
   let reason: NotApplicableReason | undefined
   for (const call of calls) {
     const facts = { ...FACTS, call }
     const outlooks = faultOutlook(rule.uses[index]!, rule.faults[index]!, rule, facts, false)
-    if (outlooks.some(({ acts }) => acts !== 'no')) return undefined
-    reason ??= outlooks[0]?.reason
+    if (outlooks.some(({ acts, by }) => acts !== 'no' && !(isLate && by === 'request')))
+      return undefined
+    reason ??= isLate ? 'already_sent' : outlooks[0]?.reason
   }
   return reason
 }
