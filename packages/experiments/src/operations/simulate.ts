@@ -27,10 +27,13 @@ const MOST_RUNS = 20
 /** Predicts the effect of a plan on a fleet; returns the exit code. */
 export async function simulatePlan(request: SimulateRequest): Promise<number> {
   const { path, json } = request
-  const { plan } = validPlan(path, (await readPlanFile(path)).read)
+  const { plan, rejections } = validPlan(path, (await readPlanFile(path)).read)
+  // The stages of a rule would take the place of those of the plan.
+  const staged = rejections.filter(({ code }) => code === 'RULES_STAGED')
   const interrupt = interruption(INTERRUPTED, ['SIGINT', 'SIGTERM', 'SIGHUP'])
   const draws = !json && redraws(process.stderr, process.env)
   try {
+    if (staged.length > 0) throw new RejectedError(...staged)
     const measurements = await measured(plan, request)
     const result = await simulate({
       ...request,

@@ -283,6 +283,14 @@ describe('the command', () => {
     expect(sources[0]!.calls).toBe(result.before.load!.counts.calls)
   })
 
+  it('rejects rules with stages of their own, as a run does', async () => {
+    const ramp = { to: 80, over: '10s' }
+    const rules = [{ name: 'down', ramp, faults: [{ abort: { status: 500 } }] }]
+    const { code, stdout } = await run(await planFile({ rules }), '--json')
+    expect(code).toBe(1)
+    expect(stdout).toContain('"RULES_STAGED"')
+  })
+
   it('names the next step where nothing was measured, or no result is given', async () => {
     const nothing = await run(await planFile(), '--json')
     expect(nothing.code).toBe(1)
