@@ -34,7 +34,7 @@ export async function runOpenModel(
   const { durationMs = 0, tasks = Infinity } = model
   const startedAt = clock.now()
   const total = arrivalCount(model)
-  const running = new Set<Promise<void>>()
+  const running = new Set<Promise<unknown>>()
   // Sequential tasks count with all the calls that they may still send.
   let inFlight = 0
   for (let task = 0; task < total && !stop.aborted; task++) {
@@ -91,6 +91,9 @@ export function arrivalCount(plan: ArrivalPlan): number {
   return Math.min(tasks, Math.ceil(area - 1e-6))
 }
 
+/** The pause of a client after a task of which the circuit breaker or a deadline held all calls. */
+const IDLE_MS = 10
+
 /** Runs tasks in a loop on each client; the clients begin evenly spaced over the ramp. */
 export async function runClosedModel(
   model: LoadModel,
@@ -106,14 +109,16 @@ export async function runClosedModel(
     if (begin > 0) await clock.sleep(begin, stop)
     while (!stop.aborted && next < tasks && clock.now() < endsAt) {
       recorder.arrived(callsPerTask, 0)
-      await runTask(client, next++, clock.now())
+      const hasSent = await runTask(client, next++, clock.now())
+      // Without a pause, tasks that send nothing would keep responses and signals from arriving.
+      if (!hasSent) await clock.sleep(IDLE_MS, stop)
     }
   }
   await Promise.all(clients.map(work))
 }
 
-/** Runs the calls of one task, concurrently or in sequence. */
-export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
+/** Runs the calls of one task, concurrently or in sequence; returns false when none was sent. */
+export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<boolean>
 
 /** Returns the names by which the calls of a task show that they belong together. */
 export type TaskNames = (task: number) => Pick<CallTimes, 'task' | 'trace'>
@@ -143,5 +148,6 @@ export function taskRunner(
       ends = await Promise.all(calls.map((call) => runner.run(client, call, times)))
     }
     recorder.tasks.ended(ends, degrade, requests)
+    return requests.calls > 0
   }
 }

@@ -373,8 +373,9 @@ class PodRun {
       tasks,
     }
     const measured: RunTask = async (each, task, at) => {
-      await runTask(each, task, at)
+      const hasSent = await runTask(each, task, at)
       this.latency.add(clock.now() - at)
+      return hasSent
     }
     const fixed = { clients, callsPerTask: load.fanOut, stop, clock }
     const running = runModel(pace, fixed, measured, recorder.tasks)

@@ -108,7 +108,7 @@ test('no call is measured from a time after its start, although timers fire earl
     (_client, _task, intendedAt) => {
       const ahead = intendedAt - performance.now()
       if (ahead > 0) early.push(ahead)
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
     new Recorder().tasks,
   )

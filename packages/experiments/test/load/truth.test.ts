@@ -164,6 +164,19 @@ test('an open breaker sends nothing, and its errors are those of the client', as
   expect(open).toEqual({ kind: 'breaker', origin: 'client', count: 60 - server.calls.length })
 })
 
+test('clients pause while their breaker is open', async () => {
+  server = await startUpstream('scripted', (call): Step => (call < 20 ? 'tool error' : 'ok'))
+  const result = await load({
+    url: server.url,
+    work: { tools: ['work'] },
+    pace: { clients: 1, durationMs: 2_500 },
+    resilience: { breaker: 0.5 },
+  })
+  expect(result.counts.success).toBeGreaterThan(0)
+  const { count = 0 } = result.errors.find(({ kind }) => kind === 'breaker') ?? {}
+  expect(count).toBeLessThanOrEqual(251)
+})
+
 test('a task skips optional calls as long as it is configured to', async () => {
   server = await startUpstream('scripted', ['ok', 'tool error', 'ok', 'empty', 'tool error', 'ok'])
   const result = await load({
