@@ -93,7 +93,7 @@ export class Port {
       now,
     })
     this.#sessions = sessions
-    this.#tunnel = new Tunnel(address, tls.connect, this.#tunnelEvents(telemetry), host)
+    this.#tunnel = new Tunnel(this.#connector, options, this.#tunnelEvents(telemetry), host)
     const target = { ...exchanges, upgrade: this.#upgrade.bind(this) }
     this.#front = new HttpFront(options, target, telemetry, tls.listen, memory)
   }

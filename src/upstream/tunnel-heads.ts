@@ -31,28 +31,20 @@ export function keepRequestLines(
   }
 }
 
-/** Returns the upstream's own header lines by name, in the shape that http-proxy writes. */
-export function linesOf(res: IncomingMessage): Record<string, string[]> {
-  return Object.fromEntries(grouped(renameSquallHeaders(res.rawHeaders)))
-}
-
 /**
- * Returns the head of an ordinary response to an upgrade. The end of the connection ends its body,
- * because Node's parser has removed the framing. A 101 that Node takes for such a response keeps
- * its lines.
+ * Returns the head of a response to an upgrade. The end of the connection ends the body of an
+ * ordinary response, because Node's parser has removed the framing. A 101 that Node takes for such
+ * a response keeps its lines.
  */
-export function declinedHead(res: IncomingMessage): string {
-  const lines = linesOf(res)
-  if (res.statusCode !== 101) {
-    for (const name of Object.keys(lines)) {
-      if (/^(?:transfer-encoding|connection|keep-alive)$/i.test(name)) delete lines[name]
-    }
-    lines['Connection'] = ['close']
+export function headOf({ rawHeaders, statusCode, statusMessage }: IncomingMessage): string {
+  const isDeclined = statusCode !== 101
+  const raw = renameSquallHeaders(rawHeaders)
+  let text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const isFraming = /^(?:transfer-encoding|connection|keep-alive)$/i.test(raw[i]!)
+    if (!isDeclined || !isFraming) text += `${raw[i]}: ${raw[i + 1]}\r\n`
   }
-  const text = Object.entries(lines).flatMap(([name, values]) =>
-    values.map((value) => `${name}: ${value}\r\n`),
-  )
-  return `HTTP/1.1 ${res.statusCode} ${res.statusMessage}\r\n${text.join('')}\r\n`
+  return `${text}${isDeclined ? 'Connection: close\r\n' : ''}\r\n`
 }
 
 function grouped(raw: readonly string[]): Map<string, string[]> {

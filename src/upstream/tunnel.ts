@@ -1,12 +1,11 @@
-import { type ClientRequest, type IncomingMessage, Agent as HttpAgent } from 'node:http'
+import { type ClientRequest, type IncomingMessage, Agent } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
+import { Readable } from 'node:stream'
 import type httpProxy from 'http-proxy'
 import type { Failure } from '../http/transfer.ts'
-import type { UpstreamAddress } from './address.ts'
-import { serverNameFor } from './connector.ts'
-import { asWebSocket, declinedHead, keepRequestLines, linesOf } from './tunnel-heads.ts'
+import { ConnectError, type Connector } from './connector.ts'
+import { asWebSocket, headOf, keepRequestLines } from './tunnel-heads.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -14,7 +13,7 @@ const require = createRequire(import.meta.url)
 export interface TunnelEvents {
   opened(): void
   closed(): void
-  /** Reports the status of the upstream's response: 101, or another one. */
+  /** Reports the status of the upstream's response: 101, or another one; 0 when the client left. */
   responded(status: number): void
   /**
    * Reports that the upstream declined the upgrade. True takes over the socket, and the response
@@ -27,22 +26,37 @@ export interface TunnelEvents {
   broken(socket: Socket): void
 }
 
-type Target = NonNullable<httpProxy.ServerOptions['target']>
+/** An upgrade that the upstream has not responded to. */
+interface Offer {
+  readonly req: IncomingMessage
+  readonly socket: Socket
+  readonly has: { connected: boolean; responded: boolean }
+  readonly failed: (error: Error) => void
+  readonly closed: () => void
+}
+
+/** The connector decides where connections lead, and by what protocol. */
+const TARGET = { host: 'localhost', port: 80 }
 
 /** Classifies an error before the response; once connected, the request may have been sent. */
 function failureOf(error: NodeJS.ErrnoException, connected: boolean): Failure {
   const { message, code = '', syscall } = error
-  if (!connected) return { kind: 'connect', message }
+  if (!connected || error instanceof ConnectError) return { kind: 'connect', message }
   if (code.startsWith('HPE_')) return { kind: 'protocol', message }
   // Node reports a close (FIN) as ECONNRESET too, but without a system call.
-  return {
-    kind: syscall !== undefined && /^(?:ECONNRESET|EPIPE)$/.test(code) ? 'reset' : 'closed',
-    message,
-  }
+  const wasReset = syscall !== undefined && /^(?:ECONNRESET|EPIPE)$/.test(code)
+  return { kind: wasReset ? 'reset' : 'closed', message }
 }
 
-function onceConnected(socket: Socket, connected: () => void): void {
-  socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected)
+/** Reads from a socket that nobody else reads, to notice its end; returns a function that stops. */
+function watchEnd(socket: Socket, ended: () => void): () => void {
+  const watched: Partial<Pick<Socket, 'push'>> = socket
+  watched.push = (chunk: Buffer | null) => {
+    if (chunk === null) ended()
+    return Readable.prototype.push.call(socket, chunk)
+  }
+  socket.read(0)
+  return () => delete watched.push
 }
 
 function destroyed(this: Socket): void {
@@ -51,8 +65,8 @@ function destroyed(this: Socket): void {
 
 /** Carries upgraded connections (WebSocket and others) to the upstream, through http-proxy. */
 export class Tunnel {
-  readonly #address: UpstreamAddress
-  readonly #tls: () => ConnectionOptions
+  readonly #connector: Connector
+  readonly #limits: { readonly maxHeaderSize: number }
   readonly #events: TunnelEvents
   readonly #open = new Set<Socket>()
 
@@ -60,15 +74,15 @@ export class Tunnel {
   readonly #host: string | undefined
 
   constructor(
-    address: UpstreamAddress,
-    tls: () => ConnectionOptions,
+    connector: Connector,
+    limits: { readonly maxHeaderSize: number },
     events: TunnelEvents,
     host?: string,
   ) {
-    this.#host = host
-    this.#address = address
-    this.#tls = tls
+    this.#connector = connector
+    this.#limits = limits
     this.#events = events
+    this.#host = host
   }
 
   get size(): number {
@@ -87,44 +101,57 @@ export class Tunnel {
     const proxy = this.#createProxy(socket)
     if (proxy === undefined) return
     const has = { connected: false, responded: false }
-    const respond = (res: IncomingMessage): void => {
-      has.responded = true
-      this.#events.responded(res.statusCode ?? 0)
-    }
     const failed = (error: Error): void => {
-      if (has.responded) this.#events.broken(socket)
-      else if (!socket.destroyed) this.#events.failed(failureOf(error, has.connected), socket)
+      if (has.responded) return this.#events.broken(socket)
+      has.responded = true
+      if (!socket.destroyed) this.#events.failed(failureOf(error, has.connected), socket)
     }
     proxy.once('proxyReqWs', (proxyReq: ClientRequest) => {
       keepRequestLines(proxyReq, req, this.#host)
-      const end = (): void => void proxyReq.destroy()
-      socket.once('close', end)
-      // Added before http-proxy's own listener, which writes the response's headers.
-      proxyReq.once('upgrade', (res: IncomingMessage) => {
-        res.headers = linesOf(res)
-        respond(res)
-      })
-      // By then http-proxy has added its own listener, which would end the client's connection.
-      proxyReq.once('socket', (upstream) => {
-        onceConnected(upstream, () => (has.connected = true))
-        proxyReq.removeAllListeners('response').once('response', (res: IncomingMessage) => {
-          respond(res)
-          if (!this.#events.declined(req, res, socket)) return this.#passDeclined(res, socket)
-          socket.off('error', destroyed)
-          res.once('close', () => {
-            socket.off('close', closed).off('close', end)
-            closed()
-          })
-        })
-      })
+      const { maxHeaderSize } = this.#limits
+      Object.assign(proxyReq, { maxHeadersCount: 0, maxHeaderSize })
+      this.#offer(proxyReq, { req, socket, has, failed, closed })
     })
-    const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
+    const options = { target: TARGET, agent: this.#agent(), toProxy: true }
     try {
       proxy.ws(asWebSocket(req), socket, head, options, failed)
     } catch (error) {
       // Node rejects some heads on writing that it accepted on reading.
       failed(error as Error)
     }
+  }
+
+  /** Waits for the response to an offer, or for the end of its client. */
+  #offer(proxyReq: ClientRequest, { req, socket, has, failed, closed }: Offer): void {
+    const left = (): void => {
+      if (!has.responded) this.#events.responded(0)
+      has.responded = true
+      proxyReq.destroy()
+    }
+    socket.once('close', left)
+    const unwatch = watchEnd(socket, () => socket.destroy())
+    const respond = (res: IncomingMessage): void => {
+      has.responded = true
+      unwatch()
+      this.#events.responded(res.statusCode ?? 0)
+    }
+    // By then http-proxy has added its own listeners, which would change the head.
+    proxyReq.once('socket', () => {
+      has.connected = true
+      proxyReq.removeAllListeners('upgrade').once('upgrade', (res, upstream, first) => {
+        respond(res)
+        join(socket, upstream.on('error', failed), headOf(res), first)
+      })
+      proxyReq.removeAllListeners('response').once('response', (res: IncomingMessage) => {
+        respond(res)
+        if (!this.#events.declined(req, res, socket)) return this.#passDeclined(res, socket)
+        socket.off('error', destroyed)
+        res.once('close', () => {
+          socket.off('close', closed).off('close', left)
+          closed()
+        })
+      })
+    })
   }
 
   close(): void {
@@ -153,27 +180,25 @@ export class Tunnel {
   #passDeclined(res: IncomingMessage, socket: Socket): void {
     res.on('error', () => undefined)
     res.once('close', () => res.complete || this.#events.broken(socket))
-    socket.write(declinedHead(res), 'latin1')
+    socket.write(headOf(res), 'latin1')
     res.pipe(socket)
   }
 
-  #target(): Target {
-    const address = this.#address
-    if (address.kind === 'unix') {
-      return { host: 'localhost', port: 80, socketPath: address.path }
+  /** Returns a fresh agent, so that swapped certificates are used by the next tunnel. */
+  #agent(): Agent {
+    const agent = new Agent({ keepAlive: false })
+    agent.createConnection = (_, done) => {
+      this.#connector((error, socket) => done?.(error, socket!))
+      return undefined
     }
-    const { host, port, tls } = address
-    return { host, port, protocol: tls ? 'https:' : 'http:' }
+    return agent
   }
+}
 
-  /** A fresh agent, so that swapped certificates are used by the next tunnel. */
-  #agent(): HttpAgent {
-    const address = this.#address
-    if (address.kind !== 'tcp' || !address.tls) return new HttpAgent({ keepAlive: false })
-    const secure = this.#tls()
-    // Without a name Node would ask for the one in the client's Host header.
-    const servername = serverNameFor(address.host, secure)
-    const { Agent: HttpsAgent } = process.getBuiltinModule('node:https')
-    return new HttpsAgent({ ...secure, servername, keepAlive: false })
-  }
+/** Carries bytes both ways, behind the head of the upstream's response and its first bytes. */
+function join(client: Socket, upstream: Socket, head: string, first: Buffer): void {
+  client.once('error', () => upstream.destroy())
+  if (first.length > 0) upstream.unshift(first)
+  client.write(head, 'latin1')
+  upstream.pipe(client).pipe(upstream)
 }

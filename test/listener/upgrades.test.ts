@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -9,6 +9,8 @@ const open: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close()
 })
+
+const OFFER = 'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
 
 /** Deprecations too, which Node reports once in a process, with the first upgrade. */
 const warnings: Error[] = []
@@ -244,6 +246,58 @@ describe('WebSocket', () => {
     const text = await readUntil(client, '}}')
     expect(text).toMatch(/^HTTP\/1\.1 502 /)
     expect(text).toContain('x-squall-error: upstream_unreachable')
+  })
+
+  test('a client that leaves before the response leaves nothing open', async () => {
+    const upstream = createServer()
+    const offered = once(upstream, 'upgrade') as Promise<[IncomingMessage, Socket]>
+    const sidecar = await inFront(await listen(upstream))
+    const client = await rawUpgrade(sidecar.port, OFFER)
+    const [, socket] = await offered
+    const ended = once(socket, 'close')
+    socket.resume()
+    socket.on('end', () => socket.end())
+    client.end()
+    await ended
+    const metrics = await sidecar.metrics()
+    expect(metrics).toContain('squall_connections{kind="tunnel"} 0')
+    expect(metrics).toContain('{class="upgrade",code="none",origin="real"} 1')
+  })
+
+  test('the time to connect is limited', async () => {
+    // It accepts, but begins no TLS.
+    const silent = createNetServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    open.push(() => void silent.close())
+    const upstream = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const sidecar = await startSidecar({ upstream, connectTimeout: 100 })
+    open.push(() => sidecar.close())
+    const client = await rawUpgrade(sidecar.port, OFFER)
+    expect(await readUntil(client, '}}')).toContain('no connection within 100 ms')
+  })
+
+  test('the head of a response passes byte for byte', async () => {
+    const lines = `Connection: upgrade\r\nUpgrade: ws\r\nX-A: 1\r\nY: \xe9\r\nx-a: ${'b'.repeat(20_000)}\r\n`
+    const head = `HTTP/1.1 101 Moved \xe9\r\n${lines}\r\n`
+    const upstream = createServer().on('upgrade', (_req, socket) => socket.write(head, 'latin1'))
+    const sidecar = await inFront(await listen(upstream))
+    const client = await rawUpgrade(sidecar.port, OFFER)
+    expect(await readUntil(client, '\r\n\r\n')).toBe(head)
+  })
+
+  test('bytes pass in one direction after the end of the other', async () => {
+    const upstream = createServer()
+    const offered = once(upstream, 'upgrade') as Promise<[IncomingMessage, Socket]>
+    const sidecar = await inFront(await listen(upstream))
+    const client = connect({ port: sidecar.port, host: '127.0.0.1', allowHalfOpen: true })
+    open.push(() => void client.destroy())
+    client.write(OFFER)
+    const [, socket] = await offered
+    socket.end('HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    client.resume()
+    await once(client, 'end')
+    client.end('after the end')
+    expect(await readUntil(socket, 'end')).toBe('after the end')
   })
 
   test.each([

@@ -177,7 +177,7 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
       await client.send(put('ws frame'))
       expect(await client.sees('frame ')).toBe(true)
       client.close()
-    } else expect((await client.response())!.status).toBe(mode === 'ws cut' ? 502 : 401)
+    } else expect((await client.response())?.status).toBe(mode === 'ws cut' ? undefined : 401)
   }
 
   for (const authorization of [`Bearer ${put('wrong admin token')}`, `Bearer ${token}`]) {

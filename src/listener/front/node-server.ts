@@ -38,5 +38,6 @@ function createTlsServer(
   tls: SecureContextOptions,
 ): Server {
   const { createServer } = process.getBuiltinModule('node:https')
-  return createServer({ ...settings, handshakeTimeout, ...tls })
+  // As servers without TLS do: a client may end its sending and still read.
+  return createServer({ ...settings, allowHalfOpen: true, handshakeTimeout, ...tls })
 }
