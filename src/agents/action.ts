@@ -22,6 +22,7 @@ export interface ActionFacts {
   readonly isAgain: boolean
   /** True when the call repeats one that failed. */
   readonly isRetry: boolean
+  readonly hasEnded: boolean
 }
 
 /** The execution of a call; `possible` for a call that was sent and got no response. */

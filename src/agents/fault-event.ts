@@ -70,6 +70,9 @@ export class FaultEvent {
   #isConfirmed = false
   /** True once a later call of the tool succeeded. */
   #isOver = false
+  /** The retries that count towards a runaway, and the last of them: calls beside it do not count. */
+  #rounds = 0
+  #counted: ActionFacts | undefined
   readonly #maxRetries: number
 
   constructor(facts: EventFacts, maxRetries: number) {
@@ -92,7 +95,10 @@ export class FaultEvent {
     }
     if (!isSame || this.#isOver || this.#isStep(next) || !this.#mayRetry(next)) return false
     this.retriedAt ??= next.receivedAt
-    if (++this.retries <= this.#maxRetries) return false
+    this.retries++
+    if (this.#counted?.hasEnded === false) return false
+    this.#counted = next
+    if (++this.#rounds <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
     // A second execution is worse, and is known when the call ends.
     return this.facts.execution === 'none'
