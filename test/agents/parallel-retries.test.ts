@@ -54,6 +54,18 @@ it.each([
   expect(verdicts).toEqual(INDEXES.map(() => 'retried 1'))
 })
 
+it('each of many calls that fail at once is repeated, and no agent gave up', async () => {
+  const many = Array.from({ length: 50 }, (_, index) => index)
+  const { post, verdicts, watch } = await started([many.map(() => 503)])
+  const page = (index: number) => post({ name: 'fetch', arguments: { page: index } })
+  await Promise.all(many.map(page))
+  await Promise.all(many.map(page))
+  await eventually(() => (watch.waiting === 0 ? undefined : 'a verdict is missing'))
+  expect(verdicts).toEqual(many.map(() => 'retried 1'))
+  const sums = [...watch.tasks()].map(({ task }) => task.sums)
+  expect(sums).toMatchObject([{ calls: 50, retries: 50 }])
+})
+
 it('calls that are in flight at once after an error are no runaway', async () => {
   const { post, verdicts, watch } = await started([[503], INDEXES.map(() => 200)])
   const page = (index: number) => post({ name: 'fetch', arguments: { page: index } })
