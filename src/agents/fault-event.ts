@@ -123,7 +123,8 @@ export class FaultEvent {
     if (this.#isStep(next)) return false
     if (this.#isOfSameTool(next)) {
       this.#isOver ||= isOk
-      return isOk && (!isExecuted || this.isRepeatedBy(next))
+      // A second execution that counts for another event decides no executed call.
+      return isOk && (!isExecuted || (execution !== 'none' && this.isRepeatedBy(next)))
     }
     // A session or a list is followed by what it was asked for, which may be one of many retries.
     if (isHandshake(next.method) || isList(next.method)) return false

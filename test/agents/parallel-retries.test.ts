@@ -11,12 +11,12 @@ const opened = closers()
 const CALLS = 5
 
 /** Starts Squall; no call of a wave gets its status before all calls of the wave have arrived. */
-async function started(waves: readonly (readonly number[])[]) {
+async function started(waves: readonly (readonly number[])[], rules = 'rules: []') {
   const statuses = waves.map((wave) => [...wave])
   const held: (() => void)[] = []
   const { squall } = opened(
     await startSquall({
-      rules: 'rules: []',
+      rules,
       flags: ['--tasks', '--task-window', '1h'],
       upstream: (req, res: ServerResponse) => {
         const [wave] = statuses
@@ -83,4 +83,17 @@ it('equal calls that are repeated together run away with the waves, not with the
   await same()
   expect(verdicts).toEqual(INDEXES.map(() => `runaway ${3 * CALLS + 1}`))
   expect(watch.waiting).toBe(4 * CALLS)
+})
+
+it('each of equal calls whose responses were lost is executed twice by a retry of its own', async () => {
+  const lost = `{ name: lost, match: { tool: book }, first: ${CALLS}, faults: [abort: { status: 503, at: response }] }`
+  const { post, verdicts, watch } = await started([INDEXES.map(() => 200)], `rules: [${lost}]`)
+  const book = () => post({ name: 'book', arguments: {} })
+  await Promise.all(INDEXES.map(book))
+  for (const done of INDEXES) {
+    expect(verdicts).toHaveLength(done)
+    await book()
+    await eventually(() => (watch.waiting < CALLS - done ? undefined : 'a verdict is missing'))
+  }
+  expect(verdicts).toEqual(INDEXES.map(() => 'duplicate_execution 1'))
 })
