@@ -122,9 +122,10 @@ export class AgentWatch {
       held: undefined,
       method: keptName(call.method),
       name: call.name === undefined ? undefined : keptName(call.name),
+      tool: call.tool === undefined ? undefined : keptName(call.tool),
       server: facts.server,
       // The arguments are released before the call ends.
-      hash: hashOf(call),
+      hash: (call.hash ??= hashOf(call)),
       receivedAt: now,
       seq: 0,
       others: 0,
@@ -217,8 +218,10 @@ export class AgentWatch {
     if (!action.isPassive) {
       task.open--
       this.#findings.ended(action, this.#dateOf, now)
-      if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
+    // A request about an MCP task shows how its tool failed, and no success without a failure.
+    const isShown = !action.isPassive || (action.tool && (isError(outcome) || action.isRetry))
+    if (isShown && action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.tools.add(action.name, task.sums.tools)
     }

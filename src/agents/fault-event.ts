@@ -174,7 +174,10 @@ export class FaultEvent {
 
   #isOfSameTool({ method, name, server }: ActionFacts): boolean {
     const { action } = this.facts
-    return action.method === method && action.name === name && action.server === server
+    if (action.server !== server) return false
+    // An MCP task that failed is repeated by a call of the tool that began it.
+    const isBegun = method === 'tools/call' && name !== undefined && action.tool === name
+    return isBegun || (action.method === method && action.name === name)
   }
 }
 
