@@ -13,6 +13,8 @@ export interface ActionFacts {
   readonly method: string
   /** The tool, prompt, resource or MCP task that the call names. */
   readonly name: string | undefined
+  /** The tool whose call began the MCP task, of a request about one. */
+  readonly tool: string | undefined
   /** The tools of the server to which the call goes. */
   readonly server: ServerTools
   readonly receivedAt: number
@@ -22,6 +24,7 @@ export interface ActionFacts {
   readonly isAgain: boolean
   /** True when the call repeats one that failed. */
   readonly isRetry: boolean
+  readonly hasEnded: boolean
 }
 
 /** The execution of a call; `possible` for a call that was sent and got no response. */
@@ -72,7 +75,9 @@ export function hashOf({ method, params }: RequestCall): number {
 
 /** Returns a key that calls of the same tool with the same arguments share: a number, as many are kept. */
 export function callKey(action: ActionFacts): number {
-  return jsonHash([action.hash, action.method, action.name ?? '', action.server.id])
+  const { hash, tool, method, name = '', server } = action
+  const [by, what] = tool === undefined ? [method, name] : ['tools/call', tool]
+  return jsonHash([hash, by, what, server.id])
 }
 
 /** Returns the value of a key of `_meta`, as text. */

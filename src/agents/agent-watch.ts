@@ -31,8 +31,8 @@ export interface TaskEvent extends Decided {
   readonly task: Task
 }
 
-/** Events of one task that wait for a verdict: an agent with more is in a loop. */
-const MAX_UNDECIDED = 32
+/** Events of one task that wait for a verdict: each further call is compared with all of them. */
+const MAX_UNDECIDED = 1_000
 /** Events of all tasks that wait: 20,000 take 10 MB. */
 const MAX_ALL_UNDECIDED = 20_000
 const MAX_ENDED = 200
@@ -122,9 +122,10 @@ export class AgentWatch {
       held: undefined,
       method: keptName(call.method),
       name: call.name === undefined ? undefined : keptName(call.name),
+      tool: call.tool === undefined ? undefined : keptName(call.tool),
       server: facts.server,
       // The arguments are released before the call ends.
-      hash: hashOf(call),
+      hash: (call.hash ??= hashOf(call)),
       receivedAt: now,
       seq: 0,
       others: 0,
@@ -217,8 +218,10 @@ export class AgentWatch {
     if (!action.isPassive) {
       task.open--
       this.#findings.ended(action, this.#dateOf, now)
-      if (action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     }
+    // A request about an MCP task shows how its tool failed, and no success without a failure.
+    const isShown = !action.isPassive || (action.tool && (isError(outcome) || action.isRetry))
+    if (isShown && action.seq === task.seq && outcome !== 'cancelled') task.isFailing = !isOk
     if (!action.isRetry && method === 'tools/call' && action.name !== undefined) {
       this.#counts.tools.add(action.name, task.sums.tools)
     }
@@ -236,7 +239,8 @@ export class AgentWatch {
       factsOf(action, end, causes, { now: at, date: this.#dateOf(now) }),
       this.#maxRetries,
     )
-    if (event.facts.isNoticed && !action.isRetry) task.failed.add(callKey(action))
+    if (event.facts.isNoticed && !action.isRetry)
+      task.failed.add(callKey(action), task.undecided.length)
     this.#add(action, event, reaction)
   }
 
@@ -340,9 +344,9 @@ export class AgentWatch {
       event.overlapped()
       return this.#decide(task, event)
     }
-    if (task.undecided.length > MAX_UNDECIDED) this.#decide(task, task.undecided[0]!)
-    if (this.#waiting <= MAX_ALL_UNDECIDED) return
-    const [first] = this.#undecided
+    const isFull = task.undecided.length > MAX_UNDECIDED
+    if (!isFull && this.#waiting <= MAX_ALL_UNDECIDED) return
+    const [first] = isFull ? [task] : this.#undecided
     this.#onEvict()
     if (first !== undefined) this.#decide(first, first.undecided[0]!)
   }

@@ -70,6 +70,9 @@ export class FaultEvent {
   #isConfirmed = false
   /** True once a later call of the tool succeeded. */
   #isOver = false
+  /** The retries that count towards a runaway, and the last of them: calls beside it do not count. */
+  #rounds = 0
+  #counted: ActionFacts | undefined
   readonly #maxRetries: number
 
   constructor(facts: EventFacts, maxRetries: number) {
@@ -92,7 +95,10 @@ export class FaultEvent {
     }
     if (!isSame || this.#isOver || this.#isStep(next) || !this.#mayRetry(next)) return false
     this.retriedAt ??= next.receivedAt
-    if (++this.retries <= this.#maxRetries) return false
+    this.retries++
+    if (this.#counted?.hasEnded === false) return false
+    this.#counted = next
+    if (++this.#rounds <= this.#maxRetries) return false
     if (this.verdict !== 'possible_duplicate') this.verdict = 'runaway'
     // A second execution is worse, and is known when the call ends.
     return this.facts.execution === 'none'
@@ -117,7 +123,8 @@ export class FaultEvent {
     if (this.#isStep(next)) return false
     if (this.#isOfSameTool(next)) {
       this.#isOver ||= isOk
-      return isOk && (!isExecuted || this.isRepeatedBy(next))
+      // A second execution that counts for another event decides no executed call.
+      return isOk && (!isExecuted || (execution !== 'none' && this.isRepeatedBy(next)))
     }
     // A session or a list is followed by what it was asked for, which may be one of many retries.
     if (isHandshake(next.method) || isList(next.method)) return false
@@ -167,7 +174,10 @@ export class FaultEvent {
 
   #isOfSameTool({ method, name, server }: ActionFacts): boolean {
     const { action } = this.facts
-    return action.method === method && action.name === name && action.server === server
+    if (action.server !== server) return false
+    // An MCP task that failed is repeated by a call of the tool that began it.
+    const isBegun = method === 'tools/call' && name !== undefined && action.tool === name
+    return isBegun || (action.method === method && action.name === name)
   }
 }
 

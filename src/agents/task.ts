@@ -54,7 +54,7 @@ export function earlyReaction(
   return leftAt - latest.receivedAt < (LEFT.has(outcome) ? READ_EARLY_MS : 0) ? latest : undefined
 }
 
-/** The most failed calls by which a retry is recognized. */
+/** The most failed calls by which a retry is recognized, unless more wait for a verdict. */
 const MAX_FAILED = 32
 
 /** Counts failed calls by key. */
@@ -67,10 +67,11 @@ class FailedCalls {
     return this.#counts !== undefined && this.#counts.size > 0 && this.#counts.has(callKey(action))
   }
 
-  add(key: number): void {
+  add(key: number, waiting: number): void {
     const counts = (this.#counts ??= new Map<number, number>())
     counts.set(key, (counts.get(key) ?? 0) + 1)
-    if (counts.size > MAX_FAILED) counts.delete(counts.keys().next().value!)
+    const most = Math.max(MAX_FAILED, waiting + 1)
+    while (counts.size > most) counts.delete(counts.keys().next().value!)
   }
 
   /** Takes a retry that succeeded. */

@@ -59,11 +59,13 @@ export class InFlightRequests {
 
   constructor({ maxInFlight, inFlightTtl }: InFlightOptions, parts: InFlightContext) {
     const { telemetry } = (this.#parts = parts)
-    this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
+    this.redirects = new RedirectedCalls(({ entries, faults, at }, { sameHost }, full) => {
       if (full) telemetry.evicted('redirects')
       if (faults !== undefined) unfollowed(faults)
       // A client that was redirected to another host is not expected back: the call did not fail.
-      for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'real')
+      const outcome = sameHost ? 'http_error' : 'ok'
+      for (const entry of entries)
+        this.settle(Object.assign(entry, { leftAt: at, fallback: outcome }), outcome, 'real')
     })
     this.calls = new OpenCalls({ limit: maxInFlight, ttl: inFlightTtl }, (entry, full) => {
       if (full) telemetry.evicted('in_flight_calls')

@@ -17,6 +17,8 @@ export interface RedirectedPost {
   readonly observer: Observer
   /** The faults that still act on the calls. */
   readonly faults: ExchangeFaults | undefined
+  /** The time of the redirect. */
+  readonly at: number
 }
 
 /** The messages of a POST and its open calls. */
@@ -34,7 +36,6 @@ interface Held {
   readonly size: number
   /** The kept bytes of the request. */
   readonly weight: number
-  readonly expires: number
 }
 
 /** A repetition after more than this, in milliseconds, is a new call. */
@@ -76,9 +77,9 @@ export class RedirectedCalls {
     const faults = entries[0]?.faults ?? account?.faults
     const weight = bytes.length + to.target.length + linesText(head.headers).length
     const carried = faults !== undefined && followRedirect(faults) ? faults : undefined
-    const post = { head, posted, entries, observer, faults: carried }
+    const post = { head, posted, entries, observer, faults: carried, at: now }
     const key = keyOf(head, peer, bytes)
-    this.#held.push({ post, to, key, size: bytes.length, weight, expires: now + FOLLOW_TIMEOUT })
+    this.#held.push({ post, to, key, size: bytes.length, weight })
     this.#bytes += weight
     while (this.#held.length > MAX_POSTS || this.#bytes > MAX_BYTES) this.#drop(true)
     return true
@@ -102,7 +103,8 @@ export class RedirectedCalls {
 
   /** Drops requests that were not repeated in time. */
   expire(now: number): void {
-    while (this.#held[0] !== undefined && this.#held[0].expires <= now) this.#drop(false)
+    const until = now - FOLLOW_TIMEOUT
+    while (this.#held[0] !== undefined && this.#held[0].post.at <= until) this.#drop(false)
   }
 
   #drop(full: boolean): void {

@@ -32,6 +32,8 @@ export interface Call {
    * response.
    */
   readonly tool?: string | undefined
+  /** The hash by which repetitions are recognized; with `tool`, that of the call that began the task. */
+  hash?: number | undefined
   /** Released when no fault can read it any more. */
   params: unknown
   readonly transport: Transport

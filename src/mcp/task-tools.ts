@@ -43,15 +43,17 @@ const MAX_LENGTH = 256
 
 /** Remembers the tools whose calls began tasks. */
 export class TaskTools {
-  readonly #tools = new LruMap<string>(MAX_TASKS)
+  readonly #tools = new LruMap<{ readonly tool: string; readonly hash: number | undefined }>(
+    MAX_TASKS,
+  )
 
   /** Learns the task that a response to a tool call creates, if any. */
-  learn(session: string, { method, name }: Call, message: Message): void {
+  learn(session: string, { method, name, hash }: Call, message: Message): void {
     if (method !== 'tools/call' || name === undefined || message.kind !== 'result') return
     const id = createdTask(message.result)
     if (id === undefined || name.length > MAX_LENGTH) return
     const key = keyOf(session, id)
-    if (key !== undefined) this.#tools.set(key, name)
+    if (key !== undefined) this.#tools.set(key, { tool: name, hash })
   }
 
   /**
@@ -62,7 +64,7 @@ export class TaskTools {
     if (this.#tools.size === 0) return undefined
     const taskId = taskOf(method, params)
     const key = typeof taskId === 'string' ? keyOf(session, taskId) : undefined
-    return key === undefined ? undefined : this.#tools.get(key)
+    return key === undefined ? undefined : this.#tools.get(key)?.tool
   }
 
   /** Returns the posted messages; requests about a task with the tool that began it. */
@@ -70,8 +72,7 @@ export class TaskTools {
     if (this.#tools.size === 0 || !posted.calls.some(isAboutTask)) return posted
     const calls = posted.calls.map((call): RequestCall => {
       const key = isAboutTask(call) ? keyOf(session, call.name ?? '') : undefined
-      const tool = key === undefined ? undefined : this.#tools.get(key)
-      return tool === undefined ? call : { ...call, tool }
+      return key === undefined ? call : { ...call, ...this.#tools.get(key) }
     })
     return { ...posted, calls }
   }

@@ -119,6 +119,20 @@ describe('a client that never follows', () => {
     await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
   })
 
+  test('has waited until the redirect, and not until the call is given up', async () => {
+    stage = await Stage.open((exchange) => {
+      if (exchange.request.target === '/mcp') return void exchange.send([TO_MOUNT])
+      return void setTimeout(() => exchange.send([json(result(posted(exchange).id))]), 100)
+    })
+    const began = performance.now()
+    await stage.exchange(post(request(1)))
+    await stage.exchange(follow(request(2)))
+    const seconds = (performance.now() - began) / 1000
+    await stage.squall.close()
+    await stage.ends({ 'tools/call echo: http_error': 1, 'tools/call echo: ok': 1 })
+    expect(await stage.sum('squall_call_duration_seconds', '_sum')).toBeLessThan(seconds)
+  })
+
   test('cannot, without a location: the call ends at once', async () => {
     stage = await Stage.open(
       (exchange) => void exchange.send([response('307 Temporary Redirect', [], '')]),

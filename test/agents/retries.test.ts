@@ -43,6 +43,14 @@ it('remembers a bounded number of failed calls', () => {
   expect(counts.retries).toBe(32)
 })
 
+it('decides the oldest of more calls than may wait in a task, and counts it as evicted', () => {
+  const { begin, end, evicted, verdicts, watch } = watched()
+  const all = Array.from({ length: 1010 }, (_, q) => begin({ ...CALL, args: { q } }))
+  for (const each of all) end(each, FAILED)
+  expect(verdicts).toHaveLength(10)
+  expect({ waiting: watch.waiting, evicted: evicted() }).toEqual({ waiting: 1000, evicted: 10 })
+})
+
 it('counts a changed result with which the agent went on, and none that it asked for again', () => {
   const { call, counts } = watched()
   const changed = { fault: 'rewrite', changed: true }

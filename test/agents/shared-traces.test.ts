@@ -194,7 +194,7 @@ it('holds bounded calls and bounded memory when each call begins a trace', () =>
     setup.call({ tool: `${long}${i % 5}`, args: { long }, trace: traceOf(i) }, FAILED)
     setup.verdicts.length = 0
   }
-  expect(setup.watch.waiting).toBeLessThanOrEqual(5000 + 32 + 1)
+  expect(setup.watch.waiting).toBeLessThanOrEqual(5000 + 1000 + 1)
   expect((bytesHeld().heapUsed - before) / 1e6).toBeLessThan(20)
 })
 
