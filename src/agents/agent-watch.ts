@@ -191,7 +191,8 @@ export class AgentWatch {
 
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
-    this.#at = now
+    // A call that its client left is counted later.
+    this.#at = Math.max(this.#at, now)
     const place = this.#held.placeOf(action)
     if (place === undefined) return this.#finish(action, end, now)
     const kept = keptEnd(end)
