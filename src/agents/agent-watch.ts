@@ -224,11 +224,13 @@ export class AgentWatch {
       this.#counts.tools.add(action.name, task.sums.tools)
     }
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
-    if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
+    const isCounted = action.isRetry && !action.isPassive && !isHandshake(method)
+    if (isDuplicate || (isCounted && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true)
       task.failed.succeeded(callKey(action))
-    if (causes.length === 0) return
+    // A timer sends the next ping, whatever became of this one.
+    if (causes.length === 0 || method === 'ping') return
     this.#count(task)
     task.sums.events++
     const reaction = earlyReaction(action, outcome, now)
