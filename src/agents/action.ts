@@ -66,7 +66,10 @@ export function hashOf({ method, params }: RequestCall): number {
   if (!isRecord(params)) return jsonHash(params)
   if (method === 'tools/call' || method === 'prompts/get') {
     const deferred = deferredArguments(params)
-    return deferred ? hashOfOmitted(deferred.text) : jsonHash(params['arguments'] ?? {})
+    const hash = deferred ? hashOfOmitted(deferred.text) : jsonHash(params['arguments'] ?? {})
+    // The call with the input that a result asked for is not the same call again.
+    const { inputResponses } = params
+    return inputResponses === undefined ? hash : jsonHash([hash, inputResponses])
   }
   return params['_meta'] === undefined
     ? jsonHash(params)

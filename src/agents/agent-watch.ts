@@ -192,7 +192,8 @@ export class AgentWatch {
 
   /** Takes the end of a call. */
   ended(action: Action, end: ActionEnd, now: number): void {
-    this.#at = now
+    // A call that its client left is counted later.
+    this.#at = Math.max(this.#at, now)
     const place = this.#held.placeOf(action)
     if (place === undefined) return this.#finish(action, end, now)
     const kept = keptEnd(end)
@@ -226,11 +227,13 @@ export class AgentWatch {
       this.#counts.tools.add(action.name, task.sums.tools)
     }
     const isDuplicate = task.undecided.length > 0 && this.#followEnded(action)
-    if (isDuplicate || (action.isRetry && isError(outcome))) this.#wasted(task)
+    const isCounted = action.isRetry && !action.isPassive && !isHandshake(method)
+    if (isDuplicate || (isCounted && isError(outcome))) this.#wasted(task)
     const causes = causesOf(end)
     if (action.isRetry && isOk && end.record.changed !== true)
       task.failed.succeeded(callKey(action))
-    if (causes.length === 0) return
+    // A timer sends the next ping, whatever became of this one.
+    if (causes.length === 0 || method === 'ping') return
     this.#count(task)
     task.sums.events++
     const reaction = earlyReaction(action, outcome, now)

@@ -53,19 +53,11 @@ const MAX_CALLS = 5
 class Cases {
   readonly tally = new Tally()
   readonly calls: ShownCall[] = []
-  waited = 0
-  asked = 0
-  most = 0
-  again = 0
 
   add({ tool, at, task, count = 0, of = 1, waited = 0, asked = 0, most = 0, again = 0 }: Case) {
-    this.tally.add(at, count, of)
-    this.again += again
-    this.most = Math.max(this.most, most)
+    const times = count === 0 ? {} : { waited, asked }
+    this.tally.add(at, { count, of, most, again, ...times })
     if (count === 0) return
-    // The worst is the wait that misses most of what was asked for.
-    const isWorse = asked > 0 ? asked - waited > this.asked - this.waited : waited > this.waited
-    if (isWorse) Object.assign(this, { waited, asked })
     this.calls.push({ tool, at, task })
     if (this.calls.length > MAX_CALLS) this.calls.shift()
   }
@@ -137,11 +129,10 @@ export class Findings {
       for (const { kinds, ...subject } of this.#subjects.values()) {
         const cases = kinds.get(kind)
         if (cases === undefined) continue
-        const { waited, asked, most, again, calls } = cases
-        const { count, of } = cases.tally.since(since)
-        if (of === 0) continue
-        const last = calls.filter(({ at }) => at >= since)
-        found.push({ ...subject, kind, count, of, waited, asked, most, again, calls: last })
+        const sums = cases.tally.since(since)
+        if (sums.of === 0) continue
+        const calls = cases.calls.filter(({ at }) => at >= since)
+        found.push({ ...subject, kind, ...sums, calls })
       }
       return found.sort((a, b) => b.count - a.count)
     })

@@ -18,7 +18,8 @@ export const VERDICTS = {
     'the client started a new session after losing one, or sent `initialize` or `server/discover` without a further call',
   relisted: 'the agent requested a list, such as `tools/list`',
   switched_tool: 'the agent called another tool, or read a resource or prompt',
-  continued: 'the call succeeded despite the fault and was not repeated',
+  continued:
+    'the call succeeded despite the fault and, if a fault changed its result, was not repeated',
   gave_up: 'no call followed within `--task-window`',
 } as const satisfies Readonly<Record<string, string>>
 

@@ -28,6 +28,8 @@ export interface CallEntry extends OpenCall {
   /** True while the HTTP exchange that carried the request is open. */
   exchangeOpen: boolean
   settled: boolean
+  /** True when the result asked for input: the call is not executed yet. */
+  asksForInput: boolean
   /** The time at which an exchange ended whose response may still come elsewhere; negative before. */
   leftAt: number
   /** The time at which the client resumed the stream of such an exchange; negative before. */
@@ -87,6 +89,7 @@ export function newEntry(call: RequestCall, carrier: Carrier): CallEntry {
     sideFaults: undefined,
     exchangeOpen: true,
     settled: false,
+    asksForInput: false,
     leftAt: -1,
     resumedAt: -1,
     resumedBy: [],

@@ -220,9 +220,9 @@ export class CallObserver implements Observer {
     // A body that is too complex to read may hold the result of the only call.
     const sizes = entries.map(() => (entries.length === 1 ? body?.length : undefined))
     const found: OnResponse = (at, message, bytes) => {
-      const { call } = entries[at]!
-      this.#parts.inFlight.learn(this.#session, call, message, rawText(list, bytes))
-      sizes[at] = hasToolResult(call, message) ? bytes : undefined
+      const entry = entries[at]!
+      this.#parts.inFlight.learn(entry, message, rawText(list, bytes))
+      sizes[at] = hasToolResult(entry.call, message) ? bytes : undefined
     }
     const endings = endingsOfJsonBody(calls, this.#status, body ?? '', found)
     for (let i = 0; i < entries.length; i++) {

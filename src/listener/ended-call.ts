@@ -92,10 +92,10 @@ function isTransient(
 
 /** Returns what is known of the execution of a call by the upstream. */
 function executionOf(
-  { call, sentAt, respondedAt, faults }: CallEntry,
+  { call, sentAt, respondedAt, faults, asksForInput }: CallEntry,
   { outcome, origin }: CallRecord,
 ): Execution {
-  if (sentAt < 0) return 'none'
+  if (sentAt < 0 || asksForInput) return 'none'
   if (outcome === 'ok') return 'known'
   if (origin === 'injected_elsewhere') return 'possible'
   // The status of a stream comes before the tool runs: only a complete response counts.

@@ -8,6 +8,7 @@ import {
 } from '../mcp/call.ts'
 import { endingOf } from '../mcp/body-outcome.ts'
 import type { Message } from '../mcp/json-rpc.ts'
+import { asksForInput } from '../mcp/outcome.ts'
 import type { Sessions } from '../mcp/sessions.ts'
 import { TaskTools, hasToolResult } from '../mcp/task-tools.ts'
 import type { EndedCall } from '../telemetry/call-line.ts'
@@ -142,7 +143,9 @@ export class InFlightRequests {
   }
 
   /** Learns from a response to a call; `raw` returns its text where it was not parsed. */
-  learn(session: string, call: RequestCall, message: Message, raw: RawText): void {
+  learn(entry: CallEntry, message: Message, raw: RawText): void {
+    const { session, call } = entry
+    entry.asksForInput = asksForInput(message)
     this.planner?.responded(call, message, raw)
     this.tasks.learn(session, call, message)
     this.#parts.agents?.server.learn(call, message)
@@ -158,7 +161,7 @@ export class InFlightRequests {
   ): void {
     entry.mark = Math.max(entry.mark, this.#parts.markers.believed(mark))
     if (entry.faults !== undefined) responded(entry.faults, entry.call)
-    this.learn(entry.session, entry.call, message, raw)
+    this.learn(entry, message, raw)
     const { outcome, error } = endingOf(entry.call, message)
     const resultBytes = hasToolResult(entry.call, message) ? bytes : undefined
     this.settle(entry, outcome, 'real', resultBytes, error)

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/values.ts'
+import { fieldsOf, isRecord } from '../base/values.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Message } from './json-rpc.ts'
 import { isModern } from './protocol-version.ts'
@@ -9,6 +9,11 @@ export function outcomeOfMessage(message: Message): Outcome {
   // Clients reject any other result than an object, and the call does not end well for them.
   if (message.kind !== 'result' || !isRecord(message.result)) return 'incomplete'
   return isFailedResult(message.result) ? 'tool_error' : 'ok'
+}
+
+/** Returns true for a result that asks for input: the client repeats the call with it. */
+export function asksForInput(message: Message): boolean {
+  return message.kind === 'result' && fieldsOf(message.result)['resultType'] === 'input_required'
 }
 
 /** Returns the outcome of a call from its response. */

@@ -42,7 +42,8 @@ export class CallWatch {
   }
 
   ended(call: EndedCall): void {
-    const at = this.#now()
+    // A call that its client left is counted later.
+    const at = this.#now() - Math.max(0, performance.now() - call.endedAt)
     if (this.spans !== undefined) call.span = this.spans.call(call)
     if (isError(call.outcome)) this.errors.add(call, at)
     if (this.#readers.size === 0) return

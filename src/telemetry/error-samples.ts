@@ -37,6 +37,7 @@ export interface ErrorKind {
 }
 
 interface StoredKind extends ErrorKind {
+  first: number
   last: number
   count: number
   samples: ErrorSample[]
@@ -85,7 +86,9 @@ export class ErrorSamples {
     this.#total++
     const kind = this.#kindOf(call, at)
     kind.count++
-    kind.last = at
+    // Calls are not counted in the order in which they ended.
+    kind.first = Math.min(kind.first, at)
+    kind.last = Math.max(kind.last, at)
     if (kind.count > FIRST_ERRORS && at - kind.samples[0]!.at < EVERY_MS) return
     const message = this.#messages ? shownMessage(call.error?.message) : undefined
     const others = kind.samples.filter((each) => each.message !== message)

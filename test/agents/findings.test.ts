@@ -38,6 +38,34 @@ it('needs three calls, or one double write', () => {
   )
 })
 
+it('says nothing of calls from before the time that is asked for', () => {
+  const { shown, call, pass, wait, begin, end, now } = stage()
+  const ignores = (task: string, retryAfter: number, pause: number): void => {
+    const asked = { tool: 'search', ...inTask(task) }
+    call(asked, { ...FAILED, retryAfter })
+    pass(pause)
+    call(asked)
+  }
+  const storms = (task: string, size: number): void => {
+    const asked = { tool: 'list', ...inTask(task) }
+    const all = Array.from({ length: size }, () => begin(asked))
+    for (const each of all) end(each)
+  }
+  const all = (part: string, size: number, ...times: [number, number]): void => {
+    for (let i = 0; i < 3; i++) ignores(`${part} ${i}`, ...times)
+    storms(part, size)
+    wait(5000)
+  }
+  all('old', 14, 3000, 0)
+  const since = new Date(now()).toISOString()
+  all('new', 12, 2000, 1500)
+  const sentences = shown(`since=${since}`).findings.map(({ sentence }) => sentence)
+  expect(sentences).toEqual([
+    expect.stringContaining('up to 12 at once'),
+    expect.stringContaining('the first retry came after 1.5 s instead of 2 s'),
+  ])
+})
+
 it('shows 20 findings, and all on request', () => {
   const { shown, givesUp } = stage()
   for (let i = 0; i < 25; i++) givesUp(`search ${i}`, 3)
@@ -84,8 +112,8 @@ it('keeps the clients and tools that were seen last, and keeps names short', () 
 
 it('knows what was counted since a time, in few slots', () => {
   const tally = new Tally()
-  for (let second = 0; second < 100_000; second++) tally.add(second * 1000, 1, 2)
-  expect(tally.since(0)).toEqual({ count: 100_000, of: 200_000 })
+  for (let second = 0; second < 100_000; second++) tally.add(second * 1000, { count: 1, of: 2 })
+  expect(tally.since(0)).toMatchObject({ count: 100_000, of: 200_000 })
   const { count } = tally.since(50_000_000)
   expect(count).toBeGreaterThanOrEqual(50_000)
   expect(count).toBeLessThan(55_000)

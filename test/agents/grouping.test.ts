@@ -54,6 +54,21 @@ describe('a task', () => {
     expect(counts.retries).toBe(2)
   })
 
+  it('has no verdict on pings that fail, which a timer sends again', () => {
+    const { call, counts, verdicts, wait } = watched()
+    call({ tool: 'a' })
+    for (let i = 0; i < 5; i++) call({ method: 'ping' }, FAILED)
+    wait(3000)
+    expect([verdicts, counts.wasted]).toEqual([[], 0])
+    expect(Object.fromEntries(counts.ended)).toEqual({ ok: 1 })
+  })
+
+  it.each(['initialize', 'completion/complete'])('counts no %s as wasted', (method) => {
+    const { call, counts } = watched()
+    for (let i = 0; i < 3; i++) call({ method }, FAILED)
+    expect([counts.retries, counts.wasted]).toEqual([0, 0])
+  })
+
   it('goes on in the session that its agent began after it lost one', () => {
     const { begin, end, call, verdicts, watch } = watched()
     call({ tool: 'pay', session: 'a' }, { ...FAILED, executed: true })

@@ -96,6 +96,19 @@ describe('a call that its client left', () => {
     expect([agent.counts.open, agent.counts.retries]).toEqual([0, 0])
   })
 
+  it('has the date at which the client left', () => {
+    const agent = watched()
+    const dates: number[] = []
+    agent.watch.read(({ event }) => dates.push(event.facts.date))
+    const left = agent.begin({ tool: 'x', ...task('a') })
+    const leftAt = agent.now()
+    agent.wait(900)
+    agent.end(left, { outcome: 'abandoned', leftAt })
+    agent.wait(3000)
+    // The end is read a millisecond after the sweep.
+    expect(dates).toEqual([leftAt + 1])
+  })
+
   it('does not end its task early', () => {
     const agent = watched()
     const left = agent.begin({ tool: 'x', ...task('a') })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSquall } from '../support/commands.ts'
+import type { Errors } from '../../src/admin/contract/api.ts'
 
 const opened = closers()
 const RULES = `rules:
@@ -33,6 +34,7 @@ it.each([
   const { watch } = squall.running.agents!
   const verdicts: string[] = []
   watch.read((event) => verdicts.push(event.verdict))
+  const leftAt: number[] = []
   for (const id of [1, 2]) {
     const response = await fetch(`http://127.0.0.1:${squall.port}/mcp`, {
       method: 'POST',
@@ -50,7 +52,10 @@ it.each([
       }),
     })
     await response.text()
+    leftAt.push(Date.now())
   }
   await eventually(() => (verdicts.length > 0 ? undefined : 'no verdict'))
   expect(verdicts).toEqual([verdict])
+  const { errors } = (await (await fetch(`${squall.admin}/api/errors`)).json()) as Errors
+  expect(Date.parse(errors[0]!.first!)).toBeLessThan(leftAt[0]! + 100)
 })

@@ -1,5 +1,5 @@
 import { type Call, type Origin, type Outcome, sharesStream } from '../../mcp/call.ts'
-import { outcomeOf } from '../../mcp/outcome.ts'
+import { asksForInput, outcomeOf } from '../../mcp/outcome.ts'
 import { type CallInjection, isAnyInjected, ownOf } from './call-injection.ts'
 import { originOf, receivedOutcome, restore } from './call-state.ts'
 import type { ExchangeFaults } from './exchange-faults.ts'
@@ -32,7 +32,8 @@ export function hasChanged({ exchange, calls }: ExchangeFaults, call: Call): boo
 /** Returns true when the upstream is known to have executed the call. */
 export function isExecuted({ calls }: ExchangeFaults, call: Call): boolean {
   const { upstreamResponse, response } = ownOf(calls, call) ?? {}
-  if (upstreamResponse !== undefined) return outcomeOf(call, upstreamResponse) === 'ok'
+  if (upstreamResponse !== undefined)
+    return outcomeOf(call, upstreamResponse) === 'ok' && !asksForInput(upstreamResponse)
   const { status = 0 } = response ?? {}
   return status >= 200 && status < 300 && status !== 202
 }

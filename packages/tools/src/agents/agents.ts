@@ -53,7 +53,8 @@ async function askAll(
 ): Promise<Agents> {
   const asked = new URLSearchParams(query)
   if (all) asked.set('all', 'true')
-  const endpoint = { ...API.agents, path: `${API.agents.path}?${asked.toString()}` }
+  const search = asked.size > 0 ? `?${asked.toString()}` : ''
+  const endpoint = { ...API.agents, path: `${API.agents.path}${search}` }
   const answers: Agents[] = []
   for (const each of endpoints) {
     const address = endpointText(each)

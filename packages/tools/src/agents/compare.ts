@@ -29,7 +29,8 @@ export function compare(saved: Agents, agents: Agents): readonly Difference[] {
   const now = sharesOf(agents)
   const known = new Set(saved.findings.map(keyOf))
   const found = new Set(agents.findings.map(keyOf))
-  const all = [...agents.findings, ...saved.findings.filter((each) => !found.has(keyOf(each)))]
+  const gone = saved.findings.filter((each) => !found.has(keyOf(each)))
+  const all = [...oneEach(agents.findings), ...oneEach(gone)]
   const differences = all.map((finding): Difference => {
     const key = keyOf(finding)
     const [then, later] = [before.get(key) ?? NONE, now.get(key) ?? NONE]
@@ -44,6 +45,13 @@ export function compare(saved: Agents, agents: Agents): readonly Difference[] {
     return { change, finding, before: then, now: later, chance }
   })
   return differences.sort((a, b) => ORDER.indexOf(a.change) - ORDER.indexOf(b.change))
+}
+
+/** Returns the one with the most cases of the findings of several sidecars, or versions of a client. */
+function oneEach(findings: readonly Finding[]): readonly Finding[] {
+  const sorted = findings.toSorted((a, b) => a.count - b.count)
+  const most = new Map(sorted.map((each) => [keyOf(each), each]))
+  return findings.filter((each) => most.get(keyOf(each)) === each)
 }
 
 function changeOf(before: Share, now: Share, chance: number | null): Difference['change'] {

@@ -91,6 +91,7 @@ it('says how to turn tasks on where they are off', async () => {
   const { code, stderr } = await run()
   expect(code).toBe(1)
   expect(stderr).toContain('start squall run or squall stdio without --tasks=false')
+  expect(stderr).not.toContain('?')
 })
 
 it.each([

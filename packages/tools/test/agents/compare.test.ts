@@ -59,6 +59,15 @@ it('calls nothing new or gone that chance explains', () => {
   expect(differences.map(({ change }) => change)).toEqual(['same', 'same'])
 })
 
+it('has one difference for the findings of several sidecars, with their sum', () => {
+  const two = agents([finding('a', 3, 3), finding('a', 4, 4)])
+  const none = agents([])
+  const [one, ...others] = compare(none, two)
+  expect(one).toMatchObject({ change: 'new', finding: { count: 4 }, now: { count: 7, of: 7 } })
+  const gone = compare(two, none)
+  expect([others.length, ...gone.map(({ change }) => change)]).toEqual([0, 'untested'])
+})
+
 it('compares versions of a client, and clients whose names have several words', () => {
   const before = agents([finding('a', 50, 100, 'My Agent')])
   const [one, other] = compare(before, agents([finding('a', 50, 100, 'My Tester')]))
