@@ -28,7 +28,9 @@ const SQUALL_SERVER = /^(?:mcp__|MCP:)(?:plugin_squall_)?squall(?:__|:)/i
 const STARTS_SQUALL = /(?:^|[\s/])(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?\s+mcp(?:\s|$)/
 /** Tools of `squall mcp` that inject nothing. */
 const SAFE =
-  /^(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
+  /^(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|explain_cell|stop_experiment|disarm)$/
+/** Tools of `squall mcp` that add the gates themselves, or whose calls reach no real tool. */
+const GATED = /^(?:run_impact|sweep_task)$/
 const CHAOS = /squall|chaos|fault|toxi|litmus/i
 const CHAOS_KEY = /^(?:faults?|fault_?type|chaos|toxics?|abort_?on|blast_?radius)$/i
 const READING = /(?:^|_)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/
@@ -69,9 +71,8 @@ export async function callProblems(
   const found = (await Promise.all(each)).flat()
   const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
   if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
-  return [
-    ...new Set([...found, ...checked(url === undefined ? input : { input, url }, policy, files)]),
-  ]
+  const payload = url === undefined ? input : { input, url }
+  return [...new Set([...found, ...checked(payload, policy, files, isOwn && GATED.test(name))])]
 }
 
 /** Returns the reasons to refuse a command of a shell. */
@@ -103,8 +104,13 @@ async function commandProblems(
   }
 }
 
-function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
-  if (!files.isChanged) return payloadProblems(payload, policy)
+function checked(
+  payload: unknown,
+  policy: Policy,
+  files: Protected,
+  hasGate = false,
+): readonly string[] {
+  if (!files.isChanged) return payloadProblems(payload, policy, hasGate)
   return [
     'the policy has changed since it was trusted; ask a person to run squall mcp policy trust',
   ]

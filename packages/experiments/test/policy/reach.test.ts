@@ -462,6 +462,10 @@ describe('the hook, of a tool,', () => {
     ['mcp__github__create_issue', { name: 'experiments', body: 'see /api/faults' }],
     ['ApplyPatch', { patch: '*** Update File: docs/live.md\n+squall apply in production\n' }],
     ['mcp__squall__disarm', { reason: 'production is affected' }],
+    ['mcp__squall__explain_cell', { task: 'production', cell: '3-timeout' }],
+    ['mcp__squall__run_impact', { scenario: 'latency', tools: ['x'], percent: 5, magnitude: 500 }],
+    ['mcp__plugin_squall_squall__run_impact', { scenario: 'loss', tools: ['x'], percent: 10 }],
+    ['mcp__squall__sweep_task', { task: 'x', faults: ['timeout'] }],
   ])('%s passes: %j', async (tool, input) => {
     expect(await of(tool, input)).toBe('')
   })
@@ -471,6 +475,9 @@ describe('the hook, of a tool,', () => {
     ['mcp__my-chaos__inject', { service: 'search', fault_type: 'latency' }],
     ['mcp__resilience__start', { faults: ['reset'], namespace: 'shop' }],
     ['inject_fault', { namespace: 'prod' }],
+    ['mcp__squall__run_impact', { scenario: 'latency', tools: ['x'], percent: 60 }],
+    ['mcp__squall__run_impact', { scenario: 'latency', tools: ['x'], sidecar: 'prod' }],
+    ['mcp__chaos__run_impact', { scenario: 'latency', percent: 5 }],
     ['mcp__chaos__observe', { namespace: 'prod' }],
     ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'POST' }],
     ['mcp__http__send', { url: 'http://127.0.0.1:15390/api/faults', body: { abort: 503 } }],
