@@ -57,6 +57,8 @@ interface Approved {
   readonly proposal: Proposal
   readonly checked: CheckedPlan
   readonly by: string
+  /** Makes the proposal available again, and throws the reason why no run has begun. */
+  readonly notBegun: (reason: unknown) => Promise<never>
 }
 
 /** How each tool goes on after an approval at a terminal: the call, and what it needs. */
@@ -112,7 +114,11 @@ export async function runWhenApproved(
   const by = await approve(proposal, checked.policy, call, tool)
   if (typeof by !== 'string') return by
   await control.proposals.take(proposal)
-  return run({ proposal, checked, by })
+  const notBegun = async (reason: unknown): Promise<never> => {
+    await control.proposals.giveBack(proposal)
+    throw reason
+  }
+  return run({ proposal, checked, by, notBegun })
 }
 
 /**
@@ -173,19 +179,19 @@ async function approve(
 }
 
 async function runApproved(
-  { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy }: Approved,
+  { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy, notBegun }: Approved,
   call: ControlCall,
   show: (result: ExperimentResult) => object,
 ): Promise<Outcome> {
   const { access, running, policy: file } = call.control
   const about = { proposal: id, digest, target, approvedBy }
   // A run that cannot be logged does not begin.
-  await call.audit({ outcome: 'started', ...about })
+  const onBegin = () => call.audit({ outcome: 'started', ...about }).catch(notBegun)
   const { signal } = call.context.mcpReq
   try {
     return await running.run({ id, target }, signal, async (stop) => {
       const result = await withSidecars(access, plan, (placed) =>
-        runHere(access, { ...placed, stop, onEvent: progressTo(call) }),
+        runHere(access, { ...placed, stop, onBegin, onEvent: progressTo(call) }),
       )
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
@@ -197,7 +203,7 @@ async function runApproved(
     })
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    throw new DeniedError(...reasonsOf(error.rejections))
+    return notBegun(new DeniedError(...reasonsOf(error.rejections)))
   }
 }
 
