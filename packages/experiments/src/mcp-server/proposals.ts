@@ -73,7 +73,9 @@ export class Proposals {
     if (found === undefined) {
       const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
       if (used !== undefined) throw new DeniedError(usedText(id, used))
-      throw new DeniedError(`proposal not found; call propose_experiment`)
+      throw new DeniedError(
+        'proposal not found; call propose_experiment, or approve with the --state-dir of squall mcp',
+      )
     }
     if (this.#lasts(found, PROPOSAL_MS)) return found
     throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)

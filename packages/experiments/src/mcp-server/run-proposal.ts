@@ -1,10 +1,11 @@
 import type { Policy } from '#rules'
+import { resolve } from 'node:path'
 import {
   acceptedContent,
   inputRequired,
   type InputRequiredResult,
 } from '@modelcontextprotocol/server'
-import { shownUrl } from '#base'
+import { asInvoked, shellWord, shownUrl } from '#base'
 import * as Type from 'typebox'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
 import { noteLines } from '../experiment/experiment-report.ts'
@@ -169,7 +170,10 @@ async function approve(
     const requestState = await states.mint({ id: about, digest }, call.context)
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
-  const next = `squall mcp approve ${about}`
+  const { access, trust } = control
+  const directory = resolve(access.stateDirectory)
+  const more = directory === trust ? '' : ` --state-dir ${shellWord(directory)}`
+  const next = asInvoked(`squall mcp approve ${about}${more}`)
   const [again, needs] = AGAIN[tool](proposal)
   return {
     text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,

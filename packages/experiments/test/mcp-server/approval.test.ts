@@ -3,7 +3,7 @@ import { mkdir, readFile, rmdir, unlink } from 'node:fs/promises'
 import { beforeEach, expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { type Agent, phaseIn, propose } from './agent.ts'
-import { agentOf, approveInTerminal, at, eachOnStage, stage } from './on-stage.ts'
+import { agentOf, approveInTerminal, at, eachOnStage, inTerminal, stage } from './on-stage.ts'
 
 let agent: Agent
 
@@ -19,11 +19,16 @@ it('a run that the client cannot ask about waits for squall mcp approve, once', 
   const waiting = await agent.call('run_experiment', asked)
   expect(waiting).toMatchObject({
     isError: false,
-    data: { status: 'approval_required', next: `squall mcp approve ${asked.id}` },
+    data: { status: 'approval_required' },
   })
-  expect(await approveInTerminal(asked.id, 'n')).toContain('not approved')
+  const [program, ...args] = (waiting.data.next as string)
+    .replace('npx mcp-squall', 'squall')
+    .split(' ')
+  expect(program).toBe('squall')
+  const approve = (line: string) => inTerminal(args, line)
+  expect(await approve('n')).toContain('not approved')
   expect((await agent.call('run_experiment', asked)).data.status).toBe('approval_required')
-  const shown = await approveInTerminal(asked.id, 'y')
+  const shown = await approve('y')
   expect(shown).toContain(asked.digest)
   expect(shown).toContain('Largest effect: work fails with the tool error "no" in 20 % of calls')
   expect(shown).toContain(
