@@ -441,6 +441,13 @@ describe('the hook, of a tool,', () => {
     ['apply_patch', '*** Begin Patch\n*** Update File: squall-policy.yaml\n'],
     ['mcp__shell__get_output', { command: 'rm squall-policy.yaml' }],
     ['mcp__node__run', { source: 'fs.rmSync("squall-policy.yaml")' }],
+    ['mcp__shell__run', { command: ['rm', '-rf', '.'] }],
+    ['mcp__shell__run', { args: ['-rf', '.'], command: 'rm' }],
+    ['mcp__shell__run', { argv: ['rm', 'squall-policy.yaml'] }],
+    ['mcp__shell__run', { shell: 'rm squall-policy.yaml' }],
+    ['mcp__files__put', { uri: 'file:///x/squall%2Dpolicy.yaml' }],
+    ['mcp__files__delete_directory', { path: '.' }],
+    ['mcp__files__move_file', { source: 'file:///', destination: 'x' }],
   ])('%s refuses to change what guards the agent: %j', async (tool, input) => {
     expect(await of(tool, input)).toContain('which only a person may')
   })
@@ -458,6 +465,10 @@ describe('the hook, of a tool,', () => {
     ['mcp__squall__explain_rules', { rules: 'rules: [{ name: a, faults: [reset] }]', tool: 'x' }],
     ['mcp__squall__stop_experiment', {}],
     ['mcp__plugin_squall_squall__stop_experiment', { reason: 'prod' }],
+    ['mcp__files__move_file', { source: 'a', destination: '.' }],
+    ['mcp__files__delete_file', { path: 'src/main.ts' }],
+    ['mcp__shell__run', { command: ['npm', 'run', 'build'] }],
+    ['mcp__shell__run', { command: 'echo', args: ['squall', 'mcp', 'approve', 'x'] }],
     ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'GET' }],
     ['mcp__github__create_issue', { name: 'experiments', body: 'see /api/faults' }],
     ['ApplyPatch', { patch: '*** Update File: docs/live.md\n+squall apply in production\n' }],
@@ -479,6 +490,9 @@ describe('the hook, of a tool,', () => {
     ['mcp__squall__run_impact', { scenario: 'latency', tools: ['x'], sidecar: 'prod' }],
     ['mcp__chaos__run_impact', { scenario: 'latency', percent: 5 }],
     ['mcp__chaos__observe', { namespace: 'prod' }],
+    ['mcp__shell__run', { command: ['squall', 'fault', 'add', 'delay'] }],
+    ['mcp__shell__run', { command: ['squall', 'mcp', 'approve', 'x'] }],
+    ['mcp__shell__run', { command: 'squall', args: ['mcp', 'approve', 'x'] }],
     ['mcp__http__request', { url: 'http://127.0.0.1:15390/api/faults', method: 'POST' }],
     ['mcp__http__send', { url: 'http://127.0.0.1:15390/api/faults', body: { abort: 503 } }],
     [
