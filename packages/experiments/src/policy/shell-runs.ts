@@ -17,7 +17,7 @@ const PREFIX = /^(?:[{!]|if|then|elif|else|do|while|until|npm|--|--yes|-y|\w+=.*
 const SAFE_SETTING = /^(?:advice|author|color|commit|committer|user)\./
 /** Programs that run what a pipe brings. */
 const RUNS_INPUT =
-  /^(?:(?:ba|da|z|k|a)?sh|xargs|parallel|python[\d.]*|node|perl|ruby|php|patch|git apply|at|batch|source|\.)(?: |$)/
+  /^(?:(?:ba|da|z|k|a)?sh|xargs|parallel|python[\d.]*|node|perl|ruby|php|patch|git apply|at|batch|ssh|docker|podman|source|\.)(?: |$)/
 /** Settings that name a program: variables, and those of git. */
 const SETS_PROGRAM = /^(?:[A-Z_]+|\w+(?:\.[\w-]+)+)=/
 const ALIAS = /\balias\.|GIT_CONFIG_VALUE/i

@@ -31,8 +31,9 @@ const GIT_PLACE = /--(?:git-dir|work-tree)|GIT_(?:DIR|WORK_TREE)=/
 /** Options of git with a value as the next word. */
 const GIT_VALUED =
   /^(?:-[cC]|--(?:attr-source|config-env|git-dir|namespace|super-prefix|work-tree))$/
-/** Options of claude after which it works without the hook. */
-const UNHOOKED = /--bare|--setting-sources|disableAllHooks/
+/** Options and commands of claude after which it works without the hook. */
+const UNHOOKED =
+  /--bare|--setting-sources|disableAllHooks|^\S+ (?:plugins?|mcp) (?:marketplace )?(?:disable|remove|rm|un\w+) .*squall/
 /** Programs that change files whose names they get as input. */
 const FED =
   /^(?:(?:ba|da|z)?sh\s+-\w*c\s+)?(?:\S{0,99}\/)?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|unlink|git (?:checkout|restore)|(?:sed|perl|ruby)(?=.{0,500} (?:-\w*i|--in)))(?:\s|$)/
@@ -65,7 +66,7 @@ function writtenIn(run: Run, files: Protected, trees: Set<string>): string | und
   if (isShellAlone(run)) return undefined
   if (!isReader) {
     const claude = words.findIndex((word) => /(?:^|\/)claude$/.test(word))
-    if (claude >= 0 && words.slice(claude).some((word) => UNHOOKED.test(word))) {
+    if (claude >= 0 && UNHOOKED.test(words.slice(claude).join(' '))) {
       return '.claude/settings.json'
     }
     if (uninstalls(words)) return 'mcp-squall'
