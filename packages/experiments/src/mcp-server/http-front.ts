@@ -37,7 +37,9 @@ export async function listenHttp(
     return isOld ? sessions.fetch(request) : modern.fetch(request)
   }
   const serve = toNodeHandler({ fetch }, { maxRequestBodySize: MAX_BODY })
-  const guards = [originGuard(), readGuard({ readToken: token, hosts: ownHosts(address) })]
+  // With a token, the host does not matter.
+  const access = { readToken: token, hosts: ownHosts(address), hostFix: 'set --token-file' }
+  const guards = [originGuard(), readGuard(access)]
   const server = createServer(
     { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
     (request, response) => {

@@ -74,7 +74,7 @@ export class Proposals {
       const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
       if (used !== undefined) throw new DeniedError(usedText(id, used))
       throw new DeniedError(
-        'proposal not found; call propose_experiment, or approve with the --state-dir of squall mcp',
+        'proposal not found; call propose_experiment, or approve with the --state-dir of the server',
       )
     }
     if (this.#lasts(found, PROPOSAL_MS)) return found

@@ -1,5 +1,7 @@
 import { LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js'
 import { McpServer } from '@modelcontextprotocol/server'
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { listenHttp, PATH } from '../../src/mcp-server/http-front.ts'
 import { openAgent } from './agent.ts'
@@ -22,9 +24,24 @@ const INITIALIZE = {
   }),
 }
 
+const create = (): McpServer => new McpServer({ name: 'squall', version: '1.0.0' })
+const listen = () => listenHttp({ kind: 'tcp', host: '127.0.0.1', port: 0 }, undefined, create)
+
+it('a request with another host name is rejected with a flag of squall mcp', async () => {
+  const front = await listen()
+  const { port } = front.address
+  const body = await new Promise<string>((resolve, reject) => {
+    request({ port, host: '127.0.0.1', path: PATH, headers: { host: 'mcp.local' } })
+      .on('response', (response) => resolve(text(response)))
+      .on('error', reject)
+      .end()
+  })
+  expect(body).toContain('use the IP address, or set --token-file')
+  await front.close()
+})
+
 it('the sessions of clients that have left make room for the next client', async () => {
-  const create = (): McpServer => new McpServer({ name: 'squall', version: '1.0.0' })
-  const front = await listenHttp({ kind: 'tcp', host: '127.0.0.1', port: 0 }, undefined, create)
+  const front = await listen()
   const url = new URL(`http://127.0.0.1:${front.address.port}${PATH}`)
   const stays = await openAgent({ server: url })
   for (let count = 0; count < 70; count++) {
