@@ -158,6 +158,8 @@ async function approve(
     await control.proposals.take(proposal, 'was declined by a person')
     throw new DeniedError('a person declined the run; propose another experiment')
   }
+  const { target } = proposal
+  const waiting = { outcome: 'approval_required', proposal: about, digest, target } as const
   if (wanted === 'ask' && call.canAsk) {
     const question = inputRequired.elicit({
       message: ['Run this experiment?', ...summary].join('\n'),
@@ -167,6 +169,7 @@ async function approve(
         required: ['approve'],
       },
     })
+    await call.audit(waiting)
     const requestState = await states.mint({ id: about, digest }, call.context)
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
@@ -178,7 +181,7 @@ async function approve(
   return {
     text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,
     data: { status: 'approval_required', next, ...needs },
-    entry: { outcome: 'approval_required', proposal: about, digest, target: proposal.target },
+    entry: waiting,
   }
 }
 
