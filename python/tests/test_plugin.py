@@ -92,6 +92,35 @@ def test_it(squall_sidecar):
     result.assert_outcomes(passed=1)
 
 
+def test_a_mark_of_one_parameter_starts_squall_for_that_parameter_alone(
+    run: Callable[..., pytest.RunResult],
+) -> None:
+    result = run(
+        f"""
+import pytest
+@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.squall(rules={DOWN})), 2])
+def test_it(x): pass
+""",
+        "no-upstream",
+    )
+    result.assert_outcomes(errors=1, passed=1)
+
+
+def test_rules_files_are_read_as_utf_8(
+    run: Callable[..., pytest.RunResult], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = DOWN.replace("search_docs", "größe")
+    pytester.path.joinpath("rules.json").write_text(f'{{"rules": {rules}}}', encoding="utf-8")
+    for name, value in {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}.items():
+        monkeypatch.setenv(name, value)
+    result = run("""
+import pytest
+@pytest.mark.squall(rules="rules.json")
+def test_it(squall): pass
+""")
+    result.assert_outcomes(passed=1)
+
+
 def test_missing_settings_are_named(
     run: Callable[..., pytest.RunResult], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -12,12 +12,14 @@ export interface ReadAccess {
   readonly readToken?: string | undefined
   /** Names of this port beside those that no web page can have. */
   readonly hosts?: readonly string[] | undefined
+  /** Names the step that allows another host name. */
+  readonly hostFix?: string
 }
 
 const NO_TOKEN = 'changes require an admin token: set SQUALL_ADMIN_TOKEN or --admin-token-file'
 const FOREIGN = 'requests from pages of another origin are rejected'
-const INVALID_HOST =
-  'this host name is not allowed: use the IP address, or add the name to --admin-hosts (SQUALL_ADMIN_HOSTS)'
+const INVALID_HOST = 'this host name is not allowed: use the IP address, or'
+const ADD_HOST = 'add the name to --admin-hosts (SQUALL_ADMIN_HOSTS)'
 const NO_READ_TOKEN =
   'the read token is required: send it as "authorization: Bearer …", or as the password of any user'
 const CHANGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="squall admin"' }
@@ -55,14 +57,17 @@ function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
  * Rejects web pages that reach this port by DNS rebinding, and, where there is a read token,
  * everybody without a token. The admin token allows reading, too.
  */
-export function readGuard({ readToken, hosts = [] }: ReadAccess, token?: string): Guard {
+export function readGuard(
+  { readToken, hosts = [], hostFix = ADD_HOST }: ReadAccess,
+  token?: string,
+): Guard {
   const checks = [readToken, token].filter((each) => each !== undefined).map(tokenCheck)
   return (headers) => {
     const given = tokensIn(headers)
     // A web page cannot have a token, whatever its host name.
     if (given.some((each) => checks.some((isToken) => isToken(each)))) return undefined
     if (headers[CLIENT_HEADER] === undefined && !isTrustedHost(headers.host, hosts)) {
-      return rejection(403, { error: INVALID_HOST })
+      return rejection(403, { error: `${INVALID_HOST} ${hostFix}` })
     }
     if (readToken === undefined) return undefined
     const error = given.length === 0 ? NO_READ_TOKEN : 'wrong read token'

@@ -183,7 +183,10 @@ export function armedOptions(flags: Parameters<typeof namedOptions>[0]): RunOpti
   const own = { admin: 'off', 'guard-error-rate': 'off' }
   const options = namedOptions({ ...own, ...flags }, { NODE_ENV, ENVIRONMENT })
   const { neverArmed } = options.rules
-  if (neverArmed !== undefined) throw new Error(`no fault is injected here: ${neverArmed}`)
+  if (neverArmed !== undefined) {
+    const why = neverArmed.replace(/; --allow.*$/, '; set ENVIRONMENT to a name such as test')
+    throw new Error(`no fault is injected here: ${why}`)
+  }
   return options
 }
 

@@ -39,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     names = getattr(item, "fixturenames", None)
     if names is not None and item.get_closest_marker("squall") and "squall" not in names:
-        names.append("squall")
+        # All items of a function share the list.
+        item.fixturenames = [*names, "squall"]  # type: ignore[attr-defined]
 
 
 def setting(config: pytest.Config, name: str) -> str:

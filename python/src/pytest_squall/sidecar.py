@@ -228,7 +228,7 @@ def kind(error: CallError) -> tuple[object, ...]:
 def rules_text(rules: Rules) -> str:
     """Returns the text of a rules file. JSON is YAML."""
     if isinstance(rules, (str, os.PathLike)):
-        return Path(rules).read_text()
+        return Path(rules).read_text(encoding="utf-8")
     return json.dumps(rules if hasattr(rules, "keys") else {"rules": list(rules)})
 
 

@@ -116,9 +116,16 @@ function convertSpec(report: Report, spec: Entry<keyof typeof SPEC.fields>, serv
   }
   const before: HttpMatch[] = []
   let isUnclear = false
+  let isTaken = false
   for (const [index, route] of spec.children('http', ROUTE).entries()) {
     if (report.isTooLarge) return
+    if (isTaken) {
+      if (route.has('fault')) route.leftOut('fault', 'an earlier route takes every request')
+      continue
+    }
     const match = routeMatch(route)
+    // Conditions that rules do not support are doubts.
+    isTaken = match === undefined || (isEvery(match) && route.doubts.length === spec.doubts.length)
     if (isUnclear) route.doubts.push('an earlier route has a condition that rules do not support')
     const rest =
       before.length === 0 ? [] : [{ not: before.length === 1 ? before[0]! : { any: [...before] } }]
@@ -134,9 +141,7 @@ function convertSpec(report: Report, spec: Entry<keyof typeof SPEC.fields>, serv
       )
     }
     isUnclear ||= route.doubts.length > spec.doubts.length
-    // A route without a condition takes everything.
-    if (match === undefined) return
-    before.push(match)
+    if (match !== undefined) before.push(match)
   }
 }
 
@@ -170,6 +175,11 @@ function share(fault: Entry<keyof typeof SHARE>): object {
 function routeMatch(route: RouteEntry): HttpMatch | undefined {
   const matches = route.parts('match', MATCH).map(matchOf)
   return matches.length < 2 ? matches[0] : { any: matches }
+}
+
+/** Returns true for a condition that is, or has as an alternative, an empty one. */
+function isEvery(match: HttpMatch): boolean {
+  return match === EVERY_EXCHANGE || match.any?.includes(EVERY_EXCHANGE) === true
 }
 
 function matchOf(match: MatchEntry): HttpMatch {

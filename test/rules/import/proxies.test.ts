@@ -147,6 +147,15 @@ describe('istio', () => {
     ])
   })
 
+  it.each(['route: []', 'match: [{}], route: []', 'match: [{ uri: { exact: /a } }, {}]'])(
+    'leaves out the faults of routes behind one that takes everything: %s',
+    (first) => {
+      const { file, notes } = imported(service(first, `match: [{ uri: { exact: /b } }], ${FAULT}`))
+      expect(file.rules).toEqual([])
+      expect(notes).toEqual([expect.stringMatching(/left_out spec\.http\[1\]\.fault$/)])
+    },
+  )
+
   it('compares without case, by prefixes with wildcards, and whole expressions', () => {
     const { file } = imported(
       service(

@@ -18,6 +18,8 @@ export interface ExperimentOptions extends LoadContext {
   /** Aborted by Ctrl-C: the rules file is restored at once. */
   readonly stop: AbortSignal
   readonly onEvent: (event: ExperimentEvent) => void
+  /** Called once the experiment may begin; rejects to prevent it. */
+  readonly onBegin?: () => Promise<void>
   /** Reads the environment label of a namespace; undefined when the label cannot be read. */
   readonly namespaceLabel?: (namespace: string) => Promise<SourcedName | undefined>
   readonly past: readonly HistoryEntry[]

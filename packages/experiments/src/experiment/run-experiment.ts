@@ -64,6 +64,7 @@ async function locked(asked: ExperimentOptions, id: string, lock: Lock): Promise
   const first: Context = { ...options, ...watches, id, arming, names }
   const startedAt = new Date()
   try {
+    await options.onBegin?.()
     await watches.samplers.start()
     if (!stop.aborted) await claim(arming, stop)
     const { phase: before, tools, called } = await runBeforePhase(first)

@@ -95,7 +95,7 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
     const same = sidecar.context === undefined || sidecar.context === context
     if (known && same) return []
     const open = namespaces.length === 0 ? 'no namespace' : namespaces.join(', ')
-    const wrong = `squall mcp may use ${open}, not ${quoted(sidecar.namespace)}${same ? '' : ' of another context'}`
+    const wrong = `this server may use ${open}, not ${quoted(sidecar.namespace)}${same ? '' : ' of another context'}`
     return [rejection(wrong, 'ask a person to add --namespace', ['sidecar'])]
   }
   const found: Rejection[] = []
@@ -108,13 +108,13 @@ function sidecarRejections({ sidecar, file }: Plan, bounds: PlanBounds): readonl
     const forms = sidecars.map(
       (each) => `sidecar: { admin: ${adminUrl(each).origin}, rulesFile: ${each.rulesFile} }`,
     )
-    const wrong = 'squall mcp may not use this sidecar with this rules file'
+    const wrong = 'this server may not use this sidecar with this rules file'
     const fix =
       forms.length === 0 ? 'ask a person to add --sidecar' : `write ${forms.join(', or ')}`
     found.push(rejection(wrong, fix, ['sidecar']))
   }
   if (file.kill !== undefined) {
-    const wrong = 'squall mcp does not kill processes on this machine'
+    const wrong = 'this server does not kill processes on this machine'
     found.push(rejection(wrong, 'remove kill', ['kill']))
   }
   return found
@@ -127,7 +127,7 @@ function monitorRejections({ file, alerts }: Plan, bounds: PlanBounds): readonly
   const others = new Set(urls.map(({ origin }) => origin))
   for (const open of bounds.monitors) others.delete(open)
   return [...others].map((origin) => {
-    const wrong = `squall mcp may not query the monitoring system at ${origin}`
+    const wrong = `this server may not query the monitoring system at ${origin}`
     return rejection(wrong, 'remove the condition, or ask a person to add --monitor', [])
   })
 }

@@ -232,7 +232,7 @@ async function fromPrometheus(
   if (!isOpen || url.username !== '' || url.password !== '') {
     const open = bounds.monitors.length === 0 ? 'none' : bounds.monitors.join(', ')
     throw new DeniedError(
-      `squall mcp may not read this Prometheus, only ${open}; ask a person to add --monitor`,
+      `this server may not read this Prometheus, only ${open}; ask a person to add --monitor`,
     )
   }
   try {

@@ -37,12 +37,15 @@ export async function listenHttp(
     return isOld ? sessions.fetch(request) : modern.fetch(request)
   }
   const serve = toNodeHandler({ fetch }, { maxRequestBodySize: MAX_BODY })
-  const guards = [originGuard(), readGuard({ readToken: token, hosts: ownHosts(address) })]
+  // With a token, the host does not matter.
+  const access = { readToken: token, hosts: ownHosts(address), hostFix: 'set --token-file' }
+  const guards = [originGuard(), readGuard(access)]
   const server = createServer(
     { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
     (request, response) => {
       response.on('error', () => {})
       if (!isDenied(request, response, guards)) {
+        sessions.hold(request.headers['mcp-session-id'], response)
         serve(request as NodeIncomingMessageLike, response).catch(() => response.destroy())
       }
     },
@@ -79,6 +82,8 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly server: McpServer
   lastUsed: number
+  /** The number of its requests without a complete response. */
+  open: number
 }
 
 /** The sessions of clients of protocol versions before 2026-07-28. */
@@ -90,12 +95,22 @@ class Sessions {
     this.#create = create
   }
 
+  /** Keeps a session until a response of it has ended. */
+  hold(id: unknown, response: ServerResponse): void {
+    const session = this.#sessions.get(String(id))
+    if (session === undefined) return
+    session.open++
+    response.on('close', () => {
+      session.open--
+      session.lastUsed = performance.now()
+    })
+  }
+
   async fetch(request: Request): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id === null) return this.#begin(request)
     const session = this.#sessions.get(id)
     if (session === undefined) return failure(404, -32_001, 'unknown session; send initialize')
-    session.lastUsed = performance.now()
     return session.transport.handleRequest(request)
   }
 
@@ -104,7 +119,7 @@ class Sessions {
   }
 
   async #begin(request: Request): Promise<Response> {
-    await this.#dropIdle()
+    await this.#makeRoom()
     if (this.#sessions.size >= MAX_SESSIONS) {
       return failure(503, -32_000, 'too many sessions; end one with DELETE')
     }
@@ -113,7 +128,7 @@ class Sessions {
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: MAX_BODY,
       onsessioninitialized: (id) => {
-        this.#sessions.set(id, { transport, server, lastUsed: performance.now() })
+        this.#sessions.set(id, { transport, server, lastUsed: performance.now(), open: 0 })
       },
       onsessionclosed: (id) => void this.#sessions.delete(id),
     })
@@ -123,10 +138,13 @@ class Sessions {
     return response
   }
 
-  async #dropIdle(): Promise<void> {
+  /** Ends sessions that were idle for long and, when there are too many, longest. */
+  async #makeRoom(): Promise<void> {
     const oldest = performance.now() - IDLE_MS
-    for (const [id, { server, lastUsed }] of this.#sessions) {
-      if (lastUsed > oldest) continue
+    const idle = [...this.#sessions].filter(([, { open }]) => open === 0)
+    idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed)
+    for (const [id, { server, lastUsed }] of idle) {
+      if (lastUsed > oldest && this.#sessions.size < MAX_SESSIONS) return
       this.#sessions.delete(id)
       await server.close()
     }

@@ -90,12 +90,12 @@ export const FIND_LIMIT = defineTool({
     const { control, context } = call
     const asked = await askedIn(call, () => proposed(input, control))
     return runWhenApproved('find_limit', asked, call, async (approved) => {
-      const { proposal, checked, by: approvedBy } = approved
+      const { proposal, checked, by: approvedBy, notBegun } = approved
       const { maxRuns, maxMinutes, ...asProposed } = proposal.search!
       const search = await searchOf(asProposed, control)
       const { id, digest, target } = proposal
       const about = { proposal: id, digest, target, approvedBy }
-      await call.audit({ outcome: 'started', ...about })
+      await call.audit({ outcome: 'started', ...about }).catch(notBegun)
       const budget = { maxRuns, maxTimeMs: maxMinutes * 60_000, maxCalls: DEFAULTS.maxCalls }
       const access = { ...control.access, production: control.production, ...budget }
       const { signal } = context.mcpReq
@@ -111,6 +111,7 @@ export const FIND_LIMIT = defineTool({
           },
         })
         await call.audit({ outcome: 'done', ...about, experiment: ran.id, verdict: ran.end.code })
+        if (ran.runs.length === 0) await control.proposals.giveBack(proposal)
         return ran
       })
       return {

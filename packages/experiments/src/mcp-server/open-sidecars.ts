@@ -56,7 +56,7 @@ export function chosenSidecar(
     throw new DeniedError(
       asked === undefined && all.length > 1
         ? `multiple sidecars are available; specify one of ${all.join(', ')}`
-        : `squall mcp may use ${open}`,
+        : `this server may use ${open}`,
     )
   }
   const url = adminUrl(found)

@@ -73,7 +73,9 @@ export class Proposals {
     if (found === undefined) {
       const used = ID.test(id) ? await this.#read<Used>(`${id}.used`) : undefined
       if (used !== undefined) throw new DeniedError(usedText(id, used))
-      throw new DeniedError(`proposal not found; call propose_experiment`)
+      throw new DeniedError(
+        'proposal not found; call propose_experiment, or approve with the --state-dir of the server',
+      )
     }
     if (this.#lasts(found, PROPOSAL_MS)) return found
     throw new DeniedError(`the proposal ${id} has expired; call propose_experiment again`)
@@ -102,7 +104,12 @@ export class Proposals {
       throw new DeniedError(usedText(id, used))
     }
     await this.#write(`${id}.used`, { ...used, expiresAt: this.#now() + PROPOSAL_MS })
-    await this.#remove(`${id}.approved`)
+  }
+
+  /** Makes a used proposal and its approval available again, because no run has begun. */
+  async giveBack(proposal: Proposal): Promise<void> {
+    await this.#write(`${proposal.id}.json`, proposal)
+    await this.#remove(`${proposal.id}.used`)
   }
 
   /** Returns false also for an end that is too far ahead: the clock was set back since. */
@@ -121,7 +128,7 @@ export class Proposals {
     for (const [index, { name, expiresAt }] of all.entries()) {
       if (expiresAt > this.#now() && index < MAX_PROPOSALS - 1) continue
       await this.#remove(name)
-      await this.#remove(name.replace(/json$/, 'approved'))
+      await this.#remove(name.replace(/(?:json|used)$/, 'approved'))
     }
   }
 

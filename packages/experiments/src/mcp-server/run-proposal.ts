@@ -1,10 +1,11 @@
 import type { Policy } from '#rules'
+import { resolve } from 'node:path'
 import {
   acceptedContent,
   inputRequired,
   type InputRequiredResult,
 } from '@modelcontextprotocol/server'
-import { shownUrl } from '#base'
+import { asInvoked, shellWord, shownUrl } from '#base'
 import * as Type from 'typebox'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
 import { noteLines } from '../experiment/experiment-report.ts'
@@ -57,6 +58,8 @@ interface Approved {
   readonly proposal: Proposal
   readonly checked: CheckedPlan
   readonly by: string
+  /** Makes the proposal available again, and throws the reason why no run has begun. */
+  readonly notBegun: (reason: unknown) => Promise<never>
 }
 
 /** How each tool goes on after an approval at a terminal: the call, and what it needs. */
@@ -112,7 +115,11 @@ export async function runWhenApproved(
   const by = await approve(proposal, checked.policy, call, tool)
   if (typeof by !== 'string') return by
   await control.proposals.take(proposal)
-  return run({ proposal, checked, by })
+  const notBegun = async (reason: unknown): Promise<never> => {
+    await control.proposals.giveBack(proposal)
+    throw reason
+  }
+  return run({ proposal, checked, by, notBegun })
 }
 
 /**
@@ -151,6 +158,8 @@ async function approve(
     await control.proposals.take(proposal, 'was declined by a person')
     throw new DeniedError('a person declined the run; propose another experiment')
   }
+  const { target } = proposal
+  const waiting = { outcome: 'approval_required', proposal: about, digest, target } as const
   if (wanted === 'ask' && call.canAsk) {
     const question = inputRequired.elicit({
       message: ['Run this experiment?', ...summary].join('\n'),
@@ -160,32 +169,36 @@ async function approve(
         required: ['approve'],
       },
     })
+    await call.audit(waiting)
     const requestState = await states.mint({ id: about, digest }, call.context)
     return inputRequired({ inputRequests: { approve: question }, requestState })
   }
-  const next = `squall mcp approve ${about}`
+  const { access, trust } = control
+  const directory = resolve(access.stateDirectory)
+  const more = directory === trust ? '' : ` --state-dir ${shellWord(directory)}`
+  const next = asInvoked(`squall mcp approve ${about}${more}`)
   const [again, needs] = AGAIN[tool](proposal)
   return {
     text: `A person must approve this ${tool === 'find_limit' ? 'search' : 'run'}: ${next}\nThen call ${again}.`,
     data: { status: 'approval_required', next, ...needs },
-    entry: { outcome: 'approval_required', proposal: about, digest, target: proposal.target },
+    entry: waiting,
   }
 }
 
 async function runApproved(
-  { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy }: Approved,
+  { proposal: { id, digest, target }, checked: { plan, kept }, by: approvedBy, notBegun }: Approved,
   call: ControlCall,
   show: (result: ExperimentResult) => object,
 ): Promise<Outcome> {
   const { access, running, policy: file } = call.control
   const about = { proposal: id, digest, target, approvedBy }
   // A run that cannot be logged does not begin.
-  await call.audit({ outcome: 'started', ...about })
+  const onBegin = () => call.audit({ outcome: 'started', ...about }).catch(notBegun)
   const { signal } = call.context.mcpReq
   try {
     return await running.run({ id, target }, signal, async (stop) => {
       const result = await withSidecars(access, plan, (placed) =>
-        runHere(access, { ...placed, stop, onEvent: progressTo(call) }),
+        runHere(access, { ...placed, stop, onBegin, onEvent: progressTo(call) }),
       )
       const limits = plan.policy && { policy: plan.policy, file }
       await storeResult(access.experiments, result, kept, { policy: limits })
@@ -197,7 +210,7 @@ async function runApproved(
     })
   } catch (error) {
     if (!(error instanceof RejectedError)) throw error
-    throw new DeniedError(...reasonsOf(error.rejections))
+    return notBegun(new DeniedError(...reasonsOf(error.rejections)))
   }
 }
 

@@ -23,8 +23,12 @@ const TIME_KEYS = /^(?:for|window|over|after|within|interval|every)$/i
 const SPELLED = /(?<![a-z])(?:[a-z][-._ ]){3,}[a-z](?![a-z])/gi
 
 /** Returns all reasons for which a policy rejects the payload of a tool call. */
-export function payloadProblems(payload: unknown, policy: Policy): readonly string[] {
-  const look = new PayloadLook(policy)
+export function payloadProblems(
+  payload: unknown,
+  policy: Policy,
+  hasGate = false,
+): readonly string[] {
+  const look = new PayloadLook(policy, hasGate)
   look.take(payload, '', 0, 0)
   return look.problems()
 }
@@ -34,12 +38,13 @@ class PayloadLook {
   readonly #found = new Set<string>()
   #values = 0
   #isExperiment = false
-  #hasGate = false
+  #hasGate: boolean
   #isStaged = false
   #wideRule: string | undefined
 
-  constructor(policy: Policy) {
+  constructor(policy: Policy, hasGate: boolean) {
     this.#policy = policy
+    this.#hasGate = hasGate
   }
 
   problems(): readonly string[] {

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Policy } from '#rules'
-import { quoted } from '#base'
+import { quoted, shellWord } from '#base'
 import { changedByGit } from './git-changes.ts'
 import { decodedForms, payloadProblems } from './payload-check.ts'
-import { isTooLong, leadsToProtected, type Protected } from './protected-files.ts'
+import { isParent, isTooLong, leadsToProtected, type Protected } from './protected-files.ts'
 import { UncheckedError } from './shell-commands.ts'
 import { runsOf } from './shell-runs.ts'
 import { writtenBy } from './shell-writes.ts'
@@ -28,13 +28,17 @@ const SQUALL_SERVER = /^(?:mcp__|MCP:)(?:plugin_squall_)?squall(?:__|:)/i
 const STARTS_SQUALL = /(?:^|[\s/])(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?\s+mcp(?:\s|$)/
 /** Tools of `squall mcp` that inject nothing. */
 const SAFE =
-  /^(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|stop_experiment|disarm)$/
+  /^(?:list_targets|observe|what_agents_did|describe_\w+|validate_rules|explain_rules|suggest_slo|what_next|list_experiments|get_experiment|explain_cell|stop_experiment|disarm)$/
+/** Tools of `squall mcp` that add the gates themselves, or whose calls reach no real tool. */
+const GATED = /^(?:run_impact|sweep_task)$/
 const CHAOS = /squall|chaos|fault|toxi|litmus/i
 const CHAOS_KEY = /^(?:faults?|fault_?type|chaos|toxics?|abort_?on|blast_?radius)$/i
 const READING = /(?:^|_)(?:read|get|list|search|view|find|show|stat|describe)(?:_|$|[A-Z])/
 const CHANGING = /write|edit|replace|delete|move/i
 const PATH_KEY = /path|file|target|dest|uri|source|^(?:name|url)$/i
-const COMMAND_KEY = /^(?:command|cmd|script|code|args|input|keys|function|source)$/i
+const COMMAND_KEY =
+  /^(?:command|cmd|script|code|arg(?:s|v|uments)|shell|input|keys|function|source)$/i
+const REMOVING = /delete|remove|move|rename/i
 const PATCH_KEY = /^(?:patch|diff|input)?$/i
 const PATCH =
   /^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:\+\+\+|---) (?:[ab]\/)?)(\S.*)$/gm
@@ -57,6 +61,8 @@ export async function callProblems(
     for (const path of strings.flatMap(pathsIn)) {
       if (leadsToProtected(path, files)) return [onlyAPerson(path)]
     }
+    const swept = REMOVING.test(name) && strings.find((each) => isSweptBy(each, files))
+    if (swept) return [onlyAPerson(swept.text)]
     const request = strings.find(({ text }) => /^\S+$/.test(text) && API.test(text))?.text
     if (request !== undefined && SENDS.test(JSON.stringify(input))) return [pastPlans(request)]
   }
@@ -69,9 +75,8 @@ export async function callProblems(
   const found = (await Promise.all(each)).flat()
   const isOther = /^(?:mcp__|MCP:)/i.test(tool) && !isChaos
   if (SHELL.test(tool) || (isOther && !hasChaosKey(input))) return found
-  return [
-    ...new Set([...found, ...checked(url === undefined ? input : { input, url }, policy, files)]),
-  ]
+  const payload = url === undefined ? input : { input, url }
+  return [...new Set([...found, ...checked(payload, policy, files, isOwn && GATED.test(name))])]
 }
 
 /** Returns the reasons to refuse a command of a shell. */
@@ -103,8 +108,13 @@ async function commandProblems(
   }
 }
 
-function checked(payload: unknown, policy: Policy, files: Protected): readonly string[] {
-  if (!files.isChanged) return payloadProblems(payload, policy)
+function checked(
+  payload: unknown,
+  policy: Policy,
+  files: Protected,
+  hasGate = false,
+): readonly string[] {
+  if (!files.isChanged) return payloadProblems(payload, policy, hasGate)
   return [
     'the policy has changed since it was trusted; ask a person to run squall mcp policy trust',
   ]
@@ -123,7 +133,13 @@ function pathsIn({ key, text }: { key: string; text: string }): readonly string[
   const patch = PATCH_KEY.test(key) ? text : ''
   const patched = [...patch.matchAll(PATCH)].map(([, path = '']) => path.trim())
   const isPath = PATH_KEY.test(key) && (key !== 'name' || /[./]/.test(text))
-  return isPath ? [text.replace(/^file:\/\//, ''), ...patched] : patched
+  if (!isPath) return patched
+  return [...decodedForms(text).map((each) => each.replace(/^file:\/\//, '')), ...patched]
+}
+
+/** Returns true for a directory with a protected file that a tool removes or moves. */
+function isSweptBy({ key, text }: { key: string; text: string }, files: Protected): boolean {
+  return /path|source|^dir/i.test(key) && isParent(text.replace(/^file:\/\//, ''), files)
 }
 
 function* stringsIn(
@@ -136,6 +152,17 @@ function* stringsIn(
   for (const [name, each] of Object.entries(value)) {
     yield* stringsIn(each, Array.isArray(value) ? key : name, depth + 1)
   }
+  const words = Array.isArray(value) ? [] : wordsIn(value)
+  if (words.length > 1) yield { key: 'command', text: words.join(' ') }
+}
+
+/** Returns a command and its arguments, where lists have the words of a command. */
+function wordsIn(value: object): readonly string[] {
+  const given = Object.entries(value).filter(([key]) => COMMAND_KEY.test(key))
+  const lists = given.flatMap(([, each]): unknown[] => (Array.isArray(each) ? each : []))
+  if (lists.length === 0) return []
+  const texts = given.flatMap(([, each]) => (typeof each === 'string' ? [each] : []))
+  return [...texts, ...lists.filter((each) => typeof each === 'string').map(shellWord)]
 }
 
 function hasChaosKey(value: unknown, depth = 0): boolean {

@@ -7,7 +7,7 @@ const READERS =
   /^(?:\[|cat|cd|cmp|cut|diff|du|echo|egrep|fgrep|file|gh (?:issue|pr|release)|grep|head|jq|less|ls|man|md5sum|mkdir|more|nl|printf|pwd|sha\d*sum|shasum|sort|stat|tail|test|tr|tree|type|uniq|wc|whereis|which|(?:mcp-)?squall(?:\.cjs|@[\w.-]*)?(?!.* (?:-- |--check|(?:stdio|sweep|try) )))(?: |$)|^git (?:add|blame|branch|commit|diff|fetch|grep(?!.* -(?:O|-op))|log|ls-files|push|rev-parse|show|status|tag)(?: |$)|^sed(?!.*(?: -\w*i| --in|(?:\b|\d)w\b|\de |\/e\b))|^rg(?!.* --pre(?: |=))|^yq(?!.* (?:-\w*i|--in))|^[gm]?awk(?!.*(?:inplace|system|[>|]))|^find(?!.* -(?:delete|exec|ok|fls|fprint))/i
 /** Programs that run the command behind them, with the options that have a value. */
 const LAUNCHERS = new Map(
-  'sudo=ghpuCDRTU doas=ghpuCDRTU env=uC nice=cn ionice=cn watch=cn timeout=ks builtin= command= exec= nohup= setsid= stdbuf= time= npx='
+  'sudo=ghpuCDRTU doas=ghpuCDRTU env=uC nice=cn ionice=cn watch=cn timeout=ks builtin= command= exec= nohup= setsid= stdbuf= time= npx= busybox='
     .split(' ')
     .map((each) => each.split('=') as [string, string]),
 )
@@ -17,7 +17,7 @@ const PREFIX = /^(?:[{!]|if|then|elif|else|do|while|until|npm|--|--yes|-y|\w+=.*
 const SAFE_SETTING = /^(?:advice|author|color|commit|committer|user)\./
 /** Programs that run what a pipe brings. */
 const RUNS_INPUT =
-  /^(?:(?:ba|da|z|k|a)?sh|xargs|parallel|python[\d.]*|node|perl|ruby|php|patch|git apply|at|batch|source|\.)(?: |$)/
+  /^(?:(?:ba|da|z|k|a)?sh|xargs|parallel|python[\d.]*|node|perl|ruby|php|patch|git apply|at|batch|ssh|docker|podman|source|\.)(?: |$)/
 /** Settings that name a program: variables, and those of git. */
 const SETS_PROGRAM = /^(?:[A-Z_]+|\w+(?:\.[\w-]+)+)=/
 const ALIAS = /\balias\.|GIT_CONFIG_VALUE/i
@@ -125,7 +125,7 @@ function scriptOf(path: string): string {
 }
 
 /** Returns a command without the words that run it, and without the directory of its program. */
-function launched(words: readonly string[]): readonly string[] {
+export function launched(words: readonly string[]): readonly string[] {
   let at = 0
   for (; at < words.length; at++) {
     const name = programOf(words[at]!)

@@ -9,7 +9,7 @@ import {
   type Protected,
 } from './protected-files.ts'
 import { UncheckedError, UNKNOWN } from './shell-commands.ts'
-import { isReading, type Run } from './shell-runs.ts'
+import { isReading, launched, type Run } from './shell-runs.ts'
 
 /** Options with a file that is written. */
 const OUTPUT =
@@ -31,15 +31,19 @@ const GIT_PLACE = /--(?:git-dir|work-tree)|GIT_(?:DIR|WORK_TREE)=/
 /** Options of git with a value as the next word. */
 const GIT_VALUED =
   /^(?:-[cC]|--(?:attr-source|config-env|git-dir|namespace|super-prefix|work-tree))$/
-/** Options of claude after which it works without the hook. */
-const UNHOOKED = /--bare|--setting-sources|disableAllHooks/
+/** Options and commands of claude after which it works without the hook. */
+const UNHOOKED =
+  /--bare|--setting-sources|disableAllHooks|^\S+ (?:plugins?|mcp) (?:marketplace )?(?:disable|remove|rm|un\w+) .*squall/
 /** Programs that change files whose names they get as input. */
 const FED =
-  /^(?:xargs|parallel)(?:\s+-(?:\w*[adEIjLnPs]\s+[^-\s]\S*|\S+)){0,20}\s+(?:(?:sudo|env|(?:ba|da|z)?sh\s+-\w*c)\s+)?(?:\S{0,99}\/)?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|unlink|git (?:checkout|restore)|(?:sed|perl|ruby)(?=.{0,500} (?:-\w*i|--in)))(?:\s|$)/
+  /^(?:(?:ba|da|z)?sh\s+-\w*c\s+)?(?:\S{0,99}\/)?(?:rm|mv|cp|dd|ln|tee|install|rsync|shred|truncate|unlink|git (?:checkout|restore)|(?:sed|perl|ruby)(?=.{0,500} (?:-\w*i|--in)))(?:\s|$)/
+/** Options of xargs and parallel whose value may be the next word. */
+const FED_VALUED = /^-(?:\w*[adEIjLnPs]|-(?:arg-file|delimiter|jobs|max-\w+|process-slot-var))$/
 const ANY_FILE = /(?:^|\/)\*+\/?$/
 const SEPARATORS = /[\s=,:"'`;&|()<>{}]+/
 const PATCHED = /^(?:(?:\+\+\+|---) (?:[ab]\/)?|rename to |copy to |diff --git a\/\S+ b\/)(\S+)/gm
 const MAX_GITS = 8
+const MAX_FED = 40
 const MAX_PLACES = 64
 
 /**
@@ -55,14 +59,14 @@ export function writtenBy(run: Run, files: Protected, trees: Set<string>): strin
 }
 
 function writtenIn(run: Run, files: Protected, trees: Set<string>): string | undefined {
-  const { line, isReader, words, written } = run
+  const { isReader, words, written } = run
   const into = written.find((path) => leadsToProtected(globOf(path, run), files))
   if (into !== undefined) return into
-  if (FED.test(line) || files.directory.length > MAX_PATH) return files.policy
+  if (isFed(run) || files.directory.length > MAX_PATH) return files.policy
   if (isShellAlone(run)) return undefined
   if (!isReader) {
     const claude = words.findIndex((word) => /(?:^|\/)claude$/.test(word))
-    if (claude >= 0 && words.slice(claude).some((word) => UNHOOKED.test(word))) {
+    if (claude >= 0 && UNHOOKED.test(words.slice(claude).join(' '))) {
       return '.claude/settings.json'
     }
     if (uninstalls(words)) return 'mcp-squall'
@@ -70,6 +74,17 @@ function writtenIn(run: Run, files: Protected, trees: Set<string>): string | und
     if (changed !== undefined) return changed
   }
   return patchedBy(run, files) ?? sweptBy(run, files) ?? operandOf(run, files)
+}
+
+/** Returns true for a command that gets the names of files to change as input. */
+function isFed({ plain }: Run): boolean {
+  if (!/^(?:xargs|parallel)$/.test(plain[0] ?? '')) return false
+  for (const [at, word] of plain.slice(0, MAX_FED).entries()) {
+    if (at === 0 || word.startsWith('-')) continue
+    if (word !== 'npm' && FED.test(launched(plain.slice(at)).join(' '))) return true
+    if (!FED_VALUED.test(plain[at - 1]!)) return false
+  }
+  return false
 }
 
 /** Returns a word as a glob, also where it is the output of a command with protected files. */

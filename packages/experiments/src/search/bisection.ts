@@ -119,6 +119,7 @@ export class Bisection {
   readonly #posterior = new Posterior()
   readonly #points: Point[] = []
   #isBegun = false
+  #hasFailed = false
 
   constructor(settings: Precision) {
     this.#settings = settings
@@ -129,6 +130,7 @@ export class Bisection {
     const { magnitude, decision: kind, evidence } = point
     if (isOwn) this.#points.push(point)
     this.#isBegun ||= kind !== 'undecided'
+    this.#hasFailed ||= kind === 'failed'
     this.#posterior.add(positionOf(this.#settings.range, magnitude), { kind, evidence })
   }
 
@@ -141,7 +143,7 @@ export class Bisection {
       posterior.below > confidence ? 'below' : posterior.above > confidence ? 'above' : 'within'
     return {
       where,
-      limit: where === 'within' ? at(0.5) : null,
+      limit: where === 'within' && this.#hasFailed ? at(0.5) : null,
       interval: [
         posterior.below > tail ? null : at(tail),
         posterior.above > tail ? null : at(1 - tail),
@@ -204,7 +206,7 @@ export class Bisection {
 export interface Limit {
   /** `below`: the mildest magnitude fails; `above`: the strongest one passes. */
   readonly where: 'below' | 'within' | 'above'
-  /** The most likely smallest magnitude that fails; null when the limit lies beyond the range. */
+  /** The most likely smallest magnitude that fails; null when it is beyond the range, or nothing failed yet. */
   readonly limit: number | null
   /** The credible interval; null for an end beyond the range. */
   readonly interval: readonly [number | null, number | null]

@@ -47,8 +47,7 @@ export function limitText(
 ): string {
   if (points.length === 0) return 'No magnitude was decided.'
   const step = boundary?.find((each) => each.second === place?.second)
-  const at = points.filter((each) => step === undefined || each.second === step.second)
-  const text = oneLimit(step ?? result, settings, first!, at)
+  const text = oneLimit(step ?? result, settings, first!)
   return step === undefined ? text : `${nameOf(second!)} ${second!.shown(step.second)}: ${text}`
 }
 
@@ -56,7 +55,6 @@ function oneLimit(
   { where, limit, interval }: Limit,
   { until, confidence }: Rates,
   variation: Variation,
-  points: readonly Point[],
 ): string {
   const { range, shown } = variation
   const name = nameOf(variation)
@@ -69,11 +67,11 @@ function oneLimit(
   const from = low === null ? `below ${shown(range.mildest)}` : shown(low)
   const to = high === null ? `above ${shown(range.strongest)}` : shown(high)
   const sure = percentage(confidence)
-  if (high === null && !points.some(({ decision }) => decision === 'failed')) {
+  if (limit === null) {
     const bound = low === null ? 'no lower bound is known yet' : `it is not true below ${from}`
     return `${until} was not true in any run; with ${sure} confidence ${bound}. Allow more runs.`
   }
-  return `${until} is true from ${name} ${shown(limit!)} on; with ${sure} confidence from ${from} to ${to}.`
+  return `${until} is true from ${name} ${shown(limit)} on; with ${sure} confidence from ${from} to ${to}.`
 }
 
 const MARKS = { passed: 'o', failed: 'x', undecided: '?' } as const

@@ -53,6 +53,8 @@ describe.each(SDKS)('an agent with SDK %s', (sdk) => {
       isError: true,
       text: expect.stringContaining('was used for a run'),
     })
+    const asking = { outcome: 'approval_required', proposal: asked.id, digest: asked.digest }
+    expect(await audited()).toContainEqual(expect.objectContaining(asking))
     expect(await audited()).toContainEqual(
       expect.objectContaining({
         tool: 'run_experiment',

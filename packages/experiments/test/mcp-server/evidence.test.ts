@@ -251,7 +251,7 @@ describe('run_impact', () => {
     const agent = await agentOf({ firstStage: '5%' })
     const asked = await agent.call('run_impact', impact({ percent: 45 }))
     expect(asked).toMatchObject({ isError: false, data: { status: 'approval_required' } })
-    expect(asked.data.next).toBe(`squall mcp approve ${asked.data.id}`)
+    expect(asked.data.next).toContain(`mcp approve ${asked.data.id} --state-dir `)
     expect(asked.data.digest).toMatch(/^[0-9a-f]{64}$/)
   })
 

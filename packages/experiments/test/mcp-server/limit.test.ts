@@ -84,7 +84,10 @@ it('a boundary of two magnitudes is searched after one approval for both ranges'
 it('an approval at a terminal is for this search alone', async () => {
   const agent = await agentOf({ approval: 'terminal' }, true)
   const { data } = await agent.call('find_limit', input({ maxRuns: 1 }))
-  expect(data).toMatchObject({ status: 'approval_required', next: `squall mcp approve ${data.id}` })
+  expect(data).toMatchObject({
+    status: 'approval_required',
+    next: expect.stringContaining(`mcp approve ${data.id} --state-dir `),
+  })
   const audit = await readFile(join(stage.directory, 'audit.jsonl'), 'utf8')
   expect(audit).toContain(`"outcome":"approval_required","proposal":"${data.id}"`)
   const { id } = data

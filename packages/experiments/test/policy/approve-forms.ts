@@ -21,6 +21,8 @@ export const APPROVING = [
   'squall ${A:-approve} x',
   'echo approve x | xargs squall',
   'echo squall mcp approve x | sh',
+  'echo squall mcp approve x | ssh localhost',
+  'echo squall mcp approve x | docker exec -i c sh',
   "xargs squall <<< 'approve x'",
   '(squall mcp approve x)',
   '$(echo squall) approve x',

@@ -20,7 +20,7 @@ it('a search in which no run failed names no limit', () => {
   const points = [point(7, 'passed'), point(22, 'passed')]
   expect(
     limitText(
-      { where: 'within', limit: 50, interval, points, settings, isPrecise: false },
+      { where: 'within', limit: null, interval, points, settings, isPrecise: false },
       percent,
     ),
   ).toBe(
@@ -29,7 +29,7 @@ it('a search in which no run failed names no limit', () => {
 })
 
 it('a search whose runs show nothing yet names no lower bound', () => {
-  const limit = { where: 'within', limit: 50, interval: [null, null] } as const
+  const limit = { where: 'within', limit: null, interval: [null, null] } as const
   const points = [point(1, 'undecided')]
   expect(limitText({ ...limit, points, settings, isPrecise: false }, percent)).toBe(
     'errors>5% was not true in any run; with 95.0 % confidence no lower bound is known yet. Allow more runs.',

@@ -140,6 +140,12 @@ it('a limit beyond the range is reported as such', () => {
   expect(above.result.interval[1]).toBeNull()
 })
 
+it('runs of which none failed give no limit', () => {
+  const single = new LimitSearch(SETTINGS)
+  single.add({ magnitude: 3 }, { batches: [{ calls: 40, failed: 0 }] })
+  expect(single.result).toMatchObject({ limit: null, interval: [null, null] })
+})
+
 it('a single failure names no plan that fails, where no magnitude of the range fails', () => {
   const single = new LimitSearch(SETTINGS)
   single.add({ magnitude: 3 }, { batches: [{ calls: 1000, failed: 500 }] })
