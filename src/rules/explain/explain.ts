@@ -84,8 +84,7 @@ export function explain(
       const seen = rule.isHttp ? exchange : facts
       const obstacle = stops[chain] ?? inactiveReasonFor(ruleSet, seen, states)
       const outcome = outcomeOf(rule, seen, now, states, obstacle)
-      const isMereDryRun = rule.dryRun && states?.dryRun !== true
-      if (samples(outcome) && rule.stop && !isMereDryRun) stops[chain] ??= { stoppedBy: rule.name }
+      if (samples(outcome) && rule.stop && !rule.dryRun) stops[chain] ??= { stoppedBy: rule.name }
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
