@@ -108,13 +108,18 @@ function operationsOf(config: RewriteConfig): readonly JsonOperation[] {
     [list].flat().map((pointer) => ({ keys: keys(pointer), kind }))
   return [
     ...of(rename, (to) => ({ kind: 'rename', to: to.startsWith('/') ? keys(to).at(-1)! : to })),
-    ...each(remove, 'remove'),
+    // From the last item of a list on, so that the positions of the others stay.
+    ...each([...new Set([remove].flat())].sort(backwards), 'remove'),
     ...of(set, (value) => ({ kind: 'set', json: JSON.stringify(value) })),
     ...of(add, (value) => ({ kind: 'add', json: JSON.stringify(value) })),
     ...of(retype, (type) => ({ kind: 'retype', type })),
     ...each(nullify, 'nullify'),
     ...of(wrap, (key) => ({ kind: 'wrap', key })),
   ]
+}
+
+function backwards(a: string, b: string): number {
+  return b.localeCompare(a, 'en', { numeric: true })
 }
 
 type Change = JsonOperation extends infer Each

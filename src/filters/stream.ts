@@ -37,7 +37,11 @@ export const stream = defineFault({
       }),
     ),
     duplicate: Type.Optional(
-      eventChoice({ description: 'Sends these events twice.', examples: ['last'] }),
+      eventChoice({
+        description:
+          'Sends these events twice. Later faults change only the first copy of the response.',
+        examples: ['last'],
+      }),
     ),
     reorder: Type.Optional(
       eventChoice({

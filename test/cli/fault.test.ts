@@ -65,6 +65,25 @@ it('adds, lists and removes faults of a sidecar that has no rules file', async (
   expect(JSON.parse((await fault('list', '--json')).stdout)).toEqual(empty)
 })
 
+it('adds the headers of --header to those of --rule', async () => {
+  const rule =
+    '{ match: { headers: { x-team: b, x-user: "1" } }, faults: [abort: { status: 418 }] }'
+  const added = await fault(
+    'add',
+    '--rule',
+    rule,
+    '--header',
+    'x-user=2',
+    '--header',
+    'x-b=3',
+    '--for',
+    '1m',
+  )
+  expect(added).toMatchObject({ code: 0 })
+  expect(await statusOf('search', { 'x-user': '2', 'x-b': '3' })).toBe(200)
+  expect(await statusOf('search', { 'x-team': 'b', 'x-user': '2', 'x-b': '3' })).toBe(418)
+})
+
 it('says when a fault ends, to the second, also late in a second', async () => {
   // The command reads the time of the sidecar in whole seconds.
   await setTimeout(1_000 - ((Date.now() + 250) % 1_000))
@@ -96,6 +115,11 @@ it.each<[string, readonly string[], RegExp]>([
   ],
   ['a fault, not a number', ['add', '--for', '2s', '--fault', '7'], /is not a valid fault/],
   ['an integer', ['add', '--for', '2s', '--rpc-error', 'x'], /is not a valid code/],
+  [
+    'each header once',
+    ['add', '--for', '2s', '--fault', 'reset', '--header', 'x-a=1', '--header', 'x-a=2'],
+    /--header: "x-a" is set twice; set each key once/,
+  ],
   ['a name', ['remove'], /no name; squall fault list/],
 ])('needs %s', async (_, args, error) => {
   expect(await fault(...args)).toMatchObject({

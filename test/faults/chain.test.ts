@@ -267,24 +267,42 @@ it('passes what is too large to hold, and says that no fault could act', async (
   }
 })
 
+const EARLY = 'delay: { fixed: 1ms, at: request }'
+const LATE = 'delay: { fixed: 1ms, at: response }'
+const SILENT = 'hang: { at: headers, for: 1ms }'
+const DAMAGED = 'stream: { wrongId: other }'
+
 it.each([
-  ['json', jsonApp],
-  ['sse', sseApp],
-] as const)('acts behind other faults as explain says, on %s', async (on, upstream) => {
-  const [early, late, ends] = [
-    'delay: { fixed: 1ms, at: request }',
-    'delay: { fixed: 1ms, at: response }',
-    'abort: { toolError: lost }',
-  ].map((text) => oneFault(text))
-  const chain = [early!, late!, ends!, early!].map((each, i) => ({ ...each, name: `chain-${i}` }))
+  ['json', 'abort: { toolError: lost }', ['yes', 'no', 'no', 'yes', 'no', 'no', 'no']],
+  ['sse', 'abort: { toolError: lost }', ['yes', 'no', 'no', 'yes', 'no', 'no', 'no']],
+  ['json', 'abort: { status: 503, at: response }', ['yes', 'yes', 'no', 'yes', 'yes', 'no', 'no']],
+  [
+    'json',
+    'abort: { toolError: lost, at: response }',
+    ['yes', 'yes', 'no', 'yes', 'yes', 'no', 'no'],
+  ],
+  [
+    'sse',
+    'abort: { toolError: lost, at: response }',
+    ['yes', 'yes', 'yes', 'yes', 'yes', 'no', 'no'],
+  ],
+  ['json', 'reset: { at: response }', ['yes', 'yes', 'no', 'yes', 'yes', 'no', 'no']],
+  ['sse', 'reset: { at: response }', ['yes', 'yes', 'yes', 'yes', 'yes', 'no', 'no']],
+] as const)('acts on %s with %s as explain says', async (on, ends, expected) => {
+  const chain = [EARLY, LATE, SILENT, ends, EARLY, LATE, DAMAGED].map((text, i) =>
+    oneFault(text, undefined, `chain-${i}`),
+  )
   const predicted = explain(compileRules({ rules: chain }), facts({ name: 'echo' }), 0).rules.map(
     ({ faults }) => faults[0]!.responses.find((each) => each.on === on)!.acts,
   )
-  expect(predicted).toEqual(['yes', 'no', 'yes', 'no'])
+  expect(predicted).toEqual(expected)
+  const upstream = on === 'json' ? jsonApp : sseApp
   const stage = opened(await startSidecar({ rules: chain, upstream }))
-  await call(stage, callMessage(1))
+  await call(stage, callMessage(1)).catch(() => undefined)
   await stage.settled()
   const counts = chain.map((_, i) => stage.counts(i))
-  expect(counts.map(({ injected, not_reached }) => injected + not_reached)).toEqual([1, 1, 1, 1])
+  expect(counts.map(({ injected, not_reached }) => injected + not_reached)).toEqual(
+    chain.map(() => 1),
+  )
   expect(counts.map(({ injected }) => (injected > 0 ? 'yes' : 'no'))).toEqual(predicted)
 })

@@ -58,6 +58,16 @@ it('keeps the id of an event that another fault replaces', async () => {
   expect(got.text).toMatch(/id: a2\nevent: message\ndata: \{[^\n]*"isError":true[^\n]*\n\n$/)
 })
 
+it('removes the items that the upstream sent at several places of a list', async () => {
+  const list = (items: string): string => `{"structuredContent":{"a":[${items}]}}`
+  const pointers = '[/a/0, /a/10, /a/2, /a/0]'
+  const stage = await start(
+    `rewrite: { remove: ${pointers} }`,
+    bodyApp(list('0,1,2,3,4,5,6,7,8,9,10,11')),
+  )
+  expect((await call(stage, callMessage(1))).text).toBe(responseText(list('1,3,4,5,6,7,8,9,11')))
+})
+
 it('draws the same change for the same seed', async () => {
   const texts = new Set<string>()
   for (let run = 0; run < 2; run++) {

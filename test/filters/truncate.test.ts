@@ -78,6 +78,7 @@ describe('a cut body', () => {
     [{ after: { percent: 100 } }, CHUNKED],
     [{ after: { events: 0 } }, LENGTH],
     [{ after: { bytes: 1 }, framing: 'clean' }, [...LENGTH, 'content-encoding', 'gzip']],
+    [{ after: { bytes: 1 }, framing: 'clean' }, [...STREAM, 'content-encoding', 'gzip']],
     [{ after: { percent: 1 } }, [...STREAM, 'content-encoding', 'gzip']],
     [{ after: { events: 1 } }, [...STREAM, 'content-encoding', 'gzip']],
   ] as const)(

@@ -39,15 +39,20 @@ describe('time', () => {
     expect(bench.counts().not_yet).toBe(5)
   })
 
-  it('lets a ramp rise in a straight line', () => {
-    const bench = new Bench([{ percent: 10, ramp: { to: 50, over: 1000 } }])
+  it.each([
+    ['rise in a straight line', 10, 50, 100, [0.1, 0.1, 0.2, 0.3, 0.5, 0.5]],
+    ['rise as fast up to a limit, and stay there', 10, 50, 30, [0.1, 0.1, 0.2, 0.3, 0.3, 0.3]],
+    ['fall as it does below a limit', 80, 20, 60, [0.6, 0.6, 0.6, 0.5, 0.2, 0.2]],
+  ])('lets a ramp %s', (_, percent, to, maxPercent, expected) => {
+    const bench = new Bench([{ percent, ramp: { to, over: 1000 } }], {}, { maxPercent })
     const shares = [-1, 0, 250, 500, 1000, 5000].map((offset) => {
       const state = bench.states.of(bench.rules[0]!)!
       return state.forecast(bench.rules[0]!, facts(), state.since + offset).share
     })
-    for (const [i, share] of [0.1, 0.1, 0.2, 0.3, 0.5, 0.5].entries()) {
-      expect(shares[i]).toBeCloseTo(share, 12)
-    }
+    for (const [i, share] of expected.entries()) expect(shares[i]).toBeCloseTo(share, 12)
+  })
+
+  it('lets a ramp begin without any call', () => {
     const from0 = new Bench([{ ramp: { to: 100, over: 1000 } }])
     expect(from0.callStates(1000)).not.toContain('1')
     from0.now += 500

@@ -1,3 +1,4 @@
+import { quoted } from '../text/foreign-text.ts'
 import { durationText, readPercent, readDuration, readSize, sizeText } from '../units.ts'
 import type { FlagInput, Kind } from './flag.ts'
 import { invalidOption, invalidValue, missing } from './usage-error.ts'
@@ -155,13 +156,17 @@ export function pathTo(fix: string) {
 
 /** Returns a parser for `key=value`, repeated, as one object. */
 export function pairs(all: readonly FlagInput[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    all.map((given) => {
-      const at = given.text.indexOf('=')
-      if (at > 0) return [given.text.slice(0, at), given.text.slice(at + 1)]
-      throw invalidValue(given, 'is not a valid key=value pair', 'use key=value')
-    }),
-  )
+  const values = new Map<string, string>()
+  for (const given of all) {
+    const at = given.text.indexOf('=')
+    if (at < 1) throw invalidValue(given, 'is not a valid key=value pair', 'use key=value')
+    const key = given.text.slice(0, at)
+    if (values.has(key)) {
+      throw invalidOption(given.source, `${quoted(key)} is set twice`, 'set each key once')
+    }
+    values.set(key, given.text.slice(at + 1))
+  }
+  return Object.fromEntries(values)
 }
 
 /** Returns the elements of lists with commas; undefined without a list. */

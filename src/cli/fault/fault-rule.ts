@@ -11,7 +11,8 @@ const RULE_FORM = "write a rule as in a rules file: '{ match: { tool: search }, 
 export function faultRule(flags: FaultFlags): object {
   const { tool, method, header, percent: share, times, for: lasting, name } = flags
   const rule = flags.rule === undefined ? {} : readRule(flags.rule)
-  const { match, faults: written = [] } = rule
+  const { faults: written = [] } = rule
+  const match = isRecord(rule['match']) ? rule['match'] : {}
   const faults = [...shortFaults(flags), ...(Array.isArray(written) ? (written as unknown[]) : [])]
   if (faults.length === 0) {
     throw missing('no fault', 'use --delay 2s, --abort 503, --fault reset or another fault')
@@ -22,12 +23,14 @@ export function faultRule(flags: FaultFlags): object {
   const only = {
     ...(tool.length > 0 && { tool }),
     ...(method.length > 0 && { method }),
-    ...(Object.keys(header).length > 0 && { headers: header }),
+    ...(Object.keys(header).length > 0 && {
+      headers: { ...(isRecord(match['headers']) && match['headers']), ...header },
+    }),
   }
   const isNarrowed = Object.keys(only).length > 0
   return {
     ...rule,
-    ...(isNarrowed && { match: { ...(isRecord(match) ? match : {}), ...only } }),
+    ...(isNarrowed && { match: { ...match, ...only } }),
     ...(share !== undefined && { percent: share }),
     ...(times !== undefined && { times }),
     ...(lasting !== undefined && { for: `${lasting}ms` }),

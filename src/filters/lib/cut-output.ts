@@ -32,6 +32,8 @@ export function cutOutput(
   framing: CutFraming,
 ): Output | Promise<Output> {
   const { head, body } = output
+  // A part of a compressed body cannot be decoded.
+  if (framing === 'clean' && isCoded(head)) return output
   const type = mediaType(headerValue(head.headers, 'content-type'))
   if (type === 'text/event-stream') {
     // A compressed stream has offsets in bytes alone.
@@ -40,8 +42,6 @@ export function cutOutput(
   }
   if (offset.events !== undefined) return output
   const length = declaredLength(head)
-  // Half of a compressed body cannot be decoded.
-  if (framing === 'clean' && isCoded(head)) return output
   if (length === undefined) return cutHeld(ctx, output, offset, framing)
   return cutDeclared(ctx, output, wanted(offset, length), length, framing)
 }

@@ -84,8 +84,7 @@ export function explain(
       const seen = rule.isHttp ? exchange : facts
       const obstacle = stops[chain] ?? inactiveReasonFor(ruleSet, seen, states)
       const outcome = outcomeOf(rule, seen, now, states, obstacle)
-      const isMereDryRun = rule.dryRun && states?.dryRun !== true
-      if (samples(outcome) && rule.stop && !isMereDryRun) stops[chain] ??= { stoppedBy: rule.name }
+      if (samples(outcome) && rule.stop && !rule.dryRun) stops[chain] ??= { stoppedBy: rule.name }
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
@@ -214,7 +213,8 @@ interface ReachedFault {
 
 /**
  * Combines the faults of all injected rules in their order. After a fault that keeps the call from
- * the upstream, no later fault acts, and no fault has a response to act on.
+ * the upstream, no later fault acts, and no fault has a response to act on. After one that replaces
+ * the response, no later fault has it.
  */
 function reached(
   faults: readonly ReachedFault[],
@@ -227,18 +227,37 @@ function reached(
   // The other calls of a batch continue.
   const endsCall = batched
     ? undefined
-    : ofCall.find(({ responses }) => responses.some(({ here, ends }) => here && ends === true))
+    : ofCall.find((each) => each.responses.some(({ on, here }) => here && endsOn(each, on)))
   return faults.map((fault) =>
     fault.responses.map((response) => {
       const { on, here, acts, by } = response
       const last = endsHttp ?? (fault.isHttp ? endsCall : ofCall.find((each) => endsOn(each, on)))
-      if (acts === 'no' || last === undefined || last === fault) return response
-      const isInTime = by === 'request' && inOrder.indexOf(fault) < inOrder.indexOf(last)
-      return isInTime ? response : { on, here, acts: 'no', behind: last.name }
+      if (acts === 'no') return response
+      const at = inOrder.indexOf(fault)
+      const isLate = last !== undefined && (by !== 'request' || at > inOrder.indexOf(last))
+      const first = isLate ? last : replacing(response, inOrder, at)
+      return first === undefined ? response : { on, here, acts: 'no', behind: first.name }
     }),
   )
 }
 
-function endsOn({ responses }: ReachedFault, kind: ResponseKind): boolean {
-  return responses.some(({ on, ends }) => on === kind && ends === true)
+/** Returns the fault that replaces or cuts the response before another one has its turn. */
+function replacing(
+  { on, by, any }: ResponseOutlook,
+  faults: readonly ReachedFault[],
+  at: number,
+): ReachedFault | undefined {
+  // Earlier events of a stream are not replaced.
+  const isBody = on === 'json' || on === 'batch' || on === 'http'
+  if (by === 'request' || (!isBody && (any === true || by === 'output'))) return undefined
+  const before = by === 'output' ? faults : faults.slice(0, at)
+  return before.find((fault) => endsOn(fault, on, 'replaces'))
+}
+
+function endsOn(
+  { responses }: ReachedFault,
+  kind: ResponseKind,
+  how: 'ends' | 'replaces' = 'ends',
+): boolean {
+  return responses.some((response) => response.on === kind && response[how] === true)
 }

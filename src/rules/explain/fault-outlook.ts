@@ -32,9 +32,13 @@ export interface ResponseOutlook {
   readonly needs?: string
   /** Why it does not act, as logs say it. */
   readonly reason?: NotApplicableReason
+  /** It also acts on events before the one with the response. */
+  readonly any?: true
   /** The upstream does not get the call. */
   readonly ends?: true
-  /** The rule and fault that keep the call from the upstream, so that this one has no turn. */
+  /** No later fault gets the response. */
+  readonly replaces?: true
+  /** The rule and fault that end the call before, so that this one has no turn. */
   readonly behind?: string
 }
 
@@ -123,9 +127,10 @@ function settled(use: FaultUse, fault: Fault, form: Form, setting: OutlookInput)
     needs ??= 'a stream whose first message is the response'
   }
   if (any === true && !setting.ends) needs ??= 'events on the stream'
-  if (needs !== undefined) return { acts: 'depends', by, does, needs }
-  const ends = by === 'request' && asks !== undefined && asks !== 'edit' && asks !== 'copies'
-  return { acts: 'yes', by, does, ...(ends ? { ends } : {}) }
+  const base = { by, does, ...(any && { any }) }
+  if (needs !== undefined) return { acts: 'depends', ...base, needs }
+  const ends = asks !== undefined && asks !== 'edit' && asks !== 'copies'
+  return { acts: 'yes', ...base, ...(ends && { [by === 'request' ? 'ends' : 'replaces']: true }) }
 }
 
 /** Returns the fault's own prediction, or one by its hooks when it makes none. */

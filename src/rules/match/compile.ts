@@ -142,8 +142,9 @@ function selectionOf(
   const { repeat } = rule
   const lasting = Math.min((repeat === undefined ? rule.for : undefined) ?? Infinity, longest)
   return {
-    share: capped(given ?? (ramp === undefined ? 1 : 0)),
-    ramp: ramp === undefined ? undefined : { to: capped(ramp.to / 100), over: ramp.over },
+    // A limit cuts off the top of a ramp, and leaves its slope.
+    share: ramp === undefined ? capped(given ?? 1) : (given ?? 0),
+    ramp: ramp === undefined ? undefined : { to: ramp.to / 100, over: ramp.over },
     stages:
       stages === undefined
         ? undefined

@@ -142,7 +142,7 @@ function planOf(
     else matched.push(match)
     if (!isDryRun) dryRun = false
     // A dry run among other rules must change nothing for them.
-    if (rule.stop && (!rule.dryRun || states.dryRun)) break
+    if (rule.stop && !rule.dryRun) break
   }
   return matched === undefined ? undefined : { matched, dryRun }
 }

@@ -26,8 +26,6 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   readonly inPod: boolean
   /** Limits the faults of this rule in progress. */
   readonly maxActive: number
-  /** Limits the share of sampled calls, 0 to 1, independent of hashes. */
-  readonly highest: number
 }
 
 /** The hashes of one rule, over the fields that all its calls share. */
@@ -87,19 +85,21 @@ export interface ShareConfig {
   readonly ramp?: { readonly to: number; readonly over: number } | undefined
   /** Shares for `each` milliseconds each; the last one stays. */
   readonly stages?: { readonly shares: readonly number[]; readonly each: number } | undefined
+  /** Limits the share of sampled calls, 0 to 1, independent of hashes. */
+  readonly highest: number
 }
 
 /** Returns the share after `elapsed` milliseconds of activity. */
 export function shareAt(config: ShareConfig, elapsed: number): number {
-  const { share, ramp, stages } = config
+  const { share, ramp, stages, highest } = config
   if (stages !== undefined) {
     const last = stages.shares.length - 1
     const stage = stages.each > 0 ? Math.floor(Math.max(0, elapsed) / stages.each) : last
     return stages.shares[Math.min(stage, last)] ?? share
   }
   if (ramp === undefined) return share
-  if (elapsed >= ramp.over) return ramp.to
-  return elapsed <= 0 ? share : share + (ramp.to - share) * (elapsed / ramp.over)
+  const grown = (ramp.to - share) * Math.max(0, elapsed / ramp.over)
+  return Math.min(elapsed < ramp.over ? share + grown : ramp.to, highest)
 }
 
 /** When a rule is active, in milliseconds since the epoch. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { explain } from '../../../src/rules/explain/explain.ts'
 import { finishPlan } from '../../../src/rules/select/plan.ts'
 import { Bench, facts } from '../facts.ts'
 
@@ -26,8 +27,13 @@ describe('several rules', () => {
   })
 
   it('are not stopped by one that is a mere shadow', () => {
-    const bench = new Bench([{ name: 'a', stops: true, dryRun: true }, { name: 'b' }])
-    expect(bench.matched()).toEqual(['a', 'b'])
+    const shadow = [{ name: 'a', stops: true, dryRun: true }, { name: 'b' }]
+    for (const dryRun of [false, true]) {
+      const bench = new Bench(shadow, {}, {}, { dryRun })
+      const { rules } = explain(bench.ruleSet, facts(), bench.now, bench.states)
+      expect(rules.map(({ stoppedBy }) => stoppedBy)).toEqual([undefined, undefined])
+      expect(bench.matched()).toEqual(['a', 'b'])
+    }
     const all = new Bench([{ name: 'a', stops: true }, { name: 'b' }], {}, {}, { dryRun: true })
     expect(all.matched()).toEqual(['a'])
     expect(all.plan()!.dryRun).toBe(true)

@@ -54,7 +54,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookInput): Out
   const found = isNote && choice === 'notifications' ? SURE : chosen(choice, ends)
   if ('cannot' in found) return found
   const of = isOther(call) ? `it ${drop === undefined ? 'arrives twice' : 'is lost'}` : does
-  return { by: 'response', any: true, does: of, ...found }
+  return { by: 'response', ...(choice !== 'last' && { any: true }), does: of, ...found }
 }
 
 const SURE = { needs: undefined }
