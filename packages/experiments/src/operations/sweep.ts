@@ -8,13 +8,7 @@ import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { textTable, withoutAbout } from '../report/text-table.ts'
 import { openSweepTape } from '../sweep/sweep-tape.ts'
-import {
-  badCells,
-  isBad,
-  readSweep,
-  type SweepResult,
-  type SweepSettings,
-} from '../sweep/sweep-result.ts'
+import { badCells, readSweep, type SweepResult, type SweepSettings } from '../sweep/sweep-result.ts'
 import {
   againCommand,
   cellSentence,
@@ -41,15 +35,12 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
   try {
     const result = await storedSweep(request, interrupt.signal, progress.show)
     progress.stop()
-    await writeJunit(request.junit, sweepSuite(result, (performance.now() - began) / 1000))
+    const seconds = (performance.now() - began) / 1000
+    const suite = sweepSuite(result, seconds, request.accept)
+    await writeJunit(request.junit, suite)
     await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
     if (interrupt.signal.aborted) return INTERRUPTED
-    const isBroken = result.cells.some(
-      (each) => isBad(each) && !request.accept.includes(each.verdict),
-    )
-    // A sweep in which no fault was injected proves nothing.
-    const isProof = result.cells.some(({ verdict }) => verdict !== 'not_reached')
-    return result.left > 0 || isBroken || !isProof ? BROKEN : 0
+    return suite.cases.some(({ failure }) => failure !== undefined) ? BROKEN : 0
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
     throw new InterruptedError('interrupted before the sweep had a result', { cause: error })
