@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
 import { INTERRUPTED, InterruptedError, print, UsageError } from '#cli'
 import { redactText } from '#sidecar'
-import { withJunit, writeJunit } from '../cli/junit.ts'
+import { withJunit, writeAll, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { textTable, withoutAbout } from '../report/text-table.ts'
@@ -37,8 +37,11 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
     progress.stop()
     const seconds = (performance.now() - began) / 1000
     const suite = sweepSuite(result, seconds, request.accept)
-    await writeJunit(request.junit, suite)
-    await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
+    const text = json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory))
+    await writeAll(
+      () => writeJunit(request.junit, suite),
+      () => print(text),
+    )
     if (interrupt.signal.aborted) return INTERRUPTED
     return suite.cases.some(({ failure }) => failure !== undefined) ? BROKEN : 0
   } catch (error) {
