@@ -192,6 +192,16 @@ it('a cell that is repeated has the share of its good runs', async () => {
   expect(cells[0]!.runs).toHaveLength(3)
 }, 60_000)
 
+it('a check that times out rejects the result of its cell alone', async () => {
+  const check = `[ $SQUALL_CELL = 1-error ] && sleep 60; ${CHECK}`
+  const only = ['1-error', '1-rateLimit']
+  const asked = { faults: ['error', 'rateLimit'], only, check, cellTimeoutMs: 8_000 } as const
+  const result = await sweepHere(asked)
+  expect(verdictsOf(result)).toEqual({ '1-error': 'failed_silently', '1-rateLimit': 'survived' })
+  const [{ lines } = { lines: [] }] = result.cells[0]!.runs
+  expect(lines.at(-1)).toBe('--check timed out; raise --cell-timeout')
+}, 60_000)
+
 it('no cell begins after the budget', async () => {
   const { cells, left } = await sweepHere({ faults: ['rateLimit'], check: CHECK, budgetMs: 1 })
   expect([cells, left]).toEqual([[], 5])
