@@ -31,7 +31,7 @@ export async function finishHere(args: readonly string[], env: Environment = {})
     const { code, ...end } = endingOf(error, args)
     // The program names itself as it was started, and a process of tests was not.
     const shown = (text: string) => text.replaceAll('npx mcp-squall ', 'squall ')
-    return { code, stdout: `${stdout}${shown(end.stdout)}`, stderr: shown(end.stderr) }
+    return { code, stdout: stdout || shown(end.stdout), stderr: shown(end.stderr) }
   } finally {
     spy.mockRestore()
   }

@@ -6,6 +6,19 @@ export async function writeJunit(file: string | undefined, suite: JUnitSuite): P
   if (file !== undefined) await writeText(file, '--junit', junitText(suite))
 }
 
+/** Reports a result that is not stored completely. */
+class UnwrittenError extends Error {
+  readonly code = 'UNWRITTEN'
+}
+
+/** Writes a result in steps, each although another failed. Throws an `UnwrittenError`. */
+export async function writeAll(...steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const errors: Error[] = []
+  for (const step of steps) await step().catch((error: Error) => errors.push(error))
+  const [cause] = errors
+  if (cause !== undefined) throw new UnwrittenError(cause.message, { cause })
+}
+
 /** Runs a command. An error that ends it without a result becomes the suite of the JUnit file. */
 export async function withJunit(
   file: string | undefined,
@@ -16,6 +29,7 @@ export async function withJunit(
   try {
     return await run()
   } catch (error) {
+    if (error instanceof UnwrittenError) throw error
     const cases = [{ name: 'it can run', seconds: 0, error: (error as Error).message }]
     // The error is reported, and not that its file cannot be written either.
     await writeJunit(file, { name, startedAt, seconds: 0, cases }).catch(() => undefined)

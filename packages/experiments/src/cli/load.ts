@@ -13,7 +13,7 @@ import {
   UsageError,
   writeText,
 } from '#cli'
-import { withJunit, writeJunit } from './junit.ts'
+import { withJunit, writeAll, writeJunit } from './junit.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from '../load/load-progress.ts'
 import type { LoadRequest } from '../commands/load.ts'
@@ -113,15 +113,17 @@ async function writeResult(
   { result, baseline }: Awaited<ReturnType<typeof runLoad>>,
   writeReport: Awaited<ReturnType<typeof reportWriter>> | undefined,
 ): Promise<void> {
-  if (request.recordBaseline !== undefined) {
-    await writeText(request.recordBaseline, '--record-baseline', `${JSON.stringify(baseline)}\n`)
-  }
+  const { recordBaseline, out, report, junit } = request
   const json = `${JSON.stringify(result)}\n`
-  if (request.out !== undefined) await writeText(request.out, '--out', json)
-  if (request.report !== undefined) await writeReport?.(request.report, result)
-  await writeJunit(request.junit, loadSuite(result))
-  const text = request.json ? json : loadTable(result, process.stdout)
-  await print(text)
+  const file = async (path: string | undefined, flag: string, text: string): Promise<void> =>
+    path === undefined ? undefined : writeText(path, flag, text)
+  await writeAll(
+    () => file(recordBaseline, '--record-baseline', `${JSON.stringify(baseline)}\n`),
+    () => file(out, '--out', json),
+    async () => void (report !== undefined && (await writeReport?.(report, result))),
+    () => writeJunit(junit, loadSuite(result)),
+    () => print(request.json ? json : loadTable(result, process.stdout)),
+  )
 }
 
 function cannotListen(error: unknown): never {

@@ -1,4 +1,4 @@
-import { duration, foreign, moment, shortDigest } from '#base'
+import { duration, foreign, latency, moment, shortDigest } from '#base'
 import type { ReportTable, TitledRun } from '../report/report-table.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { type Metric, METRICS, type Phase, phasesOf, valueText } from './experiment-tables.ts'
@@ -158,5 +158,5 @@ export function comparedRuns(results: readonly ExperimentResult[]): readonly Tit
 }
 
 function timeText(ms: number | null): string {
-  return ms === null ? '-' : duration(ms)
+  return ms === null || ms < 1000 ? latency(ms) : duration(ms)
 }

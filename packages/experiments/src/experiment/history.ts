@@ -10,14 +10,17 @@ export type { HistoryEntry } from './experiment-result.ts'
 const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** Appends the entry of a result. */
+/** Appends the entry of a result, on a line of its own: a run may have died while writing. */
 export async function addToHistory(directory: string, result: ExperimentResult): Promise<void> {
   const entry = Object.fromEntries(HISTORY_MEMBERS.map((member) => [member, result[member]]))
   await mkdir(directory, { recursive: true })
-  await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
+  const file = join(directory, HISTORY_FILE)
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const begin = text === '' || text.endsWith('\n') ? '' : '\n'
+  await appendFile(file, `${begin}${JSON.stringify(entry)}\n`)
 }
 
-/** Reads all runs, the oldest first. Skips invalid lines: a run may have died while writing. */
+/** Reads all runs, the oldest first. Skips invalid lines. */
 export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
   let text: string
   try {

@@ -74,6 +74,8 @@ export class CallRunner {
   readonly #context: CallContext
   readonly #budget: ReturnType<typeof createRetryBudget>
   readonly #breakers = new Map<string, Breaker>()
+  /** The time of the next trial call by tool. */
+  readonly #trialAt = new Map<string, number>()
   readonly #jitter: RandomSource
 
   constructor(context: CallContext) {
@@ -203,12 +205,17 @@ export class CallRunner {
     return outcome
   }
 
+  /** Returns true to skip a call; a trial call per second shows whether the tool is faster again. */
   #isTooLate(tool: string, { deadlineAt }: CallTimes): boolean {
     if (!this.#context.resilience.skipLate) return false
-    return this.#clock.now() + this.#medianLatency(tool) > deadlineAt
+    const now = this.#clock.now()
+    const isTrial = now + 1 <= deadlineAt && now >= (this.#trialAt.get(tool) ?? 0)
+    if (!isTrial && now + this.#medianLatency(tool) > deadlineAt) return true
+    this.#trialAt.set(tool, now + OPEN_MS)
+    return false
   }
 
-  /** Returns the median latency of a tool, at least a millisecond. */
+  /** Returns the recent median latency of a tool, at least a millisecond. */
   #medianLatency(tool: string): number {
     return Math.max(1, this.#context.recorder.tools.get(tool)?.medianMs ?? 0)
   }

@@ -7,6 +7,7 @@ import {
   metadataOf,
   NAMESPACES,
 } from '#kubernetes'
+import { quoted, systemReason } from '#base'
 import type { accessOf } from '../commands/experiment.ts'
 import type { ExperimentOptions } from '../experiment/context.ts'
 import type { ExperimentResult } from '../experiment/experiment-result.ts'
@@ -100,10 +101,15 @@ export async function storeResult(
   kept: SavedPlan,
   { isOfSearch = false, policy }: { isOfSearch?: boolean; policy?: PolicyOfRun | undefined } = {},
 ): Promise<string> {
-  const next = isOfSearch ? undefined : await nextTests(experiments, result, kept, policy)
-  const directory = await writeReports(experiments, result, kept, next)
-  await addToHistory(experiments, result)
-  return directory
+  try {
+    const next = isOfSearch ? undefined : await nextTests(experiments, result, kept, policy)
+    const directory = await writeReports(experiments, result, kept, next)
+    await addToHistory(experiments, result)
+    return directory
+  } catch (error) {
+    const wrong = `run ${result.id} cannot be stored in ${quoted(experiments)} (${systemReason(error)})`
+    throw new Error(`${wrong}; check the directory`, { cause: error })
+  }
 }
 
 /** Returns the headers of requests to the monitoring. */

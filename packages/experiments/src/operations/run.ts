@@ -6,7 +6,7 @@ import { RejectedError } from '../experiment/rejection.ts'
 import { moreRejections } from '../experiment/run-experiment.ts'
 import { type Policy, PRODUCTION_NAMES, readYaml } from '#rules'
 import { INTERRUPTED, InterruptedError, invalidFile, print } from '#cli'
-import { withJunit, writeJunit } from '../cli/junit.ts'
+import { withJunit, writeAll, writeJunit } from '../cli/junit.ts'
 import { experimentProgress } from '../experiment/experiment-progress.ts'
 import type { SavedPlan } from '../experiment/read-plan.ts'
 import { complaintsOf, printRejected, readAsked, rejectedLines, validPlan } from './read-plans.ts'
@@ -116,9 +116,12 @@ async function reported(
   policy: Policy | undefined,
 ): Promise<number> {
   const limits = policy === undefined || file === undefined ? undefined : { policy, file }
-  const directory = await storeResult(experiments, result, kept, { policy: limits })
-  await writeJunit(junit, experimentSuite(result))
-  await print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
+  let directory: string | undefined
+  await writeAll(
+    async () => void (directory = await storeResult(experiments, result, kept, { policy: limits })),
+    () => writeJunit(junit, experimentSuite(result)),
+    () => print(json ? `${JSON.stringify(result)}\n` : resultText(result, directory)),
+  )
   return result.verdict === 'passed' ? 0 : FAILED
 }
 
@@ -127,11 +130,14 @@ async function rejected(
   { json, junit }: RunRequest,
   text?: string,
 ): Promise<number> {
-  await writeJunit(junit, rejectedSuite(rejections))
-  await printRejected(rejections, json, text)
+  await writeAll(
+    () => writeJunit(junit, rejectedSuite(rejections)),
+    () => printRejected(rejections, json, text),
+  )
   return FAILED
 }
 
-function resultText(result: ExperimentResult, directory: string): string {
-  return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(directory)}/report.html\n`
+function resultText(result: ExperimentResult, directory: string | undefined): string {
+  const report = directory === undefined ? '' : `report: ${plain(directory)}/report.html\n`
+  return `${noteLines(result).map(plain).join('\n')}\n${report}`
 }

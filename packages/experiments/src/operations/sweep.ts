@@ -3,18 +3,12 @@ import { join } from 'node:path'
 import { CLEAR_LINE, interruption, plainText, redraw, redraws, sha256Of } from '#base'
 import { INTERRUPTED, InterruptedError, print, UsageError } from '#cli'
 import { redactText } from '#sidecar'
-import { withJunit, writeJunit } from '../cli/junit.ts'
+import { withJunit, writeAll, writeJunit } from '../cli/junit.ts'
 import type { SweepRequest } from '../commands/sweep.ts'
 import { progressBar } from '../load/load-progress.ts'
 import { textTable, withoutAbout } from '../report/text-table.ts'
 import { openSweepTape } from '../sweep/sweep-tape.ts'
-import {
-  badCells,
-  isBad,
-  readSweep,
-  type SweepResult,
-  type SweepSettings,
-} from '../sweep/sweep-result.ts'
+import { badCells, readSweep, type SweepResult, type SweepSettings } from '../sweep/sweep-result.ts'
 import {
   againCommand,
   cellSentence,
@@ -41,15 +35,15 @@ async function sweepToResult(request: SweepRequest): Promise<number> {
   try {
     const result = await storedSweep(request, interrupt.signal, progress.show)
     progress.stop()
-    await writeJunit(request.junit, sweepSuite(result, (performance.now() - began) / 1000))
-    await print(json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory)))
-    if (interrupt.signal.aborted) return INTERRUPTED
-    const isBroken = result.cells.some(
-      (each) => isBad(each) && !request.accept.includes(each.verdict),
+    const seconds = (performance.now() - began) / 1000
+    const suite = sweepSuite(result, seconds, request.accept)
+    const text = json ? `${JSON.stringify(result)}\n` : plainText(sweepText(result, directory))
+    await writeAll(
+      () => writeJunit(request.junit, suite),
+      () => print(text),
     )
-    // A sweep in which no fault was injected proves nothing.
-    const isProof = result.cells.some(({ verdict }) => verdict !== 'not_reached')
-    return result.left > 0 || isBroken || !isProof ? BROKEN : 0
+    if (interrupt.signal.aborted) return INTERRUPTED
+    return suite.cases.some(({ failure }) => failure !== undefined) ? BROKEN : 0
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
     throw new InterruptedError('interrupted before the sweep had a result', { cause: error })

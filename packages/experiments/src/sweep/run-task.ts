@@ -20,6 +20,8 @@ export interface TaskCell {
   readonly mostCalls?: number
 }
 
+const CHECK_TIMED_OUT = '--check timed out; raise --cell-timeout'
+
 /**
  * Runs the task once. The server, its sidecar and all processes of the command have ended when this
  * resolves.
@@ -51,9 +53,10 @@ export async function runTask(
       check === undefined || end.exitCode !== 0
         ? undefined
         : await runProcess(['/bin/sh', '-c', check], { ...limits, input: printed })
-    if (checked?.isTimedOut === true) throw new Error('--check timed out')
     const isAccepted = checked && checked.exitCode === 0
-    return { end, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
+    const lines = checked?.isTimedOut === true ? [...end.lines, CHECK_TIMED_OUT] : end.lines
+    const ended = { ...end, lines }
+    return { end: ended, seconds, calls, isInjected, isRunaway, served, falseUsed, isAccepted }
   } finally {
     await server.close()
   }

@@ -2,7 +2,7 @@ import { durationText, foreign, integerText, ownCommand, shellWord } from '#base
 import { cell, type Cell, type ReportTable } from '../report/report-table.ts'
 import type { JUnitSuite } from '../report/junit.ts'
 import { FAULT_RULES } from './faults.ts'
-import { VERDICT_NAMES, VERDICTS } from './judge.ts'
+import { type SweepVerdict, VERDICT_NAMES, VERDICTS } from './judge.ts'
 import {
   badCells,
   type CellResult,
@@ -103,17 +103,22 @@ export function unstableTable({ unstable }: SweepResult): ReportTable {
   }
 }
 
-/** Returns the cells as tests. */
-export function sweepSuite(result: SweepResult, seconds: number): JUnitSuite {
-  const { cells, calls, startedAt } = result
-  return {
-    name: 'squall sweep',
-    startedAt,
-    seconds,
-    cases: cells.map((each) => ({
-      name: `${each.id} ${calls.find(({ number }) => number === each.call)?.tool ?? ''}`,
-      seconds: each.runs.reduce((sum, run) => sum + run.seconds, 0),
-      failure: isBad(each) ? cellSentence(each, result) : undefined,
-    })),
-  }
+/** Returns the cells as tests, and that the sweep ran to its end. */
+export function sweepSuite(
+  result: SweepResult,
+  seconds: number,
+  accept: readonly SweepVerdict[],
+): JUnitSuite {
+  const { cells, calls, startedAt, left } = result
+  // A sweep in which no fault was injected proves nothing.
+  const isProof = cells.some(({ verdict }) => verdict !== 'not_reached')
+  const early = left > 0 ? `${left} cells were not run; add --resume` : undefined
+  const tests = cells.map((each) => ({
+    name: `${each.id} ${calls.find(({ number }) => number === each.call)?.tool ?? ''}`,
+    seconds: each.runs.reduce((sum, run) => sum + run.seconds, 0),
+    failure: isBad(each) && !accept.includes(each.verdict) ? cellSentence(each, result) : undefined,
+  }))
+  const failure = early ?? (isProof ? undefined : 'no fault was injected')
+  const end = { name: 'the sweep runs to its end', seconds: 0, failure }
+  return { name: 'squall sweep', startedAt, seconds, cases: [...tests, end] }
 }

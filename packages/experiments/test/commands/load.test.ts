@@ -52,6 +52,25 @@ test.each(['sdk-v1', 'sdk-v2'])(
   },
 )
 
+test('a load whose --out and --report cannot be written prints its result, and exits with 1', async () => {
+  const junit = join(directory, 'unwritten.xml')
+  const gone = [
+    '--out',
+    join(directory, 'gone', 'a.json'),
+    '--report',
+    join(directory, 'gone', 'a'),
+  ]
+  const more = ['--task-count', '3', '--slo', 'success>1%', '--junit', junit, '--json', ...gone]
+  const program = startProgram(['load', ...target(), ...more], {}, { here: true })
+  const { code, stdout, stderr } = await program
+  expect((JSON.parse(stdout) as LoadResult).counts.calls).toBe(3)
+  expect(await readFile(junit, 'utf8')).toContain('name="success&gt;1%"')
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^squall: --out: ".*" cannot be written/),
+  ])
+})
+
 test('--json prints the result and nothing else, a failed gate is exit code 1, and merging judges again', async () => {
   server.calls.length = 0
   const token = join(directory, 'token')

@@ -1,5 +1,5 @@
 // part: slow
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
@@ -40,6 +40,18 @@ test('a stage without an injection is inconclusive, and exits with 1', async () 
   const [code, result] = await run({ rules })
   expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_INJECTIONS', stage: '20%' })
   expect(code).toBe(1)
+})
+
+test('a run that cannot be stored is reported, and exits with 1', async () => {
+  const { directory } = stage
+  const junit = join(directory, 'junit.xml')
+  // Nothing can be created below a link to nowhere.
+  await symlink(join(directory, 'gone', 'kept'), join(directory, 'kept'))
+  const args = [...(await commandLine({})), '--junit', junit]
+  const { code, stdout, stderr } = await startProgram(args, {}, { here: true })
+  expect([code, JSON.parse(stdout)]).toMatchObject([1, { verdict: 'passed' }])
+  expect(await readFile(junit, 'utf8')).toContain('name="the experiment passes" time="0"/>')
+  expect(stderr).toContain(`cannot be stored in "${join(directory, 'kept')}"`)
 })
 
 test('Ctrl-C while the rules are claimed is reported as JSON, and exits with 130', async () => {

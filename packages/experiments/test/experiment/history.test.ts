@@ -2,7 +2,7 @@
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Comparison, comparisonTables } from '../../src/experiment/compare.ts'
+import { type Comparison, comparisonTables, compareResults } from '../../src/experiment/compare.ts'
 import type { ExperimentEvent } from '../../src/experiment/context.ts'
 import { experimentMarkdown, writeReports } from '../../src/experiment/experiment-report.ts'
 import type { ExperimentResult, FactKind } from '../../src/experiment/experiment-result.ts'
@@ -202,13 +202,17 @@ test('runs are compared phase by phase, and differences are marked', async () =>
   expect(html).toContain(`${passed.id} stage 20%`)
 })
 
-test('shares differ when chance does not explain the difference', async () => {
+test('times below a second are compared in milliseconds', () => {
+  const [runs] = comparisonTables(compareResults([{ ...passed, rollbackMs: 34 }]))
+  expect(runs!.rows).toContainEqual([{ text: 'Rollback' }, { text: '34 ms' }])
+})
+
+test('shares differ when chance does not explain the difference', () => {
   const withErrors = (result: ExperimentResult, responded: number, calls: number) => {
     const [one] = result.stages
     const counts = { ...one!.load!.counts, calls, responded }
     return { ...result, stages: [{ ...one!, load: { ...one!.load!, counts } }] }
   }
-  const { compareResults } = await import('../../src/experiment/compare.ts')
   const differs = (a: number, b: number, calls: number): boolean => {
     const { phases } = compareResults([withErrors(passed, a, calls), withErrors(passed, b, calls)])
     const { metrics } = phases.find(({ phase }) => phase === '20%')!

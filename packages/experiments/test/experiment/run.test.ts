@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
 import { type HistoryEntry, addToHistory, readHistory } from '../../src/experiment/history.ts'
 import { readSavedPlan } from '../../src/experiment/saved-plan.ts'
 import { readAndKeep } from '../../src/experiment/read-plan.ts'
@@ -135,6 +136,15 @@ test('proposes what to widen after three passed runs in a row', async () => {
   const { read } = await readSavedPlan(directory, third.id)
   expect(read.ok && read.plan.digest).toBe(plan.digest)
   await expect(readSavedPlan(directory, '../../etc/passwd')).rejects.toThrow('invalid run ID')
+})
+
+test('a line of the history that was cut off does not hide the next run', async () => {
+  const directory = join(stage.directory, 'cut-off')
+  await addToHistory(directory, passedBefore('a') as ExperimentResult)
+  await appendFile(join(directory, 'history.jsonl'), '{"id":"2026')
+  await addToHistory(directory, passedBefore('b') as ExperimentResult)
+  const digests = (await readHistory(directory)).map(({ planDigest }) => planDigest)
+  expect(digests).toEqual(['a', 'b'])
 })
 
 function passedBefore(planDigest: string): HistoryEntry {

@@ -70,6 +70,18 @@ test('the parts of a load together are the whole, and their results merge into o
   }
 })
 
+test('shards with other calls are of another load', async () => {
+  const [one, { run, ...two }] = (await shards(2, 4)) as [LoadResult, LoadResult]
+  const mergedWith = (change: Partial<LoadResult['run']>) => () =>
+    mergeResults([one, { ...two, run: { ...run, ...change } }])
+  const { options } = run
+  for (const change of [{ seed: 9 }, { options: { ...options, fanOut: 1 } }]) {
+    expect(mergedWith(change)).toThrow('are not a complete set of shards of one load')
+  }
+  const alike = { target: 'http://127.0.0.1:1/mcp', options: { ...options, slo: [] } }
+  expect(mergedWith(alike)().run.mergedFrom).toBe(2)
+})
+
 test('shards ask for different things', async () => {
   const server = open(await startUpstream('scripted', ['ok']))
   const asked: string[] = []

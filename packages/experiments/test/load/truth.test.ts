@@ -211,6 +211,21 @@ test('calls that cannot keep the deadline are not sent, and late ones are no suc
   expect(skipped.counts).toMatchObject({ calls: 2, tasks: 2, failedTasks: 2 })
 })
 
+test('calls are sent again after the server has become faster', async () => {
+  server = await startUpstream('scripted', async (call): Promise<Step> => {
+    if (call < 10) await new Promise((resolve) => setTimeout(resolve, 300))
+    return 'ok'
+  })
+  const { counts, arrivals } = await load({
+    url: server.url,
+    work: { tools: ['work'] },
+    pace: { clients: 1, durationMs: 10_000 },
+    resilience: { deadlineMs: 200, skipLate: true },
+  })
+  expect(counts.success).toBeGreaterThan(50)
+  expect(arrivals.skipped).toBeGreaterThan(50)
+}, 30_000)
+
 test('the same seed makes the same calls, another seed other ones', async () => {
   server = await startUpstream('scripted', ['ok'])
   const run = async (seed: number): Promise<string> => {

@@ -64,11 +64,28 @@ it('the command prints the table, and writes HTML, JUnit and a rules file for ea
   const results = `${path}-results`
   const page = await readFile(join(results, 'report.html'), 'utf8')
   expect(page).toContain('Which single failure breaks the task')
-  expect(await readFile(junit, 'utf8')).toContain('tests="10" failures="2"')
+  expect(await readFile(junit, 'utf8')).toContain('tests="11" failures="2"')
   const rules = await readFile(join(results, 'cells/4-lost.yaml'), 'utf8')
   expect(JSON.parse(rules)).toMatchObject({
     rules: [{ match: { tool: 'book_flight', args: { '/flight': 'FL-48213', '/price': 4187.23 } } }],
   })
+}, 60_000)
+
+it('the JUnit report fails exactly where the exit code is not 0', async () => {
+  const path = await tapeHere()
+  const junit = `${path}.xml`
+  const task = `sleep 0.4; exec ${process.execPath} ${AGENT} none`
+  const swept = async (...args: readonly string[]) => {
+    const words = ['sweep', '--tape', path, '--results', `${path}-r`, '--junit', junit, ...args]
+    const program = startProgram([...words, '--', '/bin/sh', '-c', task], {}, { here: true })
+    return [(await program).code, await readFile(junit, 'utf8')]
+  }
+  const lost = ['--check', CHECK, '--cell', '4-lost', '--accept', 'failed_openly']
+  expect(await swept(...lost)).toEqual([0, expect.stringContaining('tests="2" failures="0"')])
+  // The runs without a fault take longer.
+  const [code, report] = await swept('--check', CHECK, '--faults', 'lost', '--budget', '1s')
+  expect([code, report]).toEqual([1, expect.stringContaining('tests="1" failures="1"')])
+  expect(report).toContain('5 cells were not run; add --resume')
 }, 60_000)
 
 it('what cannot be swept is a wrong input, and no task that broke', async () => {
@@ -173,6 +190,16 @@ it('a cell that is repeated has the share of its good runs', async () => {
   expect(left).toBe(0)
   expect(cells).toMatchObject([{ id: '1-rateLimit', share: { good: 3, runs: 3 } }])
   expect(cells[0]!.runs).toHaveLength(3)
+}, 60_000)
+
+it('a check that times out rejects the result of its cell alone', async () => {
+  const check = `[ $SQUALL_CELL = 1-error ] && sleep 60; ${CHECK}`
+  const only = ['1-error', '1-rateLimit']
+  const asked = { faults: ['error', 'rateLimit'], only, check, cellTimeoutMs: 8_000 } as const
+  const result = await sweepHere(asked)
+  expect(verdictsOf(result)).toEqual({ '1-error': 'failed_silently', '1-rateLimit': 'survived' })
+  const [{ lines } = { lines: [] }] = result.cells[0]!.runs
+  expect(lines.at(-1)).toBe('--check timed out; raise --cell-timeout')
 }, 60_000)
 
 it('no cell begins after the budget', async () => {

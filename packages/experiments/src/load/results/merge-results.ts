@@ -81,15 +81,21 @@ function firstOfWhole(results: readonly LoadResult[]): LoadResult {
     throw new LoadError('CANNOT_MERGE', 'two files have the same result', 'pass each result once')
   if (count === undefined) return first
   const indices = new Set(shards.map(({ index }) => index))
-  const isWhole = indices.size === count && shards.every((each) => each.count === count)
+  const isOne = new Set(results.map(callsOf)).size === 1
+  const isWhole = isOne && indices.size === count && shards.every((each) => each.count === count)
   if (isWhole && results.length === count) return first
   const seen = [...indices].sort((a, b) => a - b).join(', ')
-  const fix = `pass each shard from 0/${count} to ${count - 1}/${count} once, and no other file`
+  const fix = `pass each shard from 0/${count} to ${count - 1}/${count} once, with the same seed and options, and no other file`
   throw new LoadError(
     'CANNOT_MERGE',
     `the ${results.length} files with the shards ${seen} are not a complete set of shards of one load`,
     fix,
   )
+}
+
+/** Returns what decides the calls of a load, which its shards share. */
+function callsOf({ run: { seed, model, options } }: LoadResult): string {
+  return JSON.stringify({ seed, model, ...options, slo: undefined, headers: undefined })
 }
 
 function mergedTools(parts: readonly ToolResult[]): ToolResult[] {

@@ -25,10 +25,14 @@ export interface CallOutcome extends ResponseChecks {
 /** The end of a call: its outcome, or none because it was not sent, or was cut with the run. */
 export type CallEnd = CallOutcome | 'skipped' | 'abandoned'
 
+/** The number of last calls whose median latency is expected of the next. */
+const WINDOW = 10
+
 /** Counts the outcomes of the calls of one tool. */
 export class ToolRecorder {
   readonly #tool: string
   readonly #errors = new ErrorCounts()
+  readonly #lastMs: number[] = []
   readonly latency = new Histogram()
   readonly counts = Object.fromEntries(TOOL_COUNTS.map((name) => [name, 0])) as Record<
     (typeof TOOL_COUNTS)[number],
@@ -45,9 +49,10 @@ export class ToolRecorder {
     this.#tool = tool
   }
 
-  /** The median latency; undefined before the first calls. */
+  /** The median latency of the last calls; undefined before the first calls. */
   get medianMs(): number | undefined {
-    return this.latency.count < 10 ? undefined : this.latency.quantile(0.5)!
+    if (this.#lastMs.length < WINDOW) return undefined
+    return this.#lastMs.toSorted((a, b) => a - b)[WINDOW / 2 - 1]
   }
 
   add(outcome: CallOutcome): void {
@@ -57,6 +62,8 @@ export class ToolRecorder {
     for (const check of CHECKS) this.counts[check] += Number(outcome[check])
     if (response.kind !== 'ok') this.#errors.addOf(response, response.kind, origin)
     this.latency.add(latencyMs)
+    this.#lastMs.push(latencyMs)
+    if (this.#lastMs.length > WINDOW) this.#lastMs.shift()
   }
 
   /** Adds the results of the same tool from another run. */
