@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net'
+import { connect, createServer as createNetServer, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -266,10 +266,9 @@ describe('WebSocket', () => {
 
   test('the time to connect is limited', async () => {
     // It accepts, but begins no TLS.
-    const silent = createNetServer().listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    open.push(() => void silent.close())
-    const upstream = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const silent = await startUpstream(createNetServer())
+    open.push(silent.close)
+    const upstream = silent.url.replace('http:', 'https:')
     const sidecar = await startSidecar({ upstream, connectTimeout: 100 })
     open.push(() => sidecar.close())
     const client = await rawUpgrade(sidecar.port, OFFER)
