@@ -2,6 +2,7 @@ import type { AgentWatch } from '../agents/agent-watch.ts'
 import type { Origin, Outcome } from '../mcp/call.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
 import { type Session, Sessions } from '../mcp/sessions.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import { type InFlightOptions, InFlightRequests } from './in-flight-requests.ts'
 
@@ -18,6 +19,7 @@ export class PortSessions {
   readonly known: Sessions
   readonly endpoints: Endpoints
   readonly #agents: AgentWatch | undefined
+  #reported = { sessions: 0, in_flight_calls: 0 }
 
   constructor(bounds: TableBounds, parts: SessionContext) {
     const { telemetry, agents } = parts
@@ -25,6 +27,15 @@ export class PortSessions {
     this.endpoints = new Endpoints(bounds.maxSessions, () => telemetry.evicted('endpoints'))
     this.inFlight = new InFlightRequests(bounds, { ...parts, sessions: this.known })
     this.#agents = agents?.watch
+  }
+
+  /** Reports the numbers of sessions and of calls in flight. */
+  report(telemetry: Telemetry): void {
+    const found = { sessions: this.known.size, in_flight_calls: this.inFlight.calls.size }
+    for (const name of ['sessions', 'in_flight_calls'] as const) {
+      telemetry.gauge(name, found[name] - this.#reported[name])
+    }
+    this.#reported = found
   }
 
   /** Records the session that an `initialize` began. */

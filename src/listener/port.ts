@@ -42,7 +42,6 @@ export class Port {
   readonly #connector: Connector
   readonly #telemetry: Telemetry
   readonly #rareLog: RareLog
-  readonly #reported = { sessions: 0, in_flight_calls: 0 }
   readonly #closing = new AbortController()
   #probedAt = -Infinity
   #trouble: Promise<string | undefined> = Promise.resolve(undefined)
@@ -125,8 +124,7 @@ export class Port {
     this.#front.sweep(now)
     this.#connections.sweep(now)
     this.#sessions.inFlight.sweep()
-    this.#report('sessions', this.#sessions.known.size)
-    this.#report('in_flight_calls', this.#sessions.inFlight.calls.size)
+    this.#sessions.report(this.#telemetry)
   }
 
   /** Resolves when every connection has ended. */
@@ -171,11 +169,6 @@ export class Port {
   readonly #misconfigured = ({ kind, message }: UpstreamProblem): void => {
     this.#telemetry.rejected('upstream_misconfigured')
     this.#rareLog.warn(kind, message, 'the upstream is misconfigured')
-  }
-
-  #report(name: 'sessions' | 'in_flight_calls', size: number): void {
-    this.#telemetry.gauge(name, size - this.#reported[name])
-    this.#reported[name] = size
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {

@@ -58,7 +58,7 @@ export class RulesLog {
         this.#hasRules = false
         this.#logger.warn(
           { digest, path: this.#path && resolve(this.#path), reason: version.reason },
-          'no rules; nothing is injected',
+          'no rules; only temporary faults act',
         )
         return
       case 'rejected': {
@@ -67,7 +67,9 @@ export class RulesLog {
         const frames = this.#isForPeople ? version.frames?.slice(0, 3 * MAX_PROBLEMS) : undefined
         const problems = frames ?? all.slice(0, MAX_PROBLEMS)
         const fields = { digest, count: all.length, problems }
-        const then = this.#hasRules ? 'the previous version stays active' : 'nothing is injected'
+        const then = this.#hasRules
+          ? 'the previous version stays active'
+          : 'only temporary faults act'
         this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }
     }

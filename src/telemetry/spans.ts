@@ -254,7 +254,8 @@ function errorType({ outcome, error }: EndedCall): string {
 }
 
 function prefixed<T>(facts: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [`squall.${key}`, value]))
+  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(known.map(([key, value]) => [`squall.${key}`, value]))
 }
 
 /** Returns the context that a `traceparent` names. */

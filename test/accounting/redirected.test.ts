@@ -122,7 +122,7 @@ describe('a client that never follows', () => {
   test('has waited until the redirect, and not until the call is given up', async () => {
     stage = await Stage.open((exchange) => {
       if (exchange.request.target === '/mcp') return void exchange.send([TO_MOUNT])
-      return void setTimeout(() => exchange.send([json(result(posted(exchange).id))]), 100)
+      return void setTimeout(() => void exchange.send([json(result(posted(exchange).id))]), 100)
     })
     const began = performance.now()
     await stage.exchange(post(request(1)))

@@ -268,12 +268,12 @@ describe('a start', () => {
       while (!program.stdout().includes(text)) await once(program.child.stdout!, 'data')
     }
     await logged('admin listening')
-    expect(program.stdout()).toMatch(/WARN {2}no rules; nothing is injected digest=[0-9a-f]{8} /)
+    expect(program.stdout()).toMatch(/WARN {2}no rules; only temporary faults act digest=[0-9a-f]{8} /)
     expect(program.stdout()).toContain(` path=${file} reason="no such file"\n`)
     writeFileSync(file, 'rules:\n  - name: slow\n    faults: [delay: 2s]\n')
     await logged('^\n')
     expect(program.stdout()).toMatch(
-      /the rules are invalid; nothing is injected digest=[0-9a-f]{8} /,
+      /the rules are invalid; only temporary faults act digest=[0-9a-f]{8} /,
     )
     expect(program.stdout()).toContain(
       `  ${file}:3:21: rules[0].faults[0].delay: must be an object; got "2s"; write \`- delay: { fixed: 2s }\`

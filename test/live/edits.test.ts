@@ -78,7 +78,7 @@ it('a file that goes takes its faults along, and brings them back', async () => 
 it('a bad file at the start lets traffic pass, and not in silence', async () => {
   const { mounted, squall, probe: ask, meets } = await start('rules: 7\n')
   expect(await ask()).toBe('fine')
-  await squall.logged('the rules are invalid; nothing is injected')
+  await squall.logged('the rules are invalid; only temporary faults act')
   await mounted.swap(failing('one'))
   await meets('one')
 })

@@ -115,7 +115,11 @@ const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
 const MOST_FLUSHING = 1_000
 
 /** Runs the server until it ends; returns its exit code. */
-async function stdio(options: StdioOptions): Promise<number> {
+async function stdio(asked: StdioOptions): Promise<number> {
+  const { logFormat } = asked
+  // The log is on standard error, and standard output belongs to the server.
+  const form = process.stderr.isTTY ? 'pretty' : 'json'
+  const options = { ...asked, logFormat: logFormat === 'auto' ? form : logFormat }
   const destination = boundedOutput(process.stderr)
   const logger = createLogger({ level: options.logLevel, format: options.logFormat, destination })
   surviveOwnErrors(logger)

@@ -155,6 +155,7 @@ export class StdioPort {
 
   sweep(): void {
     this.#sessions?.inFlight.sweep()
+    this.#sessions?.report(this.#context.telemetry)
   }
 
   /** Ends the server. */

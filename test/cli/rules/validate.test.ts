@@ -123,7 +123,7 @@ describe('squall validate', () => {
     async (device) => {
       const run = ['--upstream', 'http://127.0.0.1:9', '--listen', '127.0.0.1:0', '--admin', 'off']
       const program = startProgram(['run', '--rules', device, ...run])
-      const { problems } = await program.logged('the rules are invalid; nothing is injected')
+      const { problems } = await program.logged('the rules are invalid; only temporary faults act')
       await program.kill()
       const { code, stdout } = await startProgram(['validate', device], {}, { here: true })
       expect(code).toBe(1)

@@ -33,6 +33,18 @@ it.each([
   expect(code).toBe(0)
 })
 
+it('counts the calls in flight', async () => {
+  const input = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}\n'
+  const script = ['--admin', '127.0.0.1:0', '--', 'sh', '-c', 'cat >/dev/null']
+  const program = startProgram(['stdio', ...script], {}, { input, open: true })
+  const { address } = await program.complained('admin listening')
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://${String(address)}/metrics`)).text()
+  await expect.poll(metrics, { timeout: 30_000 }).toMatch(/squall_in_flight_requests 1/)
+  program.child.stdin?.end()
+  expect((await program.ended).code).toBe(0)
+})
+
 it('counts lines that are not read', async () => {
   const script = 'cat >/dev/null; sleep 0.3; cat /dev/null'
   const input = `${'x'.repeat(2_000)}\nno json\n{"jsonrpc":"2.0"}\n`

@@ -92,7 +92,7 @@ test('rules that another program writes as the last stage ends make the result i
 
 test('a rules file that did not exist is removed at the end', async () => {
   await rm(stage.rulesFile)
-  await stage.squall.logged('no rules; nothing is injected')
+  await stage.squall.logged('no rules; only temporary faults act')
   const result = await stage.run({ hold: '300ms' })
   expect(result).toMatchObject({ verdict: 'passed', restored: true, steadyAfter: true })
   expect(await stage.rules()).toBeUndefined()
@@ -100,7 +100,7 @@ test('a rules file that did not exist is removed at the end', async () => {
 
 test('a rules file that the sidecar has rejected is not replaced', async () => {
   await writeFile(stage.rulesFile, 'rules: [{ nmae: wrong }]\n')
-  await stage.squall.logged('the rules are invalid; nothing is injected')
+  await stage.squall.logged('the rules are invalid; only temporary faults act')
   expect(await stage.rejected()).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe('rules: [{ nmae: wrong }]\n')
 })
