@@ -122,7 +122,8 @@ export class PacedInput {
   #offer(bytes: Buffer): void {
     let rest = bytes
     let begun = performance.now()
-    for (let isUsed = false; rest.length > 0;) {
+    // A request of a client that has left would begin after the end of its connection.
+    for (let isUsed = false; rest.length > 0 && !this.#socket.destroyed;) {
       if (isUsed || !this.#taker.mayTake()) {
         this.#behind = undefined
         this.#wait(rest)
@@ -164,7 +165,7 @@ export function pacedParser(socket: Socket, connection: Requests, lines = LINES)
       return connection.mayBegin ? lines : 1
     },
     take: (bytes) => {
-      if (!socket.destroyed) parse.call(socket, bytes)
+      parse.call(socket, bytes)
       return bytes.length
     },
   }
