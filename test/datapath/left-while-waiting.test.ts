@@ -59,3 +59,20 @@ test.each([
     expect(squall.app.connections).toHaveLength(0)
   },
 )
+
+test.each(['fast', 'standard'] as const)(
+  'a client that ends its side behind calls that wait is noticed (%s)',
+  async (engine) => {
+    const squall = opened(await startSidecar({ upstream: { script: () => undefined }, engine }))
+    const client = await RawClient.connect(squall.port)
+    expect(await clients(squall, 1)).toBe(1)
+    const rest = keepBusy()
+    await client.send(WHOLE.repeat(5), 'POST')
+    client.socket.end()
+    await afterReads()
+    rest()
+    await squall.app.received(4)
+    expect(await clients(squall, 0)).toBe(0)
+    expect(await metricBecomes(squall, 0, 'squall_in_flight_requests')).toBe(0)
+  },
+)

@@ -108,13 +108,16 @@ export class PacedInput {
 
   #continue(): void {
     this.#isQueued = false
-    if (!this.#taker.mayTake()) return
-    const bytes = asBuffer(this.#waiting.joined())
-    this.#waiting.clear()
-    if (bytes.length > 0) this.#offer(bytes)
-    if (this.#waiting.size <= MOST_WAITING) this.#start()
-    if (this.#hasEnded && this.#waiting.size === 0) {
+    if (this.#taker.mayTake()) {
+      const bytes = asBuffer(this.#waiting.joined())
+      this.#waiting.clear()
+      if (bytes.length > 0) this.#offer(bytes)
+      if (this.#waiting.size <= MOST_WAITING) this.#start()
+    }
+    // The requests that still wait for the end of an open one wait in vain.
+    if (this.#hasEnded && (this.#waiting.size === 0 || !this.#taker.mayTake())) {
       this.#hasEnded = false
+      this.#waiting.clear()
       Readable.prototype.push.call(this.#socket, null)
     }
   }
