@@ -8,7 +8,7 @@ import { NO_TRANSFER } from './layers/service.ts'
 import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
 import { Settlement } from './settlement.ts'
-import { NOT_READ, rejectionOf, UNREADABLE } from './rejection.ts'
+import { NOT_READ, type Rejection, rejectionOf, UNREADABLE } from './rejection.ts'
 
 /** The time of a piece up to this size, together with its head, is not measured. */
 const SMALL = 16 * 1024
@@ -150,7 +150,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (!this.#isResting) this.#transfer?.resume()
   }
 
-  gone(): void {
+  gone(rejection?: Rejection): void {
     if (this.settlement.ended) return
     this.settlement.ended = true
     this.#begin()
@@ -158,7 +158,8 @@ export class Relay implements ResponseSink, ExchangeListener {
     const isWhole = this.#owed === 0
     if (isWhole) this.#observe((observer) => observer.end([]))
     this.#transfer?.abort()
-    if (!isWhole) this.#observe((observer) => observer.gone())
+    if (rejection !== undefined) this.settlement.reject(rejection)
+    else if (!isWhole) this.#observe((observer) => observer.gone())
     this.#finished()
   }
 

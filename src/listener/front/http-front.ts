@@ -308,9 +308,15 @@ export class HttpFront {
   }
 
   #rejectSocket(socket: Socket, rejection: Rejection): void {
+    const connection = this.#connections.get(socket)
+    const open = connection?.newest
+    if (open?.body.arrived === false && !open.response.started) {
+      open.response.closeAfter()
+      open.listener?.gone(rejection)
+      return
+    }
     this.#telemetry.rejected(rejection.reason)
     // Later bytes are not read, so that they are not rejected again.
-    const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true
     rejectBadRequest(socket, rejection)
   }
