@@ -140,6 +140,9 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.#account()
       return
     }
+    if (failure.hint !== undefined) {
+      this.#parts.rareLog.warn('upstream_closed', failure.hint, 'the upstream ended the connection')
+    }
     response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
     this.#observe((observer) => observer.fail(failure))
     this.#finished()

@@ -240,7 +240,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   onError(error: Error): void {
     if (this.#done) return
     this.#done = true
-    const failure = failureOf(error, this.#connection.state)
+    const failure = failureOf(error, this.#connection.state, this.#connection.error)
     this.#pool.discard(this.#connection)
     if (this.#ended) return
     this.#sink.fail(failure)
