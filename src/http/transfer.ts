@@ -33,6 +33,8 @@ export interface Failure {
   readonly message: string
   /** The error inside Squall, which only the log shows. */
   readonly error?: unknown
+  /** The cause and its fix, for the log. */
+  readonly hint?: string
 }
 
 /**

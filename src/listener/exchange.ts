@@ -1,6 +1,7 @@
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../http/headers.ts'
 import type { Body } from '../http/transfer.ts'
+import type { Rejection } from './rejection.ts'
 
 /** A way to end the client's connection during a response. */
 export type Cut = 'rst' | 'fin'
@@ -31,8 +32,11 @@ export interface ExchangeListener {
   drained(): void
   /** The tick in which the head was written has ended. */
   tickEnded(): void
-  /** The client's connection ended before the response was complete. */
-  gone(): void
+  /**
+   * The client's connection ended before the response was complete, or the rest of the request is
+   * rejected.
+   */
+  gone(rejection?: Rejection): void
   /** Squall ends the connection of a client that does not read, because memory is short. */
   dropped(): void
 }

@@ -8,7 +8,7 @@ import { NO_TRANSFER } from './layers/service.ts'
 import type { StackParts } from './layers/stack-parts.ts'
 import type { Observer } from './observer.ts'
 import { Settlement } from './settlement.ts'
-import { NOT_READ, rejectionOf, UNREADABLE } from './rejection.ts'
+import { NOT_READ, type Rejection, rejectionOf, UNREADABLE } from './rejection.ts'
 
 /** The time of a piece up to this size, together with its head, is not measured. */
 const SMALL = 16 * 1024
@@ -140,6 +140,9 @@ export class Relay implements ResponseSink, ExchangeListener {
       this.#account()
       return
     }
+    if (failure.hint !== undefined) {
+      this.#parts.rareLog.warn('upstream_closed', failure.hint, 'the upstream ended the connection')
+    }
     response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
     this.#observe((observer) => observer.fail(failure))
     this.#finished()
@@ -150,7 +153,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (!this.#isResting) this.#transfer?.resume()
   }
 
-  gone(): void {
+  gone(rejection?: Rejection): void {
     if (this.settlement.ended) return
     this.settlement.ended = true
     this.#begin()
@@ -158,7 +161,8 @@ export class Relay implements ResponseSink, ExchangeListener {
     const isWhole = this.#owed === 0
     if (isWhole) this.#observe((observer) => observer.end([]))
     this.#transfer?.abort()
-    if (!isWhole) this.#observe((observer) => observer.gone())
+    if (rejection !== undefined) this.settlement.reject(rejection)
+    else if (!isWhole) this.#observe((observer) => observer.gone())
     this.#finished()
   }
 

@@ -6,8 +6,11 @@ import type { UpstreamAddress } from './address.ts'
 /** Wraps an upstream so that it gets requests for its own name instead of that of the listener. */
 export function outboundUpstream(upstream: Upstream, host: string): Upstream {
   return {
-    send: (head, body, sink) =>
-      upstream.send({ ...head, headers: withHost(head.headers, host) }, body, sink),
+    send: (head, body, sink) => {
+      const target = pathOf(head.target)
+      const headers = withHost(head.headers, host)
+      return upstream.send({ ...head, target, headers }, body, sink)
+    },
   }
 }
 
@@ -18,9 +21,14 @@ export function authorityOf(address: UpstreamAddress): string | undefined {
   return address.port === (address.tls ? 443 : 80) ? whole.replace(/:\d+$/, '') : whole
 }
 
-/** Returns the lines with another `Host`, in its place. */
+/** Returns the target without the host that a URL names: it may differ from the new `Host`. */
+function pathOf(target: string): string {
+  if (target.startsWith('/')) return target
+  return target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
+}
+
+/** Returns the lines with another `Host`, in its place or first. */
 function withHost(lines: HeaderLines, host: string): HeaderLines {
-  return lines.map((text, at) =>
-    at % 2 === 1 && lines[at - 1]!.toLowerCase() === 'host' ? host : text,
-  )
+  const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
+  return at < 0 ? ['Host', host, ...lines] : lines.with(at + 1, host)
 }

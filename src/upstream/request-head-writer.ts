@@ -20,6 +20,9 @@ export class RequestHeadWriter {
   #chunked = false
   #trailers: (() => HeaderLines) | undefined
   #body = ''
+  /** The characters that were written before undici wrote them. */
+  #early = 0
+  #write: (text: string) => void = () => undefined
 
   /** Announces the head of the request that is dispatched next on this connection. */
   announce(text: string, trailers: (() => HeaderLines) | undefined): void {
@@ -27,6 +30,7 @@ export class RequestHeadWriter {
     this.#chunked = trailers !== undefined
     this.#trailers = trailers
     this.#body = ''
+    this.#early = 0
   }
 
   /**
@@ -38,6 +42,13 @@ export class RequestHeadWriter {
     this.#body = body
   }
 
+  /** Writes a head whose body is late: undici writes it with the first bytes of the body. */
+  flush(): void {
+    if (this.#text === undefined) return
+    this.#early = this.#text.length + 2
+    this.#write(`${this.#text}\r\n`)
+  }
+
   /** Intercepts the strings that undici writes to a new connection. */
   attach(socket: Socket): void {
     const write = socket.write.bind(socket) as (
@@ -45,10 +56,17 @@ export class RequestHeadWriter {
       encoding?: unknown,
       done?: unknown,
     ) => boolean
+    this.#write = (text) => void write(text, 'latin1')
     socket.write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean =>
       typeof chunk === 'string'
-        ? write(this.#translate(chunk), 'latin1', done)
+        ? write(this.#unsent(this.#translate(chunk)), 'latin1', done)
         : write(chunk, encoding, done)
+  }
+
+  #unsent(text: string): string {
+    const early = Math.min(this.#early, text.length)
+    this.#early -= early
+    return early === 0 ? text : text.slice(early)
   }
 
   #translate(written: string): string {

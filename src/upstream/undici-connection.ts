@@ -38,6 +38,8 @@ export class UndiciConnection implements PooledConnection {
   readonly statusLine = new StatusLine()
   readonly guard = new SocketGuard()
   state: SocketState = 'open'
+  /** The error of the socket. */
+  error: NodeJS.ErrnoException | undefined
   alive = true
   busy = false
   idleSince = 0
@@ -92,6 +94,7 @@ export class UndiciConnection implements PooledConnection {
     this.statusLine.attach(socket)
     paceReads(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {
+      this.error = error
       if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.state = 'reset'
       else if (this.state === 'open') this.state = 'broken'
     })

@@ -92,6 +92,7 @@ export class UndiciUpstream implements Upstream {
       connection.dispatch(dispatchOptions(head.method, null, undefined), transfer)
     } else {
       connection.head.announce(text, chunked ? () => stream.trailers() : undefined)
+      transfer.isStream = stream !== undefined
       connection.dispatch(dispatchOptions(head.method, body, stream), transfer)
     }
     return transfer
@@ -127,6 +128,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   #sink: ResponseSink
   /** True when another parser has delivered the head and a part of the body. */
   readonly #begun: boolean
+  /** True when the body may arrive after the head. */
+  isStream = false
   #resume: (() => void) | undefined
   #done = false
   /** True when the sink has the whole response, but undici does not. */
@@ -166,6 +169,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   onConnect(): void {
     // `abort` destroys the connection itself, because undici's abort needs an open connection.
+    if (this.isStream) setImmediate(() => this.#done || this.#connection.head.flush())
   }
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
@@ -240,7 +244,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   onError(error: Error): void {
     if (this.#done) return
     this.#done = true
-    const failure = failureOf(error, this.#connection.state)
+    const failure = failureOf(error, this.#connection.state, this.#connection.error)
     this.#pool.discard(this.#connection)
     if (this.#ended) return
     this.#sink.fail(failure)

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import {
+  metricBecomes,
+  metricValue,
   RawClient,
   type ScriptedSidecar,
   startSidecar,
@@ -11,6 +13,7 @@ import {
 const opened = closers()
 const HOST = 'Host: pod\r\n'
 const POST = `POST / HTTP/1.1\r\n${HOST}`
+const JSON_POST = `${POST}Content-Type: application/json\r\n`
 const GET = `GET /x HTTP/1.1\r\n${HOST}`
 
 interface Told {
@@ -186,5 +189,31 @@ test.each([6, 7])(
     for (const response of held) response()
     await sent
     expect((await client.response(total - 1))?.status).toBe(200)
+  },
+)
+
+describe.each(['fast', 'standard'] as const)(
+  'a request that is rejected in its body (%s)',
+  (engine) => {
+    const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n'
+    test.each([
+      ['an invalid chunk of a stream', `${POST}${CHUNKED}ZZ\r\n`, '400'],
+      ['an invalid chunk of a call', `${JSON_POST}${CHUNKED}ZZ\r\n`, '400'],
+      ['large trailers', `${JSON_POST}${CHUNKED}0\r\nX: ${'h'.repeat(70_000)}\r\n\r\n`, '431'],
+      ['an end before the length', `${JSON_POST}Content-Length: 10\r\n\r\n{`, '400'],
+    ])('counts with its status: %s', async (_what, bytes, code) => {
+      const squall = opened(await startSidecar({ upstream: { script: () => undefined }, engine }))
+      const client = opened(await RawClient.connect(squall.port))
+      await client.send(bytes, 'POST')
+      client.socket.end()
+      const given = await client.response()
+      expect(String(given?.status)).toBe(code)
+      await client.gone
+      const labels = { code, origin: 'squall' }
+      expect(await metricBecomes(squall, 1, 'squall_http_requests_total', labels)).toBe(1)
+      const text = await squall.metrics()
+      expect(metricValue(text, 'squall_http_requests_total')).toBe(1)
+      expect(metricValue(text, 'squall_rejected_total')).toBe(1)
+    })
   },
 )

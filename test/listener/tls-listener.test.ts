@@ -101,7 +101,7 @@ test.each(cuts)(
   },
 )
 
-test('what is not TLS is cut, and the others are served', async () => {
+test('what is not TLS is cut and counted, and the others are served', async () => {
   const app = opened(await startUpstream(responding('fine')))
   const squall = await inFront(app.port)
   const plain = connect(squall.port, '127.0.0.1')
@@ -112,6 +112,13 @@ test('what is not TLS is cut, and the others are served', async () => {
   await closed(plain)
   expect(text).not.toContain('fine')
   expect((await call(squall.place, callMessage(1))).status).toBe(200)
+  const rejected = { reason: 'bad_request' }
+  expect(await squall.metric('squall_rejected_total', rejected)).toBe(1)
+  // Probes of the port send nothing.
+  const probe = connect(squall.port, '127.0.0.1').end()
+  await closed(probe.resume())
+  expect((await call(squall.place, callMessage(2))).status).toBe(200)
+  expect(await squall.metric('squall_rejected_total', rejected)).toBe(1)
 })
 
 test('a client that says nothing is cut after the time for a head', async () => {

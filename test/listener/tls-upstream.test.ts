@@ -152,6 +152,8 @@ describe('a certificate of its own', () => {
     await expect(ask(squall)).rejects.toThrow('socket hang up')
     await squall.reaches('squall_calls_total', { outcome: 'reset', origin: 'real' }, 1)
     expect(app.clients).toEqual([])
+    const { detail } = await squall.logged('the upstream ended the connection')
+    expect(detail).toMatch(/certificate required.*; set --upstream-cert and --upstream-key$/)
   })
 })
 

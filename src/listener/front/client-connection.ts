@@ -7,8 +7,9 @@ import type { PacedInput } from './paced-input.ts'
 
 /** An open exchange of a connection, as the front sees it. */
 export interface OpenExchange extends Link<OpenExchange> {
-  readonly response: Pick<ClientResponse, 'closeAfter'>
+  readonly response: Pick<ClientResponse, 'closeAfter' | 'started'>
   readonly body: OpenBody
+  readonly listener: ExchangeListener | undefined
   /** Reports that the client's connection has closed. */
   closed(): void
 }

@@ -292,25 +292,31 @@ export class HttpFront {
 
   #clientError(error: ParserError, socket: Socket): void {
     const connection = this.#connections.get(socket)
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy()
-    } else if (connection?.closing === true && connection.newest?.body.arrived !== false) {
-      // Bytes behind a request that ends the connection are not read, valid or not.
-      if (connection.oldest === undefined) socket.destroySoon()
-    } else if (connection === undefined) {
+    if (connection === undefined && error.code !== 'ECONNRESET') {
       // The TLS handshake failed, so no response can be sent.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
       this.#telemetry.rejected(late ? 'slow_client' : 'bad_request')
       socket.destroy()
+    } else if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+    } else if (connection.closing && connection.newest?.body.arrived !== false) {
+      // Bytes behind a request that ends the connection are not read, valid or not.
+      if (connection.oldest === undefined) socket.destroySoon()
     } else {
       this.#rejectSocket(socket, unreadableRequest(error))
     }
   }
 
   #rejectSocket(socket: Socket, rejection: Rejection): void {
+    const connection = this.#connections.get(socket)
+    const open = connection?.newest
+    if (open?.body.arrived === false && !open.response.started) {
+      open.response.closeAfter()
+      open.listener?.gone(rejection)
+      return
+    }
     this.#telemetry.rejected(rejection.reason)
     // Later bytes are not read, so that they are not rejected again.
-    const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true
     rejectBadRequest(socket, rejection)
   }

@@ -108,13 +108,16 @@ export class PacedInput {
 
   #continue(): void {
     this.#isQueued = false
-    if (!this.#taker.mayTake()) return
-    const bytes = asBuffer(this.#waiting.joined())
-    this.#waiting.clear()
-    if (bytes.length > 0) this.#offer(bytes)
-    if (this.#waiting.size <= MOST_WAITING) this.#start()
-    if (this.#hasEnded && this.#waiting.size === 0) {
+    if (this.#taker.mayTake()) {
+      const bytes = asBuffer(this.#waiting.joined())
+      this.#waiting.clear()
+      if (bytes.length > 0) this.#offer(bytes)
+      if (this.#waiting.size <= MOST_WAITING) this.#start()
+    }
+    // The requests that still wait for the end of an open one wait in vain.
+    if (this.#hasEnded && (this.#waiting.size === 0 || !this.#taker.mayTake())) {
       this.#hasEnded = false
+      this.#waiting.clear()
       Readable.prototype.push.call(this.#socket, null)
     }
   }
@@ -122,7 +125,8 @@ export class PacedInput {
   #offer(bytes: Buffer): void {
     let rest = bytes
     let begun = performance.now()
-    for (let isUsed = false; rest.length > 0;) {
+    // A request of a client that has left would begin after the end of its connection.
+    for (let isUsed = false; rest.length > 0 && !this.#socket.destroyed;) {
       if (isUsed || !this.#taker.mayTake()) {
         this.#behind = undefined
         this.#wait(rest)
@@ -164,7 +168,7 @@ export function pacedParser(socket: Socket, connection: Requests, lines = LINES)
       return connection.mayBegin ? lines : 1
     },
     take: (bytes) => {
-      if (!socket.destroyed) parse.call(socket, bytes)
+      parse.call(socket, bytes)
       return bytes.length
     },
   }

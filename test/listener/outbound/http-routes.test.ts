@@ -9,11 +9,13 @@ import { closers } from '../../support/closers.ts'
 import {
   call,
   callMessage,
+  exchange,
   responding,
   startSidecar,
   startUpstream,
   tlsFile,
   tlsText,
+  valuesOf,
 } from '../../support/wire.ts'
 import { endOf, refusal } from './carried.ts'
 
@@ -84,6 +86,23 @@ test('a rule with match.outbound acts on calls to that dependency alone', async 
     (await call({ host: '127.0.0.1', port }, callMessage(1))).status
   expect(await status(squall.ports[0]!)).toBe(200)
   expect(await status(squall.ports[1]!)).toBe(503)
+})
+
+test.each([
+  ['a URL as target', 'GET http://agent.local/a?b HTTP/1.1\r\nHost: agent.local', '/a?b'],
+  ['a URL without a path', 'GET http://agent.local HTTP/1.1\r\nHost: agent.local', '/'],
+  ['no Host', 'GET /a HTTP/1.1\r\nX-A: 1', '/a'],
+  ['HTTP/1.0', 'GET /a HTTP/1.0', '/a'],
+])('a request with %s names the dependency only', async (_what, lines, target) => {
+  const app = opened(await startUpstream({}))
+  const upstream = { kind: 'tcp', tls: false, host: 'localhost', port: app.port } as const
+  const outboundPairs = [{ listen: LISTEN, upstream, isOutbound: true }]
+  const squall = opened(await startSidecar({ upstream: responding('own'), outboundPairs }))
+  const { response } = await exchange(squall.ports[1]!, `${lines}\r\n\r\n`)
+  expect(response?.status).toBe(200)
+  const [got] = app.requests
+  expect(got?.target).toBe(target)
+  expect(valuesOf(got!.headers, 'host')).toEqual([`localhost:${app.port}`])
 })
 
 test('an upgrade gets the name of the dependency', async () => {
