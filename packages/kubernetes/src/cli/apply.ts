@@ -11,9 +11,17 @@ import {
   type WrittenRules,
 } from '../kube/apply-rules.ts'
 import { recordApplied, recordWarnings, userName } from '../kube/audit.ts'
-import { beginRules, countOf, isEnough, type Progress, rulesCheck } from '../kube/await-rules.ts'
+import {
+  beginRules,
+  countOf,
+  isEnough,
+  type PodCheck,
+  type Progress,
+  rulesCheck,
+} from '../kube/await-rules.ts'
 import {
   configMapKeys,
+  expectedDigest,
   gitOpsWarning,
   lastChange,
   stopProblem,
@@ -130,11 +138,34 @@ async function apply(run: Run): Promise<Outcome> {
   const digests = new Set(waitFor.flatMap(({ digest }) => digest ?? []))
   const matchers = `namespace="${namespace}", digest=~"${[...digests].join('|')}"`
   const series = ['squall_rules_info', matchers, 1] as const
-  await confirmPods(run, progress, confirmedBy(run, progress, rulesCheck, 'applied', series))
+  await confirmPods(
+    run,
+    progress,
+    confirmedBy(run, progress, checkOf(run, kept), 'applied', series),
+  )
   const ref = { namespace, name: configMap }
   const lasts = (found: Fields): boolean => textBefore(found, key) === textBefore(kept, key)
   const reverted = await writeObserved(run, [{ ref, state: 'applied', progress, key, lasts }])
   return { target, targets, change, progress, isReverted: reverted.length > 0 }
+}
+
+/** Checks sidecars for the rules, also beside other keys of the ConfigMap that changed since. */
+function checkOf({ asked }: Run, kept: Fields): PodCheck {
+  const { namespace, configMap: name, key } = asked
+  let reading: Promise<Fields | undefined> | undefined
+  return async (client, each, options) => {
+    const progress = await rulesCheck(client, each, options)
+    if (progress.state !== 'waiting' || progress.silent === true) return progress
+    reading ??= client.find({ kind: CONFIG_MAPS, namespace, name }, options).finally(() => {
+      setTimeout(() => (reading = undefined), 1_000).unref()
+    })
+    const found = await reading.catch(() => undefined)
+    if (found === undefined || textBefore(found, key) !== textBefore(kept, key)) return progress
+    const digest = each.pod.rules && expectedDigest(configMapKeys(found), each.pod.rules)
+    if (digest === each.digest) return progress
+    each.digest = digest
+    return rulesCheck(client, each, options)
+  }
 }
 
 /** Reads the ConfigMap, and decides what to write into it. Throws where it must stay as it is. */

@@ -280,6 +280,15 @@ test('a change of another key meanwhile is read before the confirmation is recor
   expect(shop.rules()).toHaveProperty('notes')
 })
 
+test('content that no sidecar has confirmed is not recorded', async () => {
+  const shop = opened(await startCluster('shop'))
+  await shop.addPod('shop-1')
+  writtenInBetween(shop, 'PATCH', { 'more.yaml': failing('second') })
+  expect(await shop.apply('-f', await rulesFile(shop, 'first'))).toMatchObject({ code: 0 })
+  expect(shop.rules()).toHaveProperty('more.yaml')
+  expect(observed(shop)).toBeUndefined()
+})
+
 test('a resume that a tool undoes is reported', async () => {
   const shop = opened(await startCluster('shop'))
   await shop.addPod('shop-1')
