@@ -24,6 +24,9 @@ const WEBHOOK = 'inject.squall.dev'
 const PAGE = 'docs/get-started/kubernetes.md'
 const LIMITS: Limits = { timeoutMs: 5_000 }
 
+/** The ConfigMap of commands without --configmap; a Role may grant this one only. */
+const RULES = 'squall-rules'
+
 /** Rights that the commands need; each list is satisfied by one of its members. */
 const RIGHTS: readonly (readonly (readonly [verb: string, resource: string])[])[] = [
   [['list', 'pods']],
@@ -90,9 +93,10 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
   )
   const lacking = missing.flat()
   const names = lacking.map(([verb, resource]) => `no permission to ${verb} ${resource}`)
-  const rules = lacking.map(
-    ([verb, resource]) => `{ apiGroups: [""], resources: [${resource}], verbs: [${verb}] }`,
-  )
+  const rules = lacking.map(([verb, resource]) => {
+    const only = resource === 'configmaps' ? `, resourceNames: [${RULES}]` : ''
+    return `{ apiGroups: [""], resources: [${resource}]${only}, verbs: [${verb}] }`
+  })
   const fix = `give the user a Role in ${namespace} with rules: [${rules.join(', ')}]`
   return [byProblems('permissions are granted', 'apply, status and stop are allowed', names, fix)]
 }
@@ -100,9 +104,10 @@ async function rightsCheck(client: KubeClient, namespace: string): Promise<reado
 async function may(
   client: KubeClient,
   namespace: string,
-  [verb, name]: readonly [string, string],
+  [verb, path]: readonly [string, string],
 ): Promise<boolean> {
-  const [resource, subresource] = name.split('/')
+  const [resource, subresource] = path.split('/')
+  const name = resource === 'configmaps' ? RULES : undefined
   const group = 'authorization.k8s.io'
   const response = await client.request({
     method: 'POST',
@@ -110,7 +115,7 @@ async function may(
     body: {
       apiVersion: `${group}/v1`,
       kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { namespace, verb, resource, subresource } },
+      spec: { resourceAttributes: { namespace, verb, resource, subresource, name } },
     },
     what: "check the user's permissions",
     ...LIMITS,

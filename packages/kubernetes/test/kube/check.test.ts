@@ -30,6 +30,12 @@ function install(caEnds: number, ready = 'True'): void {
   shop.api.put(`${SYSTEM}/pods/squall-1`, { metadata, status })
 }
 
+interface Right {
+  readonly verb: string
+  readonly resource: string
+  readonly name?: string
+}
+
 interface Outcome {
   readonly ok: boolean
   readonly checks: readonly { check: string; result: string; found: string; fix?: string }[]
@@ -118,6 +124,26 @@ test('sidecars that cannot be asked or are disarmed fail, and a namespace may ha
 
 No check failed.
 `)
+})
+
+test('a Role for one ConfigMap is enough, and the suggested one is such a Role', async () => {
+  install(30 * DAY)
+  expect(await check()).toEqual(GOOD)
+  const asked = shop.api.seen.flatMap(({ body }) => {
+    const { resourceAttributes: of } = (body['spec'] ?? {}) as { resourceAttributes?: Right }
+    return of === undefined ? [] : [`${of.verb} ${of.resource} ${of.name ?? ''}`.trim()]
+  })
+  expect(asked).toEqual(
+    expect.arrayContaining([
+      'list pods',
+      'get configmaps squall-rules',
+      'patch configmaps squall-rules',
+    ]),
+  )
+  shop.api.denied.add('patch configmaps')
+  const args = ['check', '-n', 'shop', '--kubeconfig', shop.kubeconfig]
+  const { stdout } = await startProgram(args, {}, { here: true })
+  expect(stdout).toContain('resources: [configmaps], resourceNames: [squall-rules], verbs: [patch]')
 })
 
 test('production is named, and no next step leads into it', async () => {
