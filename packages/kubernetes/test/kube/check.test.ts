@@ -185,3 +185,13 @@ test('an API server that does not respond is the only result', async () => {
   expect(Object.keys(results)).toEqual(['the API server responds'])
   expect(results['the API server responds']).toMatch(/^failed: cannot read the version/)
 })
+
+test('checks of sidecars do not pass where no sidecar responded', async () => {
+  install(30 * DAY)
+  shop.addPaper('shop-1')
+  const results = await check()
+  expect(results['sidecars run']).toBe('failed: shop-1: its sidecar is not running yet')
+  for (const name of Object.keys(GOOD).slice(-4)) {
+    expect(results[name]).toBe('skipped: no sidecar responded')
+  }
+})
