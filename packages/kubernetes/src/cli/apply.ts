@@ -32,7 +32,7 @@ import { KubeError, retryConflicts } from '../kube/kube-error.ts'
 import { CONFIG_MAPS } from '../kube/resources.ts'
 import { rulesOf, type Targets, targetsOf, type PodTarget } from '../kube/targets.ts'
 import { isAhead, ruleEnd } from '#rules'
-import { isStopped } from '../kube/stop-sidecars.ts'
+import { stopsOf } from '../kube/stop-sidecars.ts'
 import type { InjectedPod } from '../kube/injected-pod.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { sawBudget } from '../kube/budget.ts'
@@ -173,9 +173,13 @@ async function planWrite(run: Run, pods: readonly InjectedPod[]) {
   const { client, request, asked, canAct, signal } = run
   const { key, namespace, configMap: name, prefix } = asked
   const before = await client.find({ kind: CONFIG_MAPS, namespace, name }, { signal })
-  if (isStopped(before)) {
+  const stops = stopsOf(before)
+  if (stops?.length !== 0) {
+    const selectors = stops?.map(({ selector }) => selector)
+    const only = selectors?.every((each) => each !== undefined) === true
+    const who = only ? `pods with ${foreign(selectors.join(' or '))} are` : `${namespace} is`
     const resume = asInvoked(`squall resume -n ${namespace}`)
-    run.warn(`${namespace} is stopped: no rule acts until ${resume}`)
+    run.warn(`${who} stopped: no rule acts${only ? ' in them' : ''} until ${resume}`)
   }
   run.warn(gitOpsWarning(before, 'the rules'))
   const now = client.now()
@@ -251,7 +255,7 @@ function outcomeText({ target, progress, isReverted }: Outcome, { request, signa
   // Pods that wait for reverted rules would wait forever.
   const isWaiting = countOf(progress, 'waiting') > 0 && isReverted !== true
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
-  const what = rulesOf(target.text).length === 0 ? 'no rules' : 'active rules'
+  const what = rulesOf(target.text).length === 0 ? 'no rules' : 'rules loaded'
   const applied = countOf(progress, 'applied')
   const head = `${what} in ${applied} of ${progress.size} pods${rest}\n`
   const next = signal.aborted

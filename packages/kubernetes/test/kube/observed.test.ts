@@ -260,7 +260,7 @@ test.each(['GET', 'PATCH'] as const)(
     const file = await rulesFile(shop, 'mine')
     const { code, out, err } = await shop.apply('-f', file)
     expect(code).toBe(1)
-    expect(out).toBe('active rules in 1 of 1 pods\n')
+    expect(out).toBe('rules loaded in 1 of 1 pods\n')
     expect(err).toContain(
       'warning: after this command, rules.yaml of the ConfigMap squall-rules in shop was changed, by kustomize-controller at 2026-05-01T09:00:00Z; if a GitOps tool reverts changes, write rules.yaml into Git, or suspend the sync\n',
     )
