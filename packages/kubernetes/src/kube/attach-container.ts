@@ -10,7 +10,8 @@ import {
   type Pod,
 } from '../injector/pod-types.ts'
 import { portNumber } from '../injector/rewrite-probes.ts'
-import { fromPod, literal } from '../injector/sidecar-container.ts'
+import { literal } from '../injector/sidecar-args.ts'
+import { fromPod } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
 import { findHttps } from '../injector/upstream-tls.ts'
