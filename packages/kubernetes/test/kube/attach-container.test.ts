@@ -102,6 +102,7 @@ describe('nothing is attached to', () => {
     ['the network of a node', pod({ hostNetwork: true }), /hostNetwork/],
     ['a mesh', pod({ containers: [APP, { name: 'istio-proxy' }] }), /istio-proxy.*mode port/],
     ['Windows', pod({ os: { name: 'windows' } }), /Windows/],
+    ['Windows nodes', pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }), /Windows/],
     [
       'a static pod',
       pod({}, { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } }),
