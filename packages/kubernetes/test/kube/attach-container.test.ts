@@ -148,6 +148,13 @@ describe('a container that was attached', () => {
   })
 })
 
+test('a pod on Windows does not ask for a sidecar', () => {
+  const metadata = { name: 'shop-1', annotations: { 'squall.dev/inject': 'true' } }
+  const windows = { nodeSelector: { 'kubernetes.io/os': 'windows' } }
+  expect(readInjectedPod(pod({}, { metadata }), 'squall.dev/')).toMatchObject({ sidecar: 'absent' })
+  expect(readInjectedPod(pod(windows, { metadata }), 'squall.dev/')).toBeUndefined()
+})
+
 test('nothing is attached to a server with TLS, which the sidecar could not read', () => {
   const probe = (port: number) => ({ httpGet: { port, scheme: 'HTTPS' } })
   const serving = (port: number) => pod({ containers: [{ ...APP, readinessProbe: probe(port) }] })
