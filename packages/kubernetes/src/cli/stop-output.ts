@@ -78,7 +78,9 @@ export function stopText(run: StopRun): string {
     lines.unshift(`${NOT_DONE[request.action]}: ${UNKNOWN_PODS}`)
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   const { selector } = request.cluster
-  const only = selector === undefined ? '' : ` -l '${selector}'`
+  // Where all pods were already stopped, only a resume without a selector ends that.
+  const isCovered = [...changes.values()].every(({ change }) => change === 'unchanged')
+  const only = selector === undefined || isCovered ? '' : ` -l '${selector}'`
   if (request.action === 'stop' && !dryRun && failed < changes.size) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
     lines.push(
