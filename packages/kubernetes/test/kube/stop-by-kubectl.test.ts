@@ -20,3 +20,18 @@ test('an empty stop key stops all pods until squall resume removes it', async ()
   expect(code).toBe(0)
   expect(shop.rules()).toEqual({ 'squall-stop': '{"stops":[]}\n' })
 })
+
+test('a stop key among the binary data does not prevent a stop', async () => {
+  const shop = opened(await startCluster('shop'))
+  const path = '/api/v1/namespaces/shop/configmaps/squall-rules'
+  shop.api.put(path, {
+    metadata: {},
+    data: {},
+    binaryData: { 'squall-stop': 'AAEC', other: 'AAEC' },
+  })
+  expect(await shop.stop('-n', 'shop')).toMatchObject({ code: 0 })
+  expect(shop.rules()).toHaveProperty('squall-stop')
+  // The API server rejects a key that is in both.
+  expect(shop.api.store.get(path)).toMatchObject({ binaryData: { other: 'AAEC' } })
+  expect(shop.api.store.get(path)).not.toHaveProperty(['binaryData', 'squall-stop'])
+})
