@@ -77,6 +77,10 @@ test('each kind of refusal has its code and says what to do', async () => {
   expect(forbidden.message).toContain(
     'give tester a Role in "shop" with apiGroups: [""], resources: ["configmaps"], verbs: ["patch"]',
   )
+  // No right allows what a policy denies.
+  const policy = { message: 'pods "a" is forbidden: violates a policy: it cannot run here' }
+  const denied = responseError('patch pod "a"', 403, policy, Buffer.from(''), 'test')
+  expect(denied.message).toBe(`cannot patch pod "a": ${policy.message}`)
   cluster.api.before = () => 429
   const busy = await errorOf(cluster.client.get(PLACE))
   expect(isKubeError(busy, 'too_many_requests')).toBe(true)
