@@ -126,7 +126,7 @@ const TEXTS: { readonly [Change in StopChange]?: string } = {
 const DRY_RUN = 'dry run: nothing was changed\n'
 const INTERRUPTED = 'interrupted: sidecars apply the changes made so far; nothing else is changed\n'
 
-const NO_PRODUCTION = 'no sidecar runs in a production namespace\n'
+const NO_PRODUCTION = 'no sidecar runs in a production namespace without allow-production\n'
 const UNKNOWN_PRODUCTION = 'nothing was stopped: the production namespaces are unknown\n'
 const UNTIL_NO_PRODUCTION =
   'to resume: squall resume, which is rejected while the namespace is production\n'
